@@ -1,0 +1,2 @@
+# doc - architecture, formats, man pages.
+# End of doc

@@ -1,0 +1,5 @@
+# include - what users compile against.
+if HAVE_MPI
+include_HEADERS += %D%/veloc.h
+endif
+# End of include

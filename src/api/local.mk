@@ -1,0 +1,30 @@
+# api - the VELOC C API: libveloc, one per MPI, installed beside the plug-in of its flavour.
+# The default flavour is also what -lveloc and veloc.pc give.
+EXTRA_DIST += %D%/api.map %D%/veloc.pc.in
+if HAVE_MPI
+flavour_LTLIBRARIES += src/libveloc.la
+src_libveloc_la_SOURCES = \
+	%D%/version.c
+src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+src_libveloc_la_LIBADD = src/libveloc_core.la $(MPI_LIBS)
+src_libveloc_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
+	-Wl,--version-script=$(srcdir)/%D%/api.map
+EXTRA_src_libveloc_la_DEPENDENCIES = %D%/api.map
+
+pkgconfigdir = $(libdir)/pkgconfig
+nodist_pkgconfig_DATA = veloc-$(FLAVOUR).pc
+CLEANFILES += veloc-$(FLAVOUR).pc
+veloc-$(FLAVOUR).pc: veloc.pc
+	$(AM_V_GEN)cp veloc.pc $@
+
+if DEFAULT_FLAVOUR
+nodist_pkgconfig_DATA += veloc.pc
+
+install-exec-hook:
+	cd '$(DESTDIR)$(libdir)' && for f in libveloc.so libveloc.so.0; do \
+	  rm -f $$f && $(LN_S) 'h5veloc/$(FLAVOUR)'/$$f $$f || exit 1; done
+uninstall-hook:
+	cd '$(DESTDIR)$(libdir)' && rm -f libveloc.so libveloc.so.0
+endif
+endif
+# End of api

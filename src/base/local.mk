@@ -1,0 +1,12 @@
+# base - plain data and text; knows no files, no processes, no settings.
+core_sources += \
+	%D%/buf.c %D%/buf.h \
+	%D%/crc.c %D%/crc.h \
+	%D%/err.c %D%/err.h \
+	%D%/le.c %D%/le.h \
+	%D%/log.c %D%/log.h \
+	%D%/map.c %D%/map.h \
+	%D%/path.c %D%/path.h \
+	%D%/rng.c %D%/rng.h \
+	%D%/vec.c %D%/vec.h
+# End of base

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+/* the one global: guarded by lock, which also keeps lines whole */
+static struct {
+    pthread_mutex_t lock;
+    struct vel_log_sink sink;
+    char who[128];
+} state = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .sink = {.level = VEL_LOG_WARN, .is_speaker = true},
+};
+
+void vel_log_open(const struct vel_log_sink *sink)
+{
+    static const struct vel_log_sink first = {.level = VEL_LOG_WARN,
+                                              .is_speaker = true};
+
+    pthread_mutex_lock(&state.lock);
+    state.sink = sink ? *sink : first;
+    snprintf(state.who, sizeof state.who, "%s", sink && sink->who ? sink->who : "");
+    state.sink.who = state.who;
+    pthread_mutex_unlock(&state.lock);
+}
+
+bool vel_log_wants(enum vel_log_level level)
+{
+    pthread_mutex_lock(&state.lock);
+    bool wants = level <= state.sink.level;
+    pthread_mutex_unlock(&state.lock);
+    return wants;
+}
+
+static void emit(enum vel_log_level level, const char *fmt, va_list ap)
+{
+    struct vel_buf line;
+
+    vel_buf_init(&line);
+    vel_buf_printf(&line, "h5veloc: %s: ", level_names[level]);
+    if (state.who[0])
+        vel_buf_printf(&line, "%s: ", state.who);
+    vel_buf_vprintf(&line, fmt, ap);
+    vel_buf_putc(&line, '\n');
+    if (vel_buf_status(&line, NULL) == 0) {
+        if (state.sink.write)
+            state.sink.write(state.sink.arg, level, line.data, line.len);
+        else
+            fwrite(line.data, 1, line.len, stderr);
+    }
+    vel_buf_fini(&line);
+}
+
+void vel_log(enum vel_log_level level, const char *fmt, ...)
+{
+    int saved = errno;
+    va_list ap;
+
+    va_start(ap, fmt);
+    pthread_mutex_lock(&state.lock);
+    if (level <= state.sink.level)
+        emit(level, fmt, ap);
+    pthread_mutex_unlock(&state.lock);
+    va_end(ap);
+    errno = saved;
+}
+
+void vel_log_shared(enum vel_log_level level, const char *fmt, ...)
+{
+    int saved = errno;
+    va_list ap;
+
+    va_start(ap, fmt);
+    pthread_mutex_lock(&state.lock);
+    if (state.sink.is_speaker && level <= state.sink.level)
+        emit(level, fmt, ap);
+    pthread_mutex_unlock(&state.lock);
+    va_end(ap);
+    errno = saved;
+}
+
+const char *vel_log_level_name(enum vel_log_level level)
+{
+    return level_names[level];
+}
+
+int vel_log_level_parse(const char *name, enum vel_log_level *ret_level)
+{
+    for (size_t i = 0; i < sizeof level_names / sizeof level_names[0]; i++)
+        if (strcasecmp(name, level_names[i]) == 0) {
+            *ret_level = (enum vel_log_level)i;
+            return 0;
+        }
+    return VEL_EINVAL;
+}

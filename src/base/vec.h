@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vec - growable array of items of one size, stored by value. */
+#ifndef VEL_BASE_VEC_H
+#define VEL_BASE_VEC_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct vel_vec {
+    void *items; /* cast to the item's type; NULL while empty */
+    size_t n;
+    size_t cap;
+    size_t item_size;
+};
+
+void vel_vec_init(struct vel_vec *vec, size_t item_size);
+
+/* Frees the array; what the items point to is the caller's. */
+void vel_vec_fini(struct vel_vec *vec);
+
+/* Append a copy of *item, or a zeroed item when item is NULL. The returned pointer is
+ * good until the next push; NULL means out of memory, and nothing has changed. */
+void *vel_vec_push(struct vel_vec *vec, const void *item);
+
+void *vel_vec_at(const struct vel_vec *vec, size_t i);
+
+/* Remove item i; those behind it move up. */
+void vel_vec_remove(struct vel_vec *vec, size_t i);
+
+void vel_vec_sort(struct vel_vec *vec, int (*compare)(const void *, const void *));
+
+#endif

@@ -1,0 +1,2 @@
+# cmd - one file per tool, and what they share.
+# End of cmd

@@ -1,0 +1,18 @@
+# The libraries. core_sources is filled by the rooms; a room never links by itself.
+lib_LTLIBRARIES += %D%/libveloc_core.la
+core_sources =
+include %D%/base/local.mk
+include %D%/sys/local.mk
+include %D%/conf/local.mk
+include %D%/record/local.mk
+
+%C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
+%C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS)
+%C%_libveloc_core_la_LIBADD = $(ISAL_LIBS) $(JANSSON_LIBS)
+%C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
+	-Wl,--version-script=$(srcdir)/%D%/core.map
+EXTRA_%C%_libveloc_core_la_DEPENDENCIES = %D%/core.map
+
+include %D%/api/local.mk
+include %D%/cmd/local.mk
+# End of src

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fs - the one door to files: every byte that the engine moves to or from a file
+ * system.
+ *
+ * A file system is a table of operations: the posix one, and twins that wrap another
+ * one (sys/fs_fault.h). Operations return what the system call returns, or a negative
+ * errno; the functions below them turn a failure into a sentence that names the path.
+ */
+#ifndef VEL_SYS_FS_H
+#define VEL_SYS_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+struct vel_fs {
+    const struct vel_fs_ops *ops; /* a twin embeds struct vel_fs as its first member */
+};
+
+struct vel_fs_ops {
+    /* descriptors are close-on-exec whatever the flags say */
+    int (*open)(struct vel_fs *fs, const char *path, int flags, mode_t mode);
+    int (*close)(struct vel_fs *fs, int fd);
+    ssize_t (*pread)(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at);
+    ssize_t (*pwrite)(struct vel_fs *fs, int fd, const void *buf, size_t len, off_t at);
+    /* kernel-side copy; -EXDEV, -EOPNOTSUPP, -EINVAL: not for these two files */
+    ssize_t (*copy)(struct vel_fs *fs, int from, off_t from_at, int to, off_t to_at,
+                    size_t len);
+    int (*truncate)(struct vel_fs *fs, int fd, off_t size);
+    int (*fsync)(struct vel_fs *fs, int fd);
+    int (*fstat)(struct vel_fs *fs, int fd, struct stat *ret);
+    int (*set_times)(struct vel_fs *fs, int fd, const struct timespec times[2]);
+    int (*set_mode)(struct vel_fs *fs, int fd, mode_t mode);
+    int (*lstat)(struct vel_fs *fs, const char *path,
+                 struct stat *ret); /* not the target */
+    int (*rename)(struct vel_fs *fs, const char *from, const char *to);
+    int (*link)(struct vel_fs *fs, const char *from, const char *to);
+    int (*unlink)(struct vel_fs *fs, const char *path);
+    int (*mkdir)(struct vel_fs *fs, const char *path, mode_t mode);
+    int (*rmdir)(struct vel_fs *fs, const char *path);
+    int (*list)(struct vel_fs *fs, const char *path, struct vel_vec *ret_names);
+    int (*space)(struct vel_fs *fs, const char *path, struct statvfs *ret);
+};
+
+/* The operating system's files. Never destroyed, used by any thread. */
+struct vel_fs *vel_fs_posix(void);
+
+/* Open `path`; flags as open(2). *ret_fd is written only on success. */
+int vel_fs_open(struct vel_fs *fs, const char *path, int flags, mode_t mode,
+                int *ret_fd, struct vel_err *err);
+
+/* Close and tell: a failed close of a written file is a failed write. fd -1 is nothing.
+ * The descriptor is gone in any case. `path` is for the sentence. */
+int vel_fs_close(struct vel_fs *fs, int fd, const char *path, struct vel_err *err);
+
+/* Exactly `len` bytes, whatever the system splits them into. A file that ends before is
+ * VEL_ECORRUPT for the reader. */
+int vel_fs_read_at(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at,
+                   const char *path, struct vel_err *err);
+int vel_fs_write_at(struct vel_fs *fs, int fd, const void *buf, size_t len, off_t at,
+                    const char *path, struct vel_err *err);
+
+/* The whole of a regular file, appended to *buf; VEL_ECORRUPT when it is longer than
+ * `most`. */
+int vel_fs_read_file(struct vel_fs *fs, const char *path, size_t most,
+                     struct vel_buf *buf, struct vel_err *err);
+
+/* Replace `path` by these bytes: a crash at any moment, power loss included, leaves the
+ * old file or the new one whole. Writes a temporary name beside it
+ * (vel_fs_is_temporary), fsync, rename, fsync of the directory. On failure the old file
+ * stands and the temporary is gone; one that a crash left behind is taken over by the
+ * next replace. One writer per path. */
+int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
+                   mode_t mode, struct vel_err *err);
+bool vel_fs_is_temporary(const char *name);
+
+int vel_fs_rename(struct vel_fs *fs, const char *from, const char *to,
+                  struct vel_err *err);
+
+/* Removing what is not there succeeds. */
+int vel_fs_unlink(struct vel_fs *fs, const char *path, struct vel_err *err);
+
+/* Make what was renamed, created or removed in a directory survive a power loss. */
+int vel_fs_sync_dir(struct vel_fs *fs, const char *dir, struct vel_err *err);
+
+/* Make `dir` and the directories above it; those that are there stay as they are. What
+ * was made survives a power loss. VEL_EINVAL when something on the way is no directory.
+ */
+int vel_fs_make_dirs(struct vel_fs *fs, const char *dir, mode_t mode,
+                     struct vel_err *err);
+
+/* Refuse (VEL_EUNSAFE) a directory that is a link, belongs to another user or that
+ * others may write; what holds private data is 0700 and ours. */
+int vel_fs_check_private_dir(struct vel_fs *fs, const char *dir, struct vel_err *err);
+
+bool vel_fs_exists(struct vel_fs *fs, const char *path);
+
+/* The names in a directory, sorted, without "." and "..": items of *ret_names are char
+ * *, freed by vel_fs_names_fini(). */
+int vel_fs_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
+                struct vel_err *err);
+void vel_fs_names_fini(struct vel_vec *names);
+
+enum vel_fs_visit {
+    VEL_FS_FILE,  /* anything that is no directory; links are not followed */
+    VEL_FS_ENTER, /* a directory, before what is in it */
+    VEL_FS_LEAVE, /* the same directory, after it */
+};
+
+/* Called with the path below the root of the walk ("" for the root itself) and its
+ * lstat. A negative return ends the walk with that status. */
+typedef int vel_fs_visit_f(void *arg, enum vel_fs_visit what, const char *below,
+                           const struct stat *st, struct vel_err *err);
+
+/* Visit everything below `root` in sorted order. */
+int vel_fs_walk(struct vel_fs *fs, const char *root, vel_fs_visit_f *visit, void *arg,
+                struct vel_err *err);
+
+/* Remove `root` and everything below; never leaves it through a link. Absent is
+ * success. */
+int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err);
+
+/* Bytes that an unprivileged writer may still put where `path` lies. */
+int vel_fs_space(struct vel_fs *fs, const char *path, uint64_t *ret_free,
+                 struct vel_err *err);
+
+#endif

@@ -1,0 +1,4 @@
+# sys - files, clock, host, locks, worker threads: the operating system behind tables.
+core_sources += \
+	%D%/fs.h
+# End of sys

@@ -1,0 +1,2 @@
+# test/bench
+# End of test/bench

@@ -1,0 +1,2 @@
+# test/cluster
+# End of test/cluster

@@ -1,0 +1,2 @@
+# test/cmd
+# End of test/cmd

@@ -1,0 +1,2 @@
+# test/fault
+# End of test/fault

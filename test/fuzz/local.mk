@@ -1,0 +1,2 @@
+# test/fuzz
+# End of test/fuzz

@@ -1,0 +1,2 @@
+# test/lint
+# End of test/lint

@@ -1,0 +1,2 @@
+# test/mpi
+# End of test/mpi

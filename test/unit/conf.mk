@@ -1,0 +1,2 @@
+# unit tests of src/conf
+# End of test/unit/conf

@@ -1,0 +1,2 @@
+# unit tests of src/record
+# End of test/unit/record

@@ -1,0 +1,2 @@
+# unit tests of src/sys
+# End of test/unit/sys

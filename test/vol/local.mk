@@ -1,0 +1,2 @@
+# test/vol
+# End of test/vol

@@ -1,0 +1,2 @@
+# vol - the HDF5 plug-in of this flavour.
+# End of vol
