@@ -254,7 +254,7 @@ build_hdf5() {
     hdf5_dir=$cache/hdf5-$hdf5_version-$(mpi_key)
     mkdir "$work/build"
     log=$cache/log/hdf5-$hdf5_version-$(mpi_key)
-    text="HDF5 $hdf5_version for $mpi"
+    text="HDF5 $hdf5_version ($(mpi_key))"
     logged "configuring $text" "$log-configure.log" configure_hdf5 "$work" || exit 1
     logged "building $text" "$log-make.log" make -C "$work/build" -j"$jobs" || exit 1
     logged "installing $text" "$log-install.log" make -C "$work/build" install "DESTDIR=$work/root" || exit 1

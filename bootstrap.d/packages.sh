@@ -173,7 +173,7 @@ provide_dependencies() {
     fi
     [ -z "$missing" ] || say "to install with apt-get:$missing"
     [ "$hdf5_plan" != source ] ||
-        say "to build once, some minutes: HDF5 >= 1.14 for ${mpi} from the source package of $hdf5_suite, into $cache"
+        say "to build once, some minutes: HDF5 >= 1.14 ($(mpi_key)) from the source package of $hdf5_suite, in $cache"
     ask
     if [ -n "$missing" ]; then
         become_root
