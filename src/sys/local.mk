@@ -1,4 +1,7 @@
 # sys - files, clock, host, locks, worker threads: the operating system behind tables.
 core_sources += \
-	%D%/fs.h
+	%D%/fs.c %D%/fs.h \
+	%D%/fs_dir.c \
+	%D%/fs_posix.c \
+	%D%/fs_replace.c
 # End of sys
