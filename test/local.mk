@@ -8,6 +8,9 @@ NP2_LOG_DRIVER = $(TAP_DRIVER)
 NP4_LOG_DRIVER = $(TAP_DRIVER)
 NP8_LOG_DRIVER = $(TAP_DRIVER)
 
+AM_TESTS_ENVIRONMENT = \
+	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
+
 check_LTLIBRARIES += test/libtap.la
 test_libtap_la_SOURCES = %D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
