@@ -1,7 +1,9 @@
 # sys - files, clock, host, locks, worker threads: the operating system behind tables.
 core_sources += \
+	%D%/clock.c %D%/clock.h \
 	%D%/fs.c %D%/fs.h \
 	%D%/fs_dir.c \
 	%D%/fs_posix.c \
-	%D%/fs_replace.c
+	%D%/fs_replace.c \
+	%D%/host.c %D%/host.h
 # End of sys
