@@ -5,5 +5,6 @@ core_sources += \
 	%D%/fs_dir.c \
 	%D%/fs_posix.c \
 	%D%/fs_replace.c \
-	%D%/host.c %D%/host.h
+	%D%/host.c %D%/host.h \
+	%D%/lock.c %D%/lock.h
 # End of sys
