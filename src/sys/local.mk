@@ -6,5 +6,6 @@ core_sources += \
 	%D%/fs_posix.c \
 	%D%/fs_replace.c \
 	%D%/host.c %D%/host.h \
-	%D%/lock.c %D%/lock.h
+	%D%/lock.c %D%/lock.h \
+	%D%/queue.c %D%/queue.h
 # End of sys
