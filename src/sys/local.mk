@@ -7,5 +7,6 @@ core_sources += \
 	%D%/fs_replace.c \
 	%D%/host.c %D%/host.h \
 	%D%/lock.c %D%/lock.h \
+	%D%/logfile.c %D%/logfile.h \
 	%D%/queue.c %D%/queue.h
 # End of sys
