@@ -9,7 +9,10 @@ NP4_LOG_DRIVER = $(TAP_DRIVER)
 NP8_LOG_DRIVER = $(TAP_DRIVER)
 
 check_LTLIBRARIES += test/libtap.la
-test_libtap_la_SOURCES = %D%/tap/tap.c %D%/tap/tap.h
+test_libtap_la_SOURCES = \
+	%D%/tap/files.c %D%/tap/files.h \
+	%D%/tap/sweep.c %D%/tap/sweep.h \
+	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(JANSSON_CFLAGS)
 test_ldadd = test/libtap.la src/libveloc_core.la
