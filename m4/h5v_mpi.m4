@@ -59,4 +59,5 @@ AC_DEFUN([H5V_MPI], [
     AC_SUBST([MPI_LIBS])
     AC_SUBST([MPI_KIND], [$h5v_mpi])
     AM_CONDITIONAL([HAVE_MPI], [test "x$h5v_mpi" != xno])
+    AM_CONDITIONAL([HAVE_MPICH], [test "x$h5v_mpi" = xmpich])
 ])

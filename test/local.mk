@@ -7,20 +7,73 @@ NP1_LOG_DRIVER = $(TAP_DRIVER)
 NP2_LOG_DRIVER = $(TAP_DRIVER)
 NP4_LOG_DRIVER = $(TAP_DRIVER)
 NP8_LOG_DRIVER = $(TAP_DRIVER)
+# libtool puts the program itself in the place of its wrapper script: ranks and debuggers
+# should meet the program.
+MPIRUN = $(LIBTOOL) --silent --mode=execute $(top_srcdir)/test/mpirun.sh
+NP1_LOG_COMPILER = $(MPIRUN) 1
+NP2_LOG_COMPILER = $(MPIRUN) 2
+NP4_LOG_COMPILER = $(MPIRUN) 4
+NP8_LOG_COMPILER = $(MPIRUN) 8
+EXTRA_DIST += %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh %D%/tap/tap.sh
+
+# What every test finds in its environment. Directories are absolute, so that a test may go
+# where it likes.
+AM_TESTS_ENVIRONMENT = \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir; \
+	MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
+	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
+	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM; \
+	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
 
 check_LTLIBRARIES += test/libtap.la
-test_libtap_la_SOURCES = %D%/tap/tap.c %D%/tap/tap.h
+test_libtap_la_SOURCES = \
+	%D%/tap/files.c %D%/tap/files.h \
+	%D%/tap/sweep.c %D%/tap/sweep.h \
+	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(JANSSON_CFLAGS)
 test_ldadd = test/libtap.la src/libveloc_core.la
 
-include %D%/unit/local.mk
-include %D%/mpi/local.mk
-include %D%/cmd/local.mk
-include %D%/vol/local.mk
+if HAVE_MPI
+check_LTLIBRARIES += test/libmtap.la
+test_libmtap_la_SOURCES = %D%/tap/mtap.c %D%/tap/mtap.h
+test_libmtap_la_CPPFLAGS = $(test_mpi_cppflags)
+test_libmtap_la_LIBADD = test/libtap.la
+endif
+test_mpi_cppflags = $(test_cppflags) $(MPI_CFLAGS)
+test_mpi_ldadd = test/libmtap.la $(test_ldadd) $(MPI_LIBS)
+
+# A preload has none of the sanitizers' flags: it also lands in programs without them.
+yield_shim =
+if HAVE_MPICH
+yield_shim += $(abs_top_builddir)/test/.libs/yield.so
+check_LTLIBRARIES += test/yield.la
+test_yield_la_SOURCES = %D%/yield/yield.c
+test_yield_la_CPPFLAGS = $(MPI_CFLAGS)
+test_yield_la_CFLAGS = -std=gnu11 -Wall -Wextra
+test_yield_la_LIBADD = -ldl
+test_yield_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+endif
+
+# Long ones first: the last test to start should not be the last to end.
 include %D%/cluster/local.mk
+include %D%/harness/local.mk
+include %D%/mpi/local.mk
 include %D%/fault/local.mk
+include %D%/vol/local.mk
+include %D%/cmd/local.mk
+include %D%/unit/local.mk
 include %D%/fuzz/local.mk
 include %D%/lint/local.mk
 include %D%/bench/local.mk
+
+# A slice of make check. check-fault has seeds and lives in fault/local.mk.
+.PHONY: check-unit check-mpi check-cmd check-cluster check-lint check-harness
+check-unit: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_tests)'
+check-mpi: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(mpi_tests)'
+check-cmd: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(cmd_tests)'
+check-cluster: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(cluster_tests)'
+check-lint: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(lint_tests)'
+check-harness: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(harness_tests)'
 # End of test

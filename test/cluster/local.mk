@@ -1,2 +1,19 @@
-# test/cluster
+# test/cluster - several nodes in one machine, and what happens when they are lost.
+cluster_tests = \
+	%D%/lifecycle.t \
+	%D%/nodes.t \
+	%D%/loss.t
+TESTS += $(cluster_tests)
+EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh
+
+# no libtool wrappers: a node's command is the program itself
+check_PROGRAMS += test/cluster/probe
+test_cluster_probe_SOURCES = %D%/probe.c
+if HAVE_MPI
+check_PROGRAMS += test/cluster/busy
+test_cluster_busy_SOURCES = %D%/busy.c
+test_cluster_busy_CPPFLAGS = $(test_mpi_cppflags)
+test_cluster_busy_LDADD = $(MPI_LIBS)
+test_cluster_busy_LDFLAGS = $(AM_LDFLAGS) -no-install
+endif
 # End of test/cluster

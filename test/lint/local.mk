@@ -1,2 +1,5 @@
-# test/lint
+# test/lint - what the sources must look like.
+lint_tests =
+TESTS += $(lint_tests)
+EXTRA_DIST += $(lint_tests)
 # End of test/lint

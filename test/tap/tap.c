@@ -14,14 +14,29 @@
 static int checks, failures;
 static char dir[512];
 
-static bool verdict(bool pass, const char *file, int line, const char *code,
-                    const char *fmt, va_list ap)
+static void print_line(bool pass, const char *fmt, va_list ap)
 {
     checks++;
     failures += !pass;
     printf("%sok %d - ", pass ? "" : "not ", checks);
     vprintf(fmt, ap);
     putchar('\n');
+    fflush(stdout);
+}
+
+void tap_line(bool pass, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print_line(pass, fmt, ap);
+    va_end(ap);
+}
+
+static bool verdict(bool pass, const char *file, int line, const char *code,
+                    const char *fmt, va_list ap)
+{
+    print_line(pass, fmt, ap);
     if (!pass)
         printf("# %s:%d: %s\n", file, line, code);
     fflush(stdout);

@@ -25,6 +25,9 @@ bool tap_is_int(long long got, long long want, const char *file, int line,
 bool tap_is_str(const char *got, const char *want, const char *file, int line,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* The bare line of a check; whoever calls this explains a failure (tap/mtap.c). */
+void tap_line(bool pass, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* A line for the reader of the log. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
