@@ -56,7 +56,7 @@ timed() {
 }
 
 make_root() {
-    # a mount point, as / is on any machine: namespaces of the tests' own are refused elsewhere
+    # a mount point, as / is on any machine
     mkdir -p "$root" && mount --bind "$root" "$root" || return 1
     debootstrap --variant=minbase "$suite" "$root" "$archive" >"$FRESH_DIR/debootstrap.log" 2>&1 || {
         tail -n 20 "$FRESH_DIR/debootstrap.log" >&2
@@ -70,10 +70,15 @@ make_root() {
         mount -t sysfs -o ro none "$root/sys"
 }
 
-# In: a root of its own, an empty environment, no terminal.
+# In: a root of its own, an empty environment, no terminal. The root is switched, not only
+# changed: tests that enter mount namespaces would find themselves outside of a chroot.
+# shellcheck disable=SC2016  # the shells inside expand these
 inside() {
-    chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true \
-        sh -c 'cd /root/h5veloc && exec "$@"' sh "$@" </dev/null 2>&1
+    unshare --mount sh -c '
+        cd "$1" && shift && mkdir -p .old && pivot_root . .old && exec chroot . /usr/bin/env -i \
+            HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true sh -c "
+                umount -l /.old && cd /root/h5veloc && exec \"\$@\"" sh "$@"' \
+        sh "$root" "$@" </dev/null 2>&1
 }
 
 timed "debootstrap $suite" make_root || die "no root in $root"
