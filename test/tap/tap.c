@@ -15,6 +15,9 @@ static int checks, failures;
 static char dir[512];
 
 static bool verdict(bool pass, const char *file, int line, const char *code,
+                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+
+static bool verdict(bool pass, const char *file, int line, const char *code,
                     const char *fmt, va_list ap)
 {
     checks++;
