@@ -29,6 +29,7 @@ AM_TESTS_ENVIRONMENT = \
 check_LTLIBRARIES += test/libtap.la
 test_libtap_la_SOURCES = \
 	%D%/tap/files.c %D%/tap/files.h \
+	%D%/tap/seeds.c %D%/tap/seeds.h \
 	%D%/tap/sweep.c %D%/tap/sweep.h \
 	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test

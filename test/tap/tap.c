@@ -15,6 +15,9 @@ static int checks, failures;
 static char dir[512];
 
 static void print_line(bool pass, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
+static void print_line(bool pass, const char *fmt, va_list ap)
 {
     checks++;
     failures += !pass;
