@@ -1,2 +1,9 @@
 # h5examples - small programs to copy from, built and run by make check.
+EXTRA_DIST += %D%/demo.sh
+if HAVE_MPI
+check_PROGRAMS += h5examples/checkpoint
+h5examples_checkpoint_SOURCES = %D%/checkpoint.c
+h5examples_checkpoint_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+h5examples_checkpoint_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
+endif
 # End of h5examples

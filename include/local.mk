@@ -1,4 +1,5 @@
 # include - what users compile against.
+include_HEADERS += %D%/H5VLveloc.h
 if HAVE_MPI
 include_HEADERS += %D%/veloc.h
 endif

@@ -42,6 +42,9 @@ AC_DEFUN([H5V_FLAGS], [
         H5V_CFLAGS="$H5V_CFLAGS $h5v_cov"
         H5V_LDFLAGS="$H5V_LDFLAGS $h5v_cov"
     ])
+    # every library names all it needs; sanitizers leave their symbols to the program
+    AS_IF([test -z "$h5v_sanitizer"], [H5V_SOFLAGS="-Wl,-z,defs"])
+    AC_SUBST([H5V_SOFLAGS])
     AC_SUBST([H5V_CFLAGS])
     AC_SUBST([H5V_LDFLAGS])
     AC_SUBST([SANITIZER], [$h5v_sanitizer])

@@ -27,11 +27,13 @@ AC_DEFUN([H5V_MPI], [
     AS_IF([test "x$with_mpi" != xno], [
         AS_IF([test -z "$MPICC"], [AC_PATH_PROGS([MPICC], [mpicc mpicc.mpich mpicc.openmpi])])
         AS_IF([test -n "$MPICC"], [
+            AS_IF([command -v "$MPICC" >/dev/null], [],
+                [AC_MSG_ERROR([MPICC=$MPICC: there is no such command; name an MPI compiler wrapper, or give --without-mpi])])
             AC_MSG_CHECKING([which MPI $MPICC belongs to])
             H5V_MPI_IDENTIFY([$MPICC])
             AC_MSG_RESULT([$h5v_mpi])
             AS_IF([test "x$h5v_mpi" = xunknown],
-                [AC_MSG_ERROR([$MPICC answers neither like MPICH (-compile_info) nor like Open MPI (--showme): name an MPI compiler wrapper with MPICC=, or give --without-mpi])])
+                [AC_MSG_ERROR([$MPICC answers neither like MPICH (-compile_info) nor like Open MPI (--showme): name a compiler wrapper of one of them with MPICC=, or give --without-mpi])])
         ], [AS_IF([test "x$with_mpi" = xyes],
             [AC_MSG_ERROR([no MPI compiler wrapper was found: name one with MPICC=])])])
     ])

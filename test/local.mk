@@ -25,10 +25,14 @@ AM_TESTS_ENVIRONMENT = \
 	MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
 	SANITIZER='$(SANITIZER)'; export SANITIZER; \
-	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM;
+	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM; \
+	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
 
 check_LTLIBRARIES += test/libtap.la
-test_libtap_la_SOURCES = %D%/tap/tap.c %D%/tap/tap.h
+test_libtap_la_SOURCES = \
+	%D%/tap/files.c %D%/tap/files.h \
+	%D%/tap/sweep.c %D%/tap/sweep.h \
+	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(JANSSON_CFLAGS)
 test_ldadd = test/libtap.la src/libveloc_core.la

@@ -7,7 +7,7 @@ src_libveloc_la_SOURCES = \
 	%D%/version.c
 src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 src_libveloc_la_LIBADD = src/libveloc_core.la $(MPI_LIBS)
-src_libveloc_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
+src_libveloc_la_LDFLAGS = $(AM_LDFLAGS) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/api.map
 EXTRA_src_libveloc_la_DEPENDENCIES = %D%/api.map
 
@@ -15,7 +15,12 @@ pkgconfigdir = $(libdir)/pkgconfig
 nodist_pkgconfig_DATA = veloc-$(FLAVOUR).pc
 CLEANFILES += veloc-$(FLAVOUR).pc
 veloc-$(FLAVOUR).pc: veloc.pc
-	$(AM_V_GEN)cp veloc.pc $@
+	$(AM_V_GEN)sed '/^Libs:/s|$${libdir}|$${plugindir}|g' veloc.pc > $@.tmp && mv $@.tmp $@
+
+# libtool links libveloc again when it installs it, against the installed core. (Named through
+# a variable: written out, the target would replace the rule automake makes for it.)
+flavour_install = install-flavourLTLIBRARIES
+$(flavour_install): install-libLTLIBRARIES
 
 if DEFAULT_FLAVOUR
 nodist_pkgconfig_DATA += veloc.pc
@@ -23,8 +28,12 @@ nodist_pkgconfig_DATA += veloc.pc
 install-exec-hook:
 	cd '$(DESTDIR)$(libdir)' && for f in libveloc.so libveloc.so.0; do \
 	  rm -f $$f && $(LN_S) 'h5veloc/$(FLAVOUR)'/$$f $$f || exit 1; done
-uninstall-hook:
-	cd '$(DESTDIR)$(libdir)' && rm -f libveloc.so libveloc.so.0
+uninstall-local:
+	rm -f '$(DESTDIR)$(libdir)/libveloc.so' '$(DESTDIR)$(libdir)/libveloc.so.0'
 endif
+
+# the directories that only we make; another flavour may still be there
+uninstall-hook:
+	-rmdir '$(DESTDIR)$(flavourdir)' '$(DESTDIR)$(libdir)/h5veloc' 2>/dev/null
 endif
 # End of api

@@ -17,8 +17,10 @@ const void *vel_le_get_bytes(struct vel_le_reader *r, size_t len)
         return NULL;
     }
     const void *bytes = r->at;
-    r->at += len;
-    r->left -= len;
+    if (len > 0) { /* not even 0 may be added to NULL */
+        r->at += len;
+        r->left -= len;
+    }
     return bytes;
 }
 
@@ -64,8 +66,9 @@ void vel_le_put_bytes(struct vel_le_writer *w, const void *bytes, size_t len)
         w->is_short = true;
         return;
     }
-    if (len > 0)
-        memcpy(w->at, bytes, len);
+    if (len == 0)
+        return;
+    memcpy(w->at, bytes, len);
     w->at += len;
     w->left -= len;
 }

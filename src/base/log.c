@@ -43,6 +43,13 @@ bool vel_log_wants(enum vel_log_level level)
     return wants;
 }
 
+void vel_log_write_stderr(void *arg, enum vel_log_level level, const char *line,
+                          size_t len)
+{
+    (void)arg, (void)level;
+    fwrite(line, 1, len, stderr);
+}
+
 static void emit(enum vel_log_level level, const char *fmt, va_list ap)
 {
     struct vel_buf line;
@@ -54,10 +61,9 @@ static void emit(enum vel_log_level level, const char *fmt, va_list ap)
     vel_buf_vprintf(&line, fmt, ap);
     vel_buf_putc(&line, '\n');
     if (vel_buf_status(&line, NULL) == 0) {
-        if (state.sink.write)
-            state.sink.write(state.sink.arg, level, line.data, line.len);
-        else
-            fwrite(line.data, 1, line.len, stderr);
+        vel_log_write_f *write =
+            state.sink.write ? state.sink.write : vel_log_write_stderr;
+        write(state.sink.arg, level, line.data, line.len);
     }
     vel_buf_fini(&line);
 }

@@ -35,6 +35,10 @@ struct vel_log_sink {
     void *arg;
 };
 
+/* The write function that is used without a sink, for a sink whose own place fails. */
+void vel_log_write_stderr(void *arg, enum vel_log_level level, const char *line,
+                          size_t len);
+
 /* Install a sink (copied, `who` too), or the first state again with NULL. */
 void vel_log_open(const struct vel_log_sink *sink);
 

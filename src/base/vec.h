@@ -19,8 +19,9 @@ void vel_vec_init(struct vel_vec *vec, size_t item_size);
 /* Frees the array; what the items point to is the caller's. */
 void vel_vec_fini(struct vel_vec *vec);
 
-/* Append a copy of *item, or a zeroed item when item is NULL. The returned pointer is
- * good until the next push; NULL means out of memory, and nothing has changed. */
+/* Append a copy of *item, which is none of the array's own, or a zeroed item when item
+ * is NULL. The returned pointer is good until the next push; NULL means out of memory,
+ * and nothing has changed. */
 void *vel_vec_push(struct vel_vec *vec, const void *item);
 
 void *vel_vec_at(const struct vel_vec *vec, size_t i);

@@ -25,28 +25,36 @@ struct vel_fs {
     const struct vel_fs_ops *ops; /* a twin embeds struct vel_fs as its first member */
 };
 
+/* Interrupted calls are repeated. A read or a write may be short. */
 struct vel_fs_ops {
     /* descriptors are close-on-exec whatever the flags say */
     int (*open)(struct vel_fs *fs, const char *path, int flags, mode_t mode);
     int (*close)(struct vel_fs *fs, int fd);
     ssize_t (*pread)(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at);
     ssize_t (*pwrite)(struct vel_fs *fs, int fd, const void *buf, size_t len, off_t at);
+    /* to the end of a file opened with O_APPEND, in one piece where the system can */
+    ssize_t (*append)(struct vel_fs *fs, int fd, const void *buf, size_t len);
     /* kernel-side copy; -EXDEV, -EOPNOTSUPP, -EINVAL: not for these two files */
     ssize_t (*copy)(struct vel_fs *fs, int from, off_t from_at, int to, off_t to_at,
                     size_t len);
     int (*truncate)(struct vel_fs *fs, int fd, off_t size);
     int (*fsync)(struct vel_fs *fs, int fd);
+    /* `how` is LOCK_EX | LOCK_NB (-EAGAIN: someone else holds it) or LOCK_UN, as
+     * flock(2): the lock belongs to the open file, so that the death of its process
+     * releases it */
+    int (*flock)(struct vel_fs *fs, int fd, int how);
     int (*fstat)(struct vel_fs *fs, int fd, struct stat *ret);
     int (*set_times)(struct vel_fs *fs, int fd, const struct timespec times[2]);
     int (*set_mode)(struct vel_fs *fs, int fd, mode_t mode);
-    int (*lstat)(struct vel_fs *fs, const char *path,
-                 struct stat *ret); /* not the target */
+    /* lstat and list do not follow a link in the last place; `path` + "/." does */
+    int (*lstat)(struct vel_fs *fs, const char *path, struct stat *ret);
+    /* appends strdup()ed names, without "." and ".."; nothing on failure */
+    int (*list)(struct vel_fs *fs, const char *path, struct vel_vec *ret_names);
     int (*rename)(struct vel_fs *fs, const char *from, const char *to);
     int (*link)(struct vel_fs *fs, const char *from, const char *to);
     int (*unlink)(struct vel_fs *fs, const char *path);
     int (*mkdir)(struct vel_fs *fs, const char *path, mode_t mode);
     int (*rmdir)(struct vel_fs *fs, const char *path);
-    int (*list)(struct vel_fs *fs, const char *path, struct vel_vec *ret_names);
     int (*space)(struct vel_fs *fs, const char *path, struct statvfs *ret);
 };
 
@@ -68,8 +76,30 @@ int vel_fs_read_at(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at,
 int vel_fs_write_at(struct vel_fs *fs, int fd, const void *buf, size_t len, off_t at,
                     const char *path, struct vel_err *err);
 
+/* `len` bytes to the end of a file opened with O_APPEND. */
+int vel_fs_append(struct vel_fs *fs, int fd, const void *buf, size_t len,
+                  const char *path, struct vel_err *err);
+
+/* Exactly `len` bytes from one open file to another, inside the kernel where it can
+ * (which shares the blocks on some file systems), else through memory. VEL_ECORRUPT
+ * when `from` ends before. The paths are for the sentence. */
+int vel_fs_copy_at(struct vel_fs *fs, int from, off_t from_at, const char *from_path,
+                   int to, off_t to_at, const char *to_path, size_t len,
+                   struct vel_err *err);
+
+/* What ftruncate, fsync and fstat do, with a sentence. */
+int vel_fs_truncate(struct vel_fs *fs, int fd, off_t size, const char *path,
+                    struct vel_err *err);
+int vel_fs_sync(struct vel_fs *fs, int fd, const char *path, struct vel_err *err);
+int vel_fs_stat(struct vel_fs *fs, int fd, const char *path, struct stat *ret_stat,
+                struct vel_err *err);
+
+/* About the name itself, should it be a link. VEL_ENOENT when there is none. */
+int vel_fs_lstat(struct vel_fs *fs, const char *path, struct stat *ret_stat,
+                 struct vel_err *err);
+
 /* The whole of a regular file, appended to *buf; VEL_ECORRUPT when it is longer than
- * `most`. */
+ * `most`, VEL_EINVAL when it is no regular file. On failure *buf is as before. */
 int vel_fs_read_file(struct vel_fs *fs, const char *path, size_t most,
                      struct vel_buf *buf, struct vel_err *err);
 
@@ -77,30 +107,41 @@ int vel_fs_read_file(struct vel_fs *fs, const char *path, size_t most,
  * old file or the new one whole. Writes a temporary name beside it
  * (vel_fs_is_temporary), fsync, rename, fsync of the directory. On failure the old file
  * stands and the temporary is gone; one that a crash left behind is taken over by the
- * next replace. One writer per path. */
+ * next replace. (When the last step fails, the fsync of the directory, the new file
+ * stands already but may not survive.) A link at `path` is replaced, not followed; mode
+ * is subject to the umask. One writer per path. */
 int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
                    mode_t mode, struct vel_err *err);
+
+/* Is `name`, without directory, such a temporary? No reader should look at one. */
 bool vel_fs_is_temporary(const char *name);
 
 int vel_fs_rename(struct vel_fs *fs, const char *from, const char *to,
                   struct vel_err *err);
 
+/* A second name for a file. Never for what a link points to. */
+int vel_fs_link(struct vel_fs *fs, const char *from, const char *to,
+                struct vel_err *err);
+
 /* Removing what is not there succeeds. */
 int vel_fs_unlink(struct vel_fs *fs, const char *path, struct vel_err *err);
 
-/* Make what was renamed, created or removed in a directory survive a power loss. */
+/* Make what was renamed, created or removed in a directory survive a power loss.
+ * Nothing on file systems that cannot sync a directory. */
 int vel_fs_sync_dir(struct vel_fs *fs, const char *dir, struct vel_err *err);
 
-/* Make `dir` and the directories above it; those that are there stay as they are. What
- * was made survives a power loss. VEL_EINVAL when something on the way is no directory.
- */
+/* Make `dir` and the directories above it; those that are there stay as they are.
+ * Several processes may do so at once. When it returns `dir` survives a power loss,
+ * whichever of them made it. VEL_EINVAL when something on the way is no directory. */
 int vel_fs_make_dirs(struct vel_fs *fs, const char *dir, mode_t mode,
                      struct vel_err *err);
 
-/* Refuse (VEL_EUNSAFE) a directory that is a link, belongs to another user or that
- * others may write; what holds private data is 0700 and ours. */
+/* Refuse (VEL_EUNSAFE) a directory that is a link, belongs to another user, or in which
+ * others may write. Nobody else can then put a link into what lies below. */
 int vel_fs_check_private_dir(struct vel_fs *fs, const char *dir, struct vel_err *err);
 
+/* Is there anything of that name, a dangling link included? false when we cannot know.
+ */
 bool vel_fs_exists(struct vel_fs *fs, const char *path);
 
 /* The names in a directory, sorted, without "." and "..": items of *ret_names are char
@@ -120,12 +161,14 @@ enum vel_fs_visit {
 typedef int vel_fs_visit_f(void *arg, enum vel_fs_visit what, const char *below,
                            const struct stat *st, struct vel_err *err);
 
-/* Visit everything below `root` in sorted order. */
+/* Visit `root` and everything below in sorted order. What vanishes meanwhile is left
+ * out. VEL_ENOENT when there is no root. */
 int vel_fs_walk(struct vel_fs *fs, const char *root, vel_fs_visit_f *visit, void *arg,
                 struct vel_err *err);
 
-/* Remove `root` and everything below; never leaves it through a link. Absent is
- * success. */
+/* Remove `root` and everything below; a link is removed, never followed. Absent is
+ * success. Meant for trees whose directories only we may write
+ * (vel_fs_check_private_dir). */
 int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err);
 
 /* Bytes that an unprivileged writer may still put where `path` lies. */

@@ -1,4 +1,16 @@
 # sys - files, clock, host, locks, worker threads: the operating system behind tables.
 core_sources += \
-	%D%/fs.h
+	%D%/clock.c %D%/clock.h \
+	%D%/fs.c %D%/fs.h \
+	%D%/fs_dir.c \
+	%D%/fs_fault.c %D%/fs_fault.h \
+	%D%/fs_posix.c \
+	%D%/fs_replace.c \
+	%D%/fs_undo.c %D%/fs_undo.h \
+	%D%/fs_undo_log.c %D%/fs_undo_log.h \
+	%D%/fs_undo_loss.c \
+	%D%/host.c %D%/host.h \
+	%D%/lock.c %D%/lock.h \
+	%D%/logfile.c %D%/logfile.h \
+	%D%/queue.c %D%/queue.h
 # End of sys

@@ -1,2 +1,11 @@
-# test/vol
+# test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
+vol_tests = test/vol/plugin.t
+check_PROGRAMS += $(vol_tests)
+TESTS += $(vol_tests)
+vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
+vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
+
+test_vol_plugin_t_SOURCES = %D%/plugin.c
+test_vol_plugin_t_CPPFLAGS = $(vol_test_cppflags)
+test_vol_plugin_t_LDADD = $(vol_test_ldadd)
 # End of test/vol

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "sys/clock.h"
+
+static uint64_t system_monotonic(struct vel_clock *clock)
+{
+    struct timespec now;
+
+    (void)clock;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * VEL_CLOCK_S + (uint64_t)now.tv_nsec;
+}
+
+static int64_t system_wall(struct vel_clock *clock)
+{
+    struct timespec now;
+
+    (void)clock;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * (int64_t)VEL_CLOCK_S + now.tv_nsec;
+}
+
+static void system_sleep(struct vel_clock *clock, uint64_t ns)
+{
+    uint64_t until = vel_clock_deadline(clock, ns);
+    struct timespec at = {.tv_sec = (time_t)(until / VEL_CLOCK_S),
+                          .tv_nsec = (long)(until % VEL_CLOCK_S)};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+        ;
+}
+
+struct vel_clock *vel_clock_system(void)
+{
+    static const struct vel_clock_ops ops = {
+        .monotonic = system_monotonic,
+        .wall = system_wall,
+        .sleep = system_sleep,
+    };
+    static struct vel_clock system_clock = {.ops = &ops}; /* never written */
+
+    return &system_clock;
+}
+
+uint64_t vel_clock_monotonic(struct vel_clock *clock)
+{
+    return clock->ops->monotonic(clock);
+}
+
+int64_t vel_clock_wall(struct vel_clock *clock)
+{
+    return clock->ops->wall(clock);
+}
+
+void vel_clock_sleep(struct vel_clock *clock, uint64_t ns)
+{
+    clock->ops->sleep(clock, ns);
+}
+
+uint64_t vel_clock_deadline(struct vel_clock *clock, uint64_t limit)
+{
+    uint64_t now = vel_clock_monotonic(clock);
+
+    return limit > UINT64_MAX - now ? UINT64_MAX : now + limit;
+}
+
+static struct vel_manual_clock *manual_of(struct vel_clock *clock)
+{
+    return (struct vel_manual_clock *)clock; /* its first member */
+}
+
+static uint64_t manual_monotonic(struct vel_clock *clock)
+{
+    struct vel_manual_clock *manual = manual_of(clock);
+
+    pthread_mutex_lock(&manual->lock);
+    uint64_t now = manual->monotonic;
+    pthread_mutex_unlock(&manual->lock);
+    return now;
+}
+
+static int64_t manual_wall(struct vel_clock *clock)
+{
+    struct vel_manual_clock *manual = manual_of(clock);
+
+    pthread_mutex_lock(&manual->lock);
+    int64_t now = manual->wall;
+    pthread_mutex_unlock(&manual->lock);
+    return now;
+}
+
+static void manual_sleep(struct vel_clock *clock, uint64_t ns)
+{
+    vel_manual_clock_advance(manual_of(clock), ns);
+}
+
+void vel_manual_clock_init(struct vel_manual_clock *manual, uint64_t monotonic,
+                           int64_t wall)
+{
+    static const struct vel_clock_ops ops = {
+        .monotonic = manual_monotonic,
+        .wall = manual_wall,
+        .sleep = manual_sleep,
+    };
+
+    *manual = (struct vel_manual_clock){
+        .clock.ops = &ops, .monotonic = monotonic, .wall = wall};
+    pthread_mutex_init(&manual->lock, NULL);
+}
+
+void vel_manual_clock_fini(struct vel_manual_clock *manual)
+{
+    pthread_mutex_destroy(&manual->lock);
+}
+
+void vel_manual_clock_advance(struct vel_manual_clock *manual, uint64_t ns)
+{
+    pthread_mutex_lock(&manual->lock);
+    manual->monotonic += ns;
+    manual->wall += (int64_t)ns;
+    pthread_mutex_unlock(&manual->lock);
+}
+
+void vel_manual_clock_set_wall(struct vel_manual_clock *manual, int64_t wall)
+{
+    pthread_mutex_lock(&manual->lock);
+    manual->wall = wall;
+    pthread_mutex_unlock(&manual->lock);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "sys/host.h"
+
+bool vel_host_is_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-";
+    size_t len = strlen(name);
+
+    return len > 0 && len <= 200 && name[0] != '.' && name[0] != '-' &&
+           strspn(name, letters) == len;
+}
+
+int vel_host_set_node(struct vel_host *host, const char *node, struct vel_err *err)
+{
+    if (!vel_host_is_name(node))
+        return vel_fail(err, VEL_EINVAL,
+                        "'%.200s' cannot name a node: give one of up to 200 letters, "
+                        "digits, dots, dashes and underscores",
+                        node);
+    char *copy = strdup(node);
+    if (!copy)
+        return vel_out_of_memory(err, "naming the node");
+    free(host->node);
+    host->node = copy;
+    return 0;
+}
+
+static int find_node(struct vel_host *host, struct vel_err *err)
+{
+    char name[256]; /* what POSIX promises to be enough, and a zero byte */
+
+    if (gethostname(name, sizeof name) < 0)
+        return vel_fail_errno(err, errno, "cannot ask for the name of this machine");
+    name[sizeof name - 1] = '\0';
+    int rc = vel_host_set_node(host, name, err);
+    return rc < 0 ? vel_wrap(err, rc, "the name of this machine") : 0;
+}
+
+/* The name of `uid` into *name when the user database knows it: containers and diskless
+ * nodes often do not. */
+static int look_up_user(uid_t uid, struct vel_buf *name)
+{
+    struct passwd entry, *found = NULL;
+    struct vel_buf room;
+    int rc;
+
+    vel_buf_init(&room);
+    do {
+        rc = vel_buf_reserve(&room, room.cap + 1024) < 0
+                 ? ENOMEM
+                 : getpwuid_r(uid, &entry, room.data, room.cap, &found);
+    } while (rc == ERANGE && room.cap < (1 << 20));
+    if (found && vel_host_is_name(found->pw_name))
+        vel_buf_puts(name, found->pw_name);
+    vel_buf_fini(&room);
+    return rc == ENOMEM ? VEL_ENOMEM : 0;
+}
+
+static int find_user(struct vel_host *host, struct vel_err *err)
+{
+    struct vel_buf name;
+    size_t len;
+
+    vel_buf_init(&name);
+    int rc = look_up_user(geteuid(), &name);
+    if (name.len == 0)
+        vel_buf_printf(&name, "uid%ld", (long)geteuid());
+    host->user = vel_buf_take(&name, &len);
+    return rc < 0 || !host->user ? vel_out_of_memory(err, "looking up the user") : 0;
+}
+
+int vel_host_init(struct vel_host *ret_host, struct vel_err *err)
+{
+    struct vel_host host = {0};
+    int rc = find_node(&host, err);
+
+    if (rc == 0)
+        rc = find_user(&host, err);
+    if (rc < 0) {
+        vel_host_fini(&host);
+        return rc;
+    }
+    *ret_host = host;
+    return 0;
+}
+
+void vel_host_fini(struct vel_host *host)
+{
+    free(host->node);
+    free(host->user);
+    *host = (struct vel_host){0};
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host - who we are on which node.
+ *
+ * The node's name is the machine's unless it is set: virtual nodes on one machine have
+ * names of their own, and everything that asks which ranks die together asks here. The
+ * names become parts of paths, so they have nothing in them that a path could trip
+ * over.
+ */
+#ifndef VEL_SYS_HOST_H
+#define VEL_SYS_HOST_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct vel_host {
+    char *node; /* belongs to the struct */
+    char *user; /* the effective user's name, "uid1234" when he has none here */
+};
+
+int vel_host_init(struct vel_host *ret_host, struct vel_err *err);
+void vel_host_fini(struct vel_host *host);
+
+/* Another name for the node; VEL_EINVAL when vel_host_is_name() says no. */
+int vel_host_set_node(struct vel_host *host, const char *node, struct vel_err *err);
+
+/* 1 to 200 letters, digits, and "._-", not beginning with a dot or a dash. */
+bool vel_host_is_name(const char *name);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "bench/bench.h"
+
+enum { PAIRS_LEAST = 7, PAIRS_MOST = 99 };
+
+double bench_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void bench_die(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fprintf(stderr, "bench: ");
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    exit(1);
+}
+
+const char *bench_ram_dir(void)
+{
+    struct stat st;
+
+    if (stat("/dev/shm", &st) == 0 && S_ISDIR(st.st_mode))
+        return "/dev/shm";
+    return getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+}
+
+static double timed(const struct bench_side *side, void *arg)
+{
+    if (side->prepare && side->prepare(arg) != 0)
+        bench_die("preparing %s failed", side->name);
+    double begin = bench_now();
+    if (side->work(arg) != 0)
+        bench_die("%s failed", side->name);
+    return bench_now() - begin;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static int pairs_wanted(void)
+{
+    const char *text = getenv("BENCH_PAIRS");
+    long n = text ? strtol(text, NULL, 10) : PAIRS_LEAST;
+
+    return n < PAIRS_LEAST ? PAIRS_LEAST : n > PAIRS_MOST ? PAIRS_MOST : (int)n;
+}
+
+int bench_run(const struct bench *bench, void *arg)
+{
+    double a[PAIRS_MOST], b[PAIRS_MOST], ratio[PAIRS_MOST];
+    int n = pairs_wanted();
+
+    timed(&bench->a, arg);
+    timed(&bench->b, arg);
+    for (int i = 0; i < n; i++) {
+        /* alternate, so that a drift of the machine favours nobody */
+        if (i % 2 == 0) {
+            a[i] = timed(&bench->a, arg);
+            b[i] = timed(&bench->b, arg);
+        } else {
+            b[i] = timed(&bench->b, arg);
+            a[i] = timed(&bench->a, arg);
+        }
+        ratio[i] = a[i] / b[i];
+    }
+    double gb = (double)bench->bytes * 1e-9;
+    double mid = median(ratio, n);
+    const char *verdict = bench->target <= 0              ? "-"
+                          : mid >= bench->target          ? "met"
+                          : ratio[n - 1] >= bench->target ? "within spread"
+                                                          : "missed";
+    printf("%s\t%s\t%llu\t%s\t%.2f\t%s\t%.2f\t%.3f\t%.3f\t%.3f\t%d\t", bench->name,
+           bench->params, (unsigned long long)bench->bytes, bench->a.name,
+           gb / median(a, n), bench->b.name, gb / median(b, n), mid, ratio[0],
+           ratio[n - 1], n);
+    if (bench->target > 0)
+        printf("%.2f\t%s\n", bench->target, verdict);
+    else
+        printf("-\t-\n");
+    fflush(stdout);
+    return strcmp(verdict, "missed") == 0;
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# run.sh BENCH-PROGRAM... - run benchmarks one after another, never two at once, and print one
+# table of tab-separated rows. Every row names commit and machine, so that tables can be joined.
+#   BENCH=pattern     only programs whose name contains it
+#   BENCH_PAIRS=n     pairs per comparison, 7 at least
+set -eu
+srcdir=${top_srcdir:-.}
+commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)
+host=$(uname -n)
+cores=$(nproc 2>/dev/null || echo 1)
+status=0
+printf 'commit\thost\tcores\tbench\tparams\tbytes\ta\ta_GB/s\tb\tb_GB/s\tratio\tratio_min\tratio_max\tpairs\ttarget\tverdict\n'
+for program in "$@"; do
+    case $(basename "$program") in *"${BENCH:-}"*) ;; *) continue ;; esac
+    rows=$("$program") || status=1
+    [ -z "$rows" ] || printf '%s\n' "$rows" | sed "s|^|$commit	$host	$cores	|"
+done
+exit $status

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files - what tests do with files by the C library alone, so that nothing is tested
+ * with itself. A file that cannot be made ends the test program. */
+#ifndef TEST_TAP_FILES_H
+#define TEST_TAP_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Make or overwrite a file. */
+void tap_put_file(const char *path, const char *text);
+void tap_put_bytes(const char *path, const void *bytes, size_t len);
+
+/* Is the file's whole content this text? A file that cannot be read is not. */
+bool tap_file_is(const char *path, const char *text);
+
+/* The content with a zero byte behind it, NULL when there is no such file; the caller
+ * frees it. ret_len may be NULL. */
+char *tap_get_file(const char *path, size_t *ret_len);
+
+/* Make a directory, and remove whatever was there. */
+void tap_fresh_dir(const char *path);
+
+#endif
