@@ -15,6 +15,8 @@ static int checks, failures;
 static char dir[512];
 
 static void print_line(bool pass, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+static void print_line(bool pass, const char *fmt, va_list ap)
 {
     checks++;
     failures += !pass;
@@ -33,6 +35,8 @@ void tap_line(bool pass, const char *fmt, ...)
     va_end(ap);
 }
 
+static bool verdict(bool pass, const char *file, int line, const char *code,
+                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
 static bool verdict(bool pass, const char *file, int line, const char *code,
                     const char *fmt, va_list ap)
 {
