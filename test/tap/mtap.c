@@ -100,6 +100,8 @@ static int place_of(const char *file, int line)
 }
 
 static bool verdict(bool pass, const char *file, int line, const char *code,
+                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+static bool verdict(bool pass, const char *file, int line, const char *code,
                     const char *fmt, va_list ap)
 {
     int place = place_of(file, line);
