@@ -239,10 +239,8 @@ configure_hdf5() (
 build_hdf5() {
     has flock || die "flock (util-linux) is missing"
     exec 9>"$cache/lock"
-    flock -n 9 || {
-        say "waiting for another bootstrap that builds HDF5"
-        flock 9
-    }
+    flock -n 9 || logged "waiting for another bootstrap that builds HDF5" "$cache/log/lock.log" flock 9 ||
+        die "cannot lock $cache/lock"
     rm -rf "$cache"/.work-*
     if built_fits; then
         exec 9>&-

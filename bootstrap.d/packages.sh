@@ -163,13 +163,13 @@ provide_dependencies() {
     choose_mpi
     want_to_build
     [ "$command" != check ] || want_to_check
+    if [ -n "$missing" ] && ! has apt-get; then
+        die "this machine lacks what Debian calls$missing: install it, and HDF5 >= 1.14, by the means of your distribution and run bootstrap again"
+    fi
     choose_hdf5
     if [ -z "$missing" ] && [ "$hdf5_plan" != source ]; then
         say "nothing to install; HDF5: ${hdf5_dir:-of the system}, MPI: ${mpicc:-none}"
         return
-    fi
-    if [ -n "$missing" ] && ! has apt-get; then
-        die "this machine lacks what Debian calls$missing: install it by the means of your distribution and run bootstrap again"
     fi
     [ -z "$missing" ] || say "to install with apt-get:$missing"
     [ "$hdf5_plan" != source ] ||

@@ -146,10 +146,10 @@ old_wrapper h5cc
 run --without-mpi H5PCC="$work/serial/bin/h5cc"
 check "H5PCC names the HDF5 it stands in" takes "1.14.5 serial" "$work/serial"
 
-module hdf5 old 1.10.8
-module hdf5-serial serial 1.14.5
+module hdf5-serial old 1.10.8
+module hdf5 serial 1.14.5
 run --without-mpi
-check "a pkg-config module that is too old is passed over" takes "1.14.5 serial" "pkg-config hdf5-serial"
+check "a pkg-config module that is too old is passed over" takes "1.14.5 serial" "pkg-config hdf5;"
 check "without MPI the flavour is called serial" says "flavour hdf5-1.14.5-serial;"
 
 module hdf5 serial 1.14.5
