@@ -12,9 +12,9 @@
  * is left to the destruction of the worker, which comes after that barrier, and
  * barriers that do make progress come first, so that nobody still waits for a message.
  *
- * With YIELD_KEEP_LOADED=1 (set by launcher.sh in builds with a sanitizer) no library is
- * unloaded: UCX unloads transports while memory hangs on their variables, which then looks
- * like a leak of an unknown module that no suppression can name.
+ * With YIELD_KEEP_LOADED=1 (set by launcher.sh in builds with a sanitizer) no library
+ * is unloaded: UCX unloads transports while memory hangs on their variables, which then
+ * looks like a leak of an unknown module that no suppression can name.
  *
  * Other devices of MPICH and other MPIs are not touched. Everything is looked up at run
  * time, because the preload also lands in the shells and tools that a rank starts.
