@@ -7,6 +7,7 @@
 # archive and some minutes. All of it happens in a mount and PID namespace in a new directory
 # below FRESH_DIR (default: /var/tmp), so nothing stays mounted or running; FRESH_KEEP=1 keeps it.
 # The archive's address and proxy come from this system's apt configuration.
+# shellcheck disable=SC2015  # "a && b || c": c is meant for either failure
 set -u
 
 suite=${1:-bookworm}
@@ -55,7 +56,8 @@ timed() {
 }
 
 make_root() {
-    mkdir -p "$root" || return 1
+    # a mount point, as / is on any machine: namespaces of the tests' own are refused elsewhere
+    mkdir -p "$root" && mount --bind "$root" "$root" || return 1
     debootstrap --variant=minbase "$suite" "$root" "$archive" >"$FRESH_DIR/debootstrap.log" 2>&1 || {
         tail -n 20 "$FRESH_DIR/debootstrap.log" >&2
         return 1
