@@ -34,5 +34,6 @@ launcher_flags() {
     # ASan wants to be the first library of a program. The preload comes before it, and
     # replaces nothing that ASan intercepts. (libasan first in LD_PRELOAD was the
     # alternative: it puts ASan into every shell and tool that a rank starts, too.)
+    [ -z "${SANITIZER:-}" ] || export YIELD_KEEP_LOADED=1
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 }

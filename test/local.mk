@@ -14,7 +14,8 @@ NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
 NP8_LOG_COMPILER = $(MPIRUN) 8
-EXTRA_DIST += %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh %D%/tap/tap.sh
+EXTRA_DIST += %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
+	%D%/tap/tap.sh
 
 # What every test finds in its environment. Directories are absolute, so that a test may go
 # where it likes.
@@ -23,12 +24,14 @@ AM_TESTS_ENVIRONMENT = \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
+	SANITIZER='$(SANITIZER)'; export SANITIZER; \
 	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
 
 check_LTLIBRARIES += test/libtap.la
 test_libtap_la_SOURCES = \
 	%D%/tap/files.c %D%/tap/files.h \
+	%D%/tap/seeds.c %D%/tap/seeds.h \
 	%D%/tap/sweep.c %D%/tap/sweep.h \
 	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test

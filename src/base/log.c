@@ -52,6 +52,7 @@ void vel_log_write_stderr(void *arg, enum vel_log_level level, const char *line,
 
 static void emit(enum vel_log_level level, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+
 static void emit(enum vel_log_level level, const char *fmt, va_list ap)
 {
     struct vel_buf line;

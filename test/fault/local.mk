@@ -1,2 +1,15 @@
-# test/fault
+# test/fault - campaigns: random work with faults, crashes and losses, chosen by seeds.
+# make check runs a small slice of each; make check-fault SEEDS=a-b these seeds of all.
+fault_tests = \
+	test/fault/replace.t
+check_PROGRAMS += test/fault/replace.t
+TESTS += $(fault_tests)
+
+test_fault_replace_t_SOURCES = %D%/replace.c
+test_fault_replace_t_CPPFLAGS = $(test_cppflags)
+test_fault_replace_t_LDADD = $(test_ldadd)
+
+.PHONY: check-fault
+check-fault:
+	@SEEDS='$(SEEDS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fault_tests)'
 # End of test/fault

@@ -2,7 +2,8 @@
 # virtual cluster's own promises are in test/cluster.
 harness_tests = \
 	%D%/mpirun.t \
-	%D%/mtap.t
+	%D%/mtap.t \
+	%D%/summary.t
 TESTS += $(harness_tests)
 EXTRA_DIST += $(harness_tests)
 if HAVE_MPI

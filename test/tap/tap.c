@@ -16,6 +16,7 @@ static char dir[512];
 
 static void print_line(bool pass, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+
 static void print_line(bool pass, const char *fmt, va_list ap)
 {
     checks++;
@@ -35,8 +36,6 @@ void tap_line(bool pass, const char *fmt, ...)
     va_end(ap);
 }
 
-static bool verdict(bool pass, const char *file, int line, const char *code,
-                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
 static bool verdict(bool pass, const char *file, int line, const char *code,
                     const char *fmt, va_list ap)
 {

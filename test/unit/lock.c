@@ -196,6 +196,46 @@ static void removal_races(void)
     ok(tap_file_is(counter, "200"), "one at a time");
 }
 
+/* a file system on which someone removes the lock's file, and makes a new one, between
+ * our opening it and our locking it */
+struct thief {
+    struct vel_fs fs;
+    const char *path;
+    int left; /* how often he still comes */
+};
+
+static int steal_and_lock(struct vel_fs *fs, int fd, int how)
+{
+    struct thief *thief = (struct thief *)fs;
+
+    if (thief->left > 0) {
+        thief->left--;
+        unlink(thief->path);
+        tap_put_file(thief->path, "");
+    }
+    return vel_fs_posix()->ops->flock(vel_fs_posix(), fd, how);
+}
+
+static void theft(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct thief thief = {.fs.ops = &ops, .path = tap_path("stolen"), .left = 2};
+    struct vel_lock *lock = NULL, *other = NULL;
+    struct vel_err err = {0};
+    int fds = tap_open_fds();
+
+    ops.flock = steal_and_lock;
+    is_int(vel_lock_try(&thief.fs, &host, thief.path, &lock, &err), 0,
+           "a lock whose file is exchanged meanwhile is taken");
+    is_int(try(thief.path, &other, &err), VEL_EBUSY, "on the file that is there now");
+    vel_lock_release(lock);
+    thief.left = 1 << 20;
+    is_int(vel_lock_try(&thief.fs, &host, thief.path, &lock, &err), VEL_EBUSY,
+           "one that is exchanged for ever is given up");
+    ok(strstr(err.text, thief.path) != NULL, "with a sentence that names it");
+    is_int(tap_open_fds(), fds, "and no descriptor left");
+}
+
 static void prepare_nothing(const char *dir, void *arg)
 {
     (void)dir, (void)arg;
@@ -236,6 +276,7 @@ int main(void)
     strange_files();
     processes();
     removal_races();
+    theft();
     sweep_run(&sweep);
     vel_host_fini(&host);
     return done_testing();
