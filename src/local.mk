@@ -7,8 +7,9 @@ include %D%/conf/local.mk
 include %D%/record/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
-%C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS)
-%C%_libveloc_core_la_LIBADD = $(ISAL_LIBS) $(JANSSON_LIBS)
+%C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \
+	-DH5VELOC_SYSCONFDIR='"$(sysconfdir)"'
+%C%_libveloc_core_la_LIBADD = $(ISAL_LIBS) $(JANSSON_LIBS) -lm
 %C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/core.map
 EXTRA_%C%_libveloc_core_la_DEPENDENCIES = %D%/core.map

@@ -1,3 +1,11 @@
 # conf - the table of settings and the files and variables that fill it.
-core_sources +=
+core_sources += \
+	%D%/check.c \
+	%D%/conf.c %D%/conf.h \
+	%D%/field.c %D%/field.h \
+	%D%/file.c %D%/file.h \
+	%D%/lex.c %D%/lex.h %D%/lex_ini.c \
+	%D%/load.c %D%/load.h \
+	%D%/near.c %D%/near.h \
+	%D%/schema.c %D%/schema.def %D%/schema.h
 # End of conf

@@ -1,5 +1,49 @@
 # test/cmd - tools, configure and the demonstration, as a user meets them.
-cmd_tests = test/cmd/configure.t test/cmd/demo.t
+cmd_tests = test/cmd/configure.t test/cmd/demo.t test/cmd/schema.t
 TESTS += $(cmd_tests)
 EXTRA_DIST += $(cmd_tests) test/fresh/fresh-debian.sh
+EXTRA_DIST += \
+	test/data/conf/README test/data/conf/bad.expected \
+	$(conf_data)
+conf_data = \
+	test/data/conf/bad-binary.conf \
+	test/data/conf/bad-bool.conf \
+	test/data/conf/bad-choice.conf \
+	test/data/conf/bad-continued.conf \
+	test/data/conf/bad-dollar.conf \
+	test/data/conf/bad-duplicate-child.conf \
+	test/data/conf/bad-duplicate-line.conf \
+	test/data/conf/bad-duplicate.conf \
+	test/data/conf/bad-equals-in-value.conf \
+	test/data/conf/bad-failures.conf \
+	test/data/conf/bad-group.conf \
+	test/data/conf/bad-ini-bool.conf \
+	test/data/conf/bad-ini-key.conf \
+	test/data/conf/bad-ini-section.conf \
+	test/data/conf/bad-ini-value.conf \
+	test/data/conf/bad-no-children.conf \
+	test/data/conf/bad-no-equals.conf \
+	test/data/conf/bad-no-first-level.conf \
+	test/data/conf/bad-no-value.conf \
+	test/data/conf/bad-number.conf \
+	test/data/conf/bad-parent.conf \
+	test/data/conf/bad-pattern.conf \
+	test/data/conf/bad-pfs.conf \
+	test/data/conf/bad-range.conf \
+	test/data/conf/bad-size.conf \
+	test/data/conf/bad-store.conf \
+	test/data/conf/bad-unknown-child.conf \
+	test/data/conf/bad-unknown-far.conf \
+	test/data/conf/bad-unknown-key.conf \
+	test/data/conf/bad-value.conf \
+	test/data/conf/bad-variable.conf \
+	test/data/conf/bad-world-group.conf \
+	test/data/conf/bad-zero.conf \
+	test/data/conf/good-groups.conf \
+	test/data/conf/good-levels.conf \
+	test/data/conf/good-schema.conf \
+	test/data/conf/good-system.conf \
+	test/data/conf/good-tokens.conf \
+	test/data/conf/good-user.conf \
+	test/data/conf/good-veloc.cfg
 # End of test/cmd

@@ -1,2 +1,25 @@
-# test/fuzz
+# test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
+# with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
+# fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
+fuzz_names = conf_parse record_decode
+fuzz_tests = test/fuzz/conf_parse.t test/fuzz/record_decode.t
+check_PROGRAMS += $(fuzz_tests)
+TESTS += $(fuzz_tests)
+EXTRA_DIST += %D%/run.sh %D%/corpus
+
+test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
+test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_conf_parse_t_LDADD = $(test_ldadd)
+
+test_fuzz_record_decode_t_SOURCES = %D%/record_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_record_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_record_decode_t_LDADD = $(test_ldadd)
+
+FUZZ_SECONDS = 60
+.PHONY: fuzz
+fuzz:
+	@top_srcdir='$(abs_top_srcdir)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
+	CPPFLAGS='-I. -I$(abs_top_srcdir)/src -I$(abs_top_srcdir)/test $(ISAL_CFLAGS) $(JANSSON_CFLAGS)' \
+	LIBS='$(ISAL_LIBS) $(JANSSON_LIBS) -lm -lpthread' \
+	$(SHELL) $(srcdir)/%D%/run.sh $(fuzz_names)
 # End of test/fuzz

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "conf/near.h"
+
+void vel_conf_line_fini(struct vel_line *line)
+{
+    const struct vel_parent_info info = vel_schema_parent(line->parent);
+
+    for (size_t i = 0; line->data && i < info.n; i++)
+        vel_field_clear(&info.children[i], line->data);
+    if (line->data && line->parent == VEL_GROUPS) {
+        struct vel_groups_line *groups = line->data;
+
+        for (size_t i = 0; i < groups->pairs.n; i++) {
+            struct vel_group_pair *pair = vel_vec_at(&groups->pairs, i);
+            free(pair->name);
+            free(pair->value);
+        }
+        vel_vec_fini(&groups->pairs);
+    }
+    free(line->data);
+    free(line->name);
+}
+
+void vel_conf_destroy(struct vel_conf *conf)
+{
+    if (!conf)
+        return;
+    for (size_t i = 0; i < vel_schema_count(); i++) {
+        vel_field_clear(vel_schema_setting(i), conf);
+        if (conf->texts)
+            free(conf->texts[i]);
+    }
+    for (size_t i = 0; i < conf->lines.n; i++)
+        vel_conf_line_fini(vel_vec_at(&conf->lines, i));
+    for (size_t i = 0; i < conf->unused.n; i++) {
+        struct vel_unused *unused = vel_vec_at(&conf->unused, i);
+        free(unused->key);
+        free(unused->value);
+    }
+    vel_vec_fini(&conf->lines);
+    vel_vec_fini(&conf->unused);
+    vel_map_destroy(conf->names, NULL);
+    free(conf->texts);
+    free(conf->sources);
+    free(conf);
+}
+
+int vel_conf_create(struct vel_conf **ret_conf, struct vel_err *err)
+{
+    struct vel_conf *conf = calloc(1, sizeof *conf);
+    size_t n = vel_schema_count();
+    int rc = 0;
+
+    if (!conf)
+        return vel_out_of_memory(err, "preparing settings");
+    vel_vec_init(&conf->lines, sizeof(struct vel_line));
+    vel_vec_init(&conf->unused, sizeof(struct vel_unused));
+    conf->names = vel_map_create();
+    conf->sources = calloc(n, sizeof *conf->sources);
+    conf->texts = calloc(n, sizeof *conf->texts);
+    if (!conf->names || !conf->sources || !conf->texts)
+        rc = vel_out_of_memory(err, "preparing settings");
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const struct vel_source source = {.layer = VEL_LAYER_DEFAULT};
+
+        rc = vel_conf_set(conf, i, vel_schema_setting(i)->def, &source, err);
+    }
+    if (rc < 0)
+        vel_conf_destroy(conf);
+    else
+        *ret_conf = conf;
+    return rc;
+}
+
+const char *vel_conf_name(struct vel_conf *conf, const char *name)
+{
+    if (!vel_map_has(conf->names, name) &&
+        vel_map_set(conf->names, name, NULL, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < vel_map_count(conf->names); i++)
+        if (strcmp(vel_map_key(conf->names, i), name) == 0)
+            return vel_map_key(conf->names, i);
+    return NULL;
+}
+
+int vel_conf_set(struct vel_conf *conf, size_t i, const char *text,
+                 const struct vel_source *source, struct vel_err *err)
+{
+    const struct vel_source *before = &conf->sources[i];
+    const struct vel_field *field = vel_schema_setting(i);
+
+    if (source->layer < before->layer)
+        return 0;
+    if (source->layer == before->layer && source->line && before->line &&
+        source->where == before->where)
+        return vel_fail(err, VEL_ECONFIG, "%s is given twice, first on line %d",
+                        field->key, before->line);
+    char *copy = strdup(text);
+    if (!copy)
+        return vel_out_of_memory(err, field->key);
+    int rc = vel_field_set(field, conf, text, err);
+    if (rc < 0) {
+        free(copy);
+        return rc;
+    }
+    free(conf->texts[i]);
+    conf->texts[i] = copy;
+    conf->sources[i] = *source;
+    return 0;
+}
+
+int vel_conf_set_by_program(struct vel_conf *conf, const char *key, const char *text,
+                            struct vel_err *err)
+{
+    const struct vel_source source = {.layer = VEL_LAYER_PROGRAM};
+    struct vel_meaning meaning;
+
+    if (!vel_schema_find(key, VEL_SPELL_FILE, &meaning) ||
+        meaning.parent != VEL_NO_PARENT) {
+        char hint[VEL_NEAR_HINT];
+
+        return vel_fail(
+            err, VEL_ECONFIG, "unknown setting %.80s%s", key,
+            vel_near_hint(vel_schema_nearest(key, VEL_SPELL_FILE, VEL_NO_PARENT),
+                          hint));
+    }
+    return meaning.ignored ? 0
+                           : vel_conf_set(conf, meaning.setting, text, &source, err);
+}
+
+const struct vel_line *vel_conf_line(const struct vel_conf *conf,
+                                     enum vel_parent parent, size_t i)
+{
+    for (size_t k = 0; k < conf->lines.n; k++) {
+        const struct vel_line *line = vel_vec_at(&conf->lines, k);
+
+        if (line->parent == parent && i-- == 0)
+            return line;
+    }
+    return NULL;
+}
+
+bool vel_conf_has_levels(const struct vel_conf *conf)
+{
+    struct vel_meaning meaning;
+
+    if (conf->copy_type == VEL_COPY_FILE)
+        return true;
+    vel_schema_find("COPY_TYPE", VEL_SPELL_FILE, &meaning);
+    return conf->sources[meaning.setting].layer == VEL_LAYER_DEFAULT &&
+           vel_conf_line(conf, VEL_CKPT, 0);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf - the settings of a process: typed fields that code reads, each knowing where it
+ * came from.
+ *
+ * Layers, each of which overrides those before it: default, system file, program, user
+ * file, environment. The rows are those of schema.def; a caller reads conf->set_size,
+ * never a string.
+ */
+#ifndef VEL_CONF_CONF_H
+#define VEL_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "conf/schema.h"
+
+enum vel_layer {
+    VEL_LAYER_DEFAULT,
+    VEL_LAYER_SYSTEM,
+    VEL_LAYER_PROGRAM,
+    VEL_LAYER_USER,
+    VEL_LAYER_ENVIRONMENT,
+};
+
+/* Where a value was given. */
+struct vel_source {
+    enum vel_layer layer;
+    const char *where; /* file, or variable of the environment; owned by the settings */
+    int line;          /* 0: none */
+};
+
+/* indices of CHOICE fields, in the order of their rows */
+enum vel_mode { VEL_MODE_SYNC, VEL_MODE_ASYNC, VEL_MODE_AGENT };
+enum vel_copy_type {
+    VEL_COPY_FILE,
+    VEL_COPY_SINGLE,
+    VEL_COPY_PARTNER,
+    VEL_COPY_XOR,
+    VEL_COPY_RS
+};
+enum vel_optimal { VEL_OPTIMAL_OFF, VEL_OPTIMAL_YOUNG, VEL_OPTIMAL_DALY };
+enum vel_ckpt_type { VEL_CKPT_SINGLE, VEL_CKPT_PARTNER, VEL_CKPT_XOR, VEL_CKPT_RS };
+enum vel_store_type {
+    VEL_STORE_RAMDISK,
+    VEL_STORE_XPOINT,
+    VEL_STORE_SSD,
+    VEL_STORE_BURSTBUFFER,
+    VEL_STORE_PFS,
+};
+enum vel_kind { VEL_KIND_CHECKPOINT, VEL_KIND_OUTPUT, VEL_KIND_BOTH, VEL_KIND_NONE };
+enum vel_publish { VEL_PUBLISH_THROUGH, VEL_PUBLISH_BEHIND };
+
+#define VEL_FIELD_BOOL bool
+#define VEL_FIELD_INT int64_t
+#define VEL_FIELD_SIZE int64_t
+#define VEL_FIELD_SECONDS double
+#define VEL_FIELD_REAL double
+#define VEL_FIELD_TEXT char *
+#define VEL_FIELD_PATH char *
+#define VEL_FIELD_CHOICE int
+#define VEL_FIELD_INTERVAL int64_t
+
+/* What the lines of a kind say. After vel_conf_finish() what a line left open has the
+ * value of the setting that stands in for it. */
+struct vel_ckpt {
+    int64_t id;
+    int64_t interval; /* a count; below 0: minus the seconds */
+    char *group;
+    char *store;
+    int type; /* enum vel_ckpt_type */
+    int64_t set_size;
+    int64_t set_failures; /* 0: half of the set */
+    int64_t replicas;
+    int64_t hop_distance;
+    bool enabled;
+    bool output;
+    bool bypass;
+};
+
+struct vel_store_line {
+    char *group;
+    int64_t count;
+    int type;          /* enum vel_store_type */
+    int flush;         /* as flush_type */
+    int64_t bytes;     /* 0: what is free */
+    int64_t bandwidth; /* 0: not told */
+    double mtbf;       /* 0: not told */
+    bool enabled;
+    bool mkdir;
+};
+
+struct vel_dataset_rule {
+    char *pattern;
+    char *exclude;
+    int kind;    /* enum vel_kind */
+    int publish; /* enum vel_publish, -1: as the files are used */
+    int64_t keep;
+    int64_t level; /* -1: by interval */
+};
+
+struct vel_dir_line {
+    int64_t bytes;
+};
+
+struct vel_group_pair {
+    char *name;
+    char *value;
+};
+
+struct vel_groups_line {
+    struct vel_vec pairs; /* of struct vel_group_pair */
+};
+
+/* A line with keys of its own. */
+struct vel_line {
+    enum vel_parent parent;
+    char *name; /* the value of its first key */
+    struct vel_source source;
+    uint32_t given; /* bit i: child i stands on the line */
+    void *data;     /* struct vel_ckpt, vel_store_line, ... */
+};
+
+/* A key that was accepted and means nothing here. */
+struct vel_unused {
+    char *key;
+    char *value;
+    const char *why;
+    struct vel_source source;
+};
+
+/* Free what a line holds. */
+void vel_conf_line_fini(struct vel_line *line);
+
+struct vel_conf {
+#define SETTING(KEY, field, TYPE, def, least, most, choices, doc)                      \
+    VEL_FIELD_##TYPE field;
+#include "conf/schema.def"
+    struct vel_source *sources; /* one per setting */
+    char **texts;               /* and its value as text; "" when not set */
+    struct vel_vec lines;       /* of struct vel_line, in the order given */
+    struct vel_vec unused;      /* of struct vel_unused */
+    struct vel_map *names;      /* files and variables that sources point to */
+};
+
+/* All defaults. */
+int vel_conf_create(struct vel_conf **ret_conf, struct vel_err *err);
+void vel_conf_destroy(struct vel_conf *conf);
+
+/* Give setting i a value. A layer below that of the value there changes nothing; a
+ * second value in the same file is an error. */
+int vel_conf_set(struct vel_conf *conf, size_t i, const char *text,
+                 const struct vel_source *source, struct vel_err *err);
+
+/* The program gives a setting by name, such as "FLUSH" or "VELOC_FLUSH". */
+int vel_conf_set_by_program(struct vel_conf *conf, const char *key, const char *text,
+                            struct vel_err *err);
+
+/* A name that lives as long as conf; NULL when out of memory. */
+const char *vel_conf_name(struct vel_conf *conf, const char *name);
+
+/* Line i of that kind, in the order given; NULL behind the last. */
+const struct vel_line *vel_conf_line(const struct vel_conf *conf,
+                                     enum vel_parent parent, size_t i);
+
+/* Are the CKPT lines used (COPY_TYPE=FILE, or it was left open and there are some)? */
+bool vel_conf_has_levels(const struct vel_conf *conf);
+
+/* Fill what lines left open, then check what no single value shows: a level for every
+ * checkpoint, schemes that fit their stores, groups and stores that exist. One sentence
+ * for the first fault. */
+int vel_conf_finish(struct vel_conf *conf, struct vel_err *err);
+
+#endif

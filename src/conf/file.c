@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "conf/file.h"
+#include "conf/near.h"
+
+struct parse {
+    struct vel_conf *conf;
+    const char *file;
+    enum vel_layer layer;
+    enum vel_spelling spelling;
+    struct vel_map *parents; /* "CKPT 0" -> anything: lines that this file has begun */
+    struct vel_line *line;   /* whose children come next; NULL: none may */
+    const struct vel_pair *first;
+    struct vel_err *err;
+};
+
+/* "FILE:LINE: " in front of what went wrong */
+static int here(const struct parse *p, const struct vel_pair *pair, int rc)
+{
+    return rc < 0 ? vel_wrap(p->err, rc, "%s:%d", p->file, pair->line) : 0;
+}
+
+static int unknown(const struct parse *p, const struct vel_pair *pair,
+                   enum vel_parent parent)
+{
+    const char *nearest = vel_schema_nearest(pair->key, p->spelling, parent);
+    char hint[VEL_NEAR_HINT];
+
+    if (parent == VEL_NO_PARENT)
+        return vel_fail(p->err, VEL_ECONFIG, "unknown key %.80s%s", pair->key,
+                        vel_near_hint(nearest, hint));
+    return vel_fail(p->err, VEL_ECONFIG, "unknown key %.80s on a line of %s%s",
+                    pair->key, vel_schema_parent(parent).key,
+                    vel_near_hint(nearest, hint));
+}
+
+static struct vel_source source_of(const struct parse *p, const struct vel_pair *pair)
+{
+    return (struct vel_source){.layer = p->layer, .where = p->file, .line = pair->line};
+}
+
+static int keep_unused(const struct parse *p, const struct vel_pair *pair,
+                       const char *why)
+{
+    struct vel_unused unused = {.key = strdup(pair->key),
+                                .value = strdup(pair->value),
+                                .why = why,
+                                .source = source_of(p, pair)};
+
+    if (unused.key && unused.value && vel_vec_push(&p->conf->unused, &unused))
+        return 0;
+    free(unused.key);
+    free(unused.value);
+    return vel_out_of_memory(p->err, "reading settings");
+}
+
+/* The line of this kind and name that a file of lower precedence has given, or NULL. */
+static struct vel_line *find_line(const struct vel_conf *conf, enum vel_parent parent,
+                                  const char *name)
+{
+    for (size_t i = 0; i < conf->lines.n; i++) {
+        struct vel_line *line = vel_vec_at(&conf->lines, i);
+
+        if (line->parent == parent && strcmp(line->name, name) == 0)
+            return line;
+    }
+    return NULL;
+}
+
+static int note_parent(const struct parse *p, const struct vel_pair *pair)
+{
+    struct vel_buf key;
+    void *before;
+    int rc = 0;
+
+    vel_buf_init(&key);
+    vel_buf_printf(&key, "%s %s", pair->key, pair->value);
+    before = vel_map_get(p->parents, vel_buf_text(&key));
+    if (before)
+        rc = vel_fail(p->err, VEL_ECONFIG, "%s=%.80s is given twice, first on line %d",
+                      pair->key, pair->value, ((const struct vel_pair *)before)->line);
+    else if (vel_map_set(p->parents, vel_buf_text(&key), (void *)(uintptr_t)pair,
+                         NULL) < 0)
+        rc = vel_out_of_memory(p->err, "reading settings");
+    vel_buf_fini(&key);
+    return rc;
+}
+
+static int fill_defaults(struct vel_line *line, struct vel_err *err)
+{
+    const struct vel_parent_info info = vel_schema_parent(line->parent);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < info.n; i++)
+        rc = vel_field_set(&info.children[i], line->data, info.children[i].def, err);
+    return rc;
+}
+
+static int number_level(struct vel_line *line, struct vel_err *err)
+{
+    struct vel_ckpt *ckpt = line->data;
+    char *end;
+
+    ckpt->id = strtoll(line->name, &end, 10);
+    if (line->name[0] < '0' || line->name[0] > '9' || *end || ckpt->id > 1000000)
+        return vel_fail(err, VEL_ECONFIG, "CKPT=%.80s: levels are numbered from 0",
+                        line->name);
+    return 0;
+}
+
+/* A new line, in the place of one that it overrides. */
+static int begin_line(struct parse *p, const struct vel_pair *pair,
+                      enum vel_parent parent)
+{
+    struct vel_line fresh = {.parent = parent,
+                             .name = strdup(pair->value),
+                             .source = source_of(p, pair),
+                             .data = calloc(1, vel_schema_parent(parent).size)};
+    struct vel_line *line = find_line(p->conf, parent, pair->value);
+    int rc = note_parent(p, pair);
+
+    if (rc == 0 && (!fresh.name || !fresh.data))
+        rc = vel_out_of_memory(p->err, "reading settings");
+    if (rc == 0)
+        rc = fill_defaults(&fresh, p->err);
+    if (rc == 0 && parent == VEL_CKPT)
+        rc = number_level(&fresh, p->err);
+    if (rc == 0 && parent == VEL_GROUPS)
+        vel_vec_init(&((struct vel_groups_line *)fresh.data)->pairs,
+                     sizeof(struct vel_group_pair));
+    if (rc == 0 && !line) {
+        line = vel_vec_push(&p->conf->lines, NULL);
+        if (!line)
+            rc = vel_out_of_memory(p->err, "reading settings");
+    }
+    if (rc < 0) {
+        vel_conf_line_fini(&fresh);
+        return rc;
+    }
+    if (line->data)
+        vel_conf_line_fini(line);
+    *line = fresh;
+    p->line = line;
+    return 0;
+}
+
+static int add_group(struct parse *p, const struct vel_pair *pair)
+{
+    struct vel_groups_line *groups = p->line->data;
+    struct vel_group_pair group = {.name = strdup(pair->key),
+                                   .value = strdup(pair->value)};
+
+    for (size_t i = 0; i < groups->pairs.n; i++)
+        if (group.name && strcmp(((struct vel_group_pair *)groups->pairs.items)[i].name,
+                                 group.name) == 0) {
+            free(group.name);
+            free(group.value);
+            return vel_fail(p->err, VEL_ECONFIG, "%s stands twice on the line",
+                            pair->key);
+        }
+    if (strcmp(pair->key, "NODE") == 0 || strcmp(pair->key, "WORLD") == 0) {
+        free(group.name);
+        free(group.value);
+        return vel_fail(p->err, VEL_ECONFIG,
+                        "the group %s is there already and cannot be defined",
+                        pair->key);
+    }
+    if (group.name && group.value && vel_vec_push(&groups->pairs, &group))
+        return 0;
+    free(group.name);
+    free(group.value);
+    return vel_out_of_memory(p->err, "reading settings");
+}
+
+static int add_child(struct parse *p, const struct vel_pair *pair)
+{
+    if (!p->line)
+        return vel_fail(p->err, VEL_ECONFIG,
+                        "%.80s: the line begins with %s, which has no further keys",
+                        pair->key, p->first->key);
+    if (p->line->parent == VEL_GROUPS)
+        return add_group(p, pair);
+    size_t i = vel_schema_child(p->line->parent, pair->key);
+    if (i == (size_t)-1)
+        return unknown(p, pair, p->line->parent);
+    const struct vel_field *field = &vel_schema_parent(p->line->parent).children[i];
+    if (p->line->given >> i & 1)
+        return vel_fail(p->err, VEL_ECONFIG, "%s stands twice on the line", field->key);
+    p->line->given |= 1u << i;
+    return vel_field_set(field, p->line->data, pair->value, p->err);
+}
+
+/* VELOC takes only the word true for true, and everything else for false: a file that
+ * says 1 or yes means what it does not do there. */
+static int check_ini_bool(const struct vel_pair *pair, size_t setting,
+                          struct vel_err *err)
+{
+    if (vel_schema_setting(setting)->type != VEL_TYPE_BOOL ||
+        strcasecmp(pair->value, "true") == 0 || strcasecmp(pair->value, "false") == 0)
+        return 0;
+    return vel_fail(err, VEL_ECONFIG, "%s=%.80s: expected true or false", pair->key,
+                    pair->value);
+}
+
+static int add_setting(struct parse *p, const struct vel_pair *pair, size_t setting)
+{
+    const struct vel_source source = source_of(p, pair);
+    int rc = p->spelling == VEL_SPELL_INI ? check_ini_bool(pair, setting, p->err) : 0;
+
+    return rc < 0 ? rc : vel_conf_set(p->conf, setting, pair->value, &source, p->err);
+}
+
+static int add_first(struct parse *p, const struct vel_pair *pair)
+{
+    struct vel_meaning meaning;
+
+    p->line = NULL;
+    p->first = pair;
+    if (!vel_schema_find(pair->key, p->spelling, &meaning)) {
+        enum vel_parent parent = vel_schema_parent_of(pair->key);
+
+        if (p->spelling == VEL_SPELL_FILE && parent != VEL_NO_PARENT)
+            return vel_fail(
+                p->err, VEL_ECONFIG,
+                "%s has no parent: it belongs on a line that begins with %s=",
+                pair->key, vel_schema_parent(parent).key);
+        return unknown(p, pair, VEL_NO_PARENT);
+    }
+    if (meaning.ignored)
+        return keep_unused(p, pair, meaning.ignored);
+    if (meaning.parent != VEL_NO_PARENT)
+        return begin_line(p, pair, meaning.parent);
+    return add_setting(p, pair, meaning.setting);
+}
+
+int vel_conf_parse(struct vel_conf *conf, enum vel_layer layer, const char *file,
+                   const char *bytes, size_t len, vel_variable_f *variable, void *arg,
+                   struct vel_err *err)
+{
+    struct parse p = {.conf = conf, .layer = layer, .err = err};
+    struct vel_lexed lexed;
+    int rc = vel_lex(file, bytes, len, variable, arg, &lexed, err);
+
+    if (rc < 0)
+        return rc;
+    p.file = vel_conf_name(conf, file);
+    p.parents = vel_map_create();
+    p.spelling = lexed.is_ini ? VEL_SPELL_INI : VEL_SPELL_FILE;
+    if (!p.file || !p.parents)
+        rc = vel_out_of_memory(err, "reading settings");
+    for (size_t i = 0; rc == 0 && i < lexed.pairs.n; i++) {
+        const struct vel_pair *pair = vel_vec_at(&lexed.pairs, i);
+
+        rc = pair->is_first ? add_first(&p, pair) : add_child(&p, pair);
+        rc = here(&p, pair, rc);
+    }
+    if (p.parents)
+        vel_map_destroy(p.parents, NULL);
+    vel_lexed_fini(&lexed);
+    return rc;
+}
+
+int vel_conf_read(struct vel_conf *conf, struct vel_fs *fs, enum vel_layer layer,
+                  const char *file, vel_variable_f *variable, void *arg,
+                  struct vel_err *err)
+{
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    rc = vel_fs_read_file(fs, file, VEL_CONF_FILE_MAX, &bytes, err);
+    if (rc == 0)
+        rc = vel_conf_parse(conf, layer, file, vel_buf_text(&bytes), bytes.len,
+                            variable, arg, err);
+    vel_buf_fini(&bytes);
+    return rc;
+}

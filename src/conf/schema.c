@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/conf.h"
+#include "conf/near.h"
+#include "conf/schema.h"
+
+static const struct vel_field settings[] = {
+#define SETTING(KEY, field, TYPE, def, least, most, choices, doc)                      \
+    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
+     most, choices,         doc, offsetof(struct vel_conf, field)},
+#include "conf/schema.def"
+};
+
+/* the place of a setting in the table, by name */
+enum {
+#define SETTING(KEY, field, TYPE, def, least, most, choices, doc) AT_##KEY,
+#include "conf/schema.def"
+    SETTINGS
+};
+
+#define CKPT_ROW(KEY, field, TYPE, def, least, most, choices, doc)                     \
+    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
+     most, choices,         doc, offsetof(struct vel_ckpt, field)},
+#define STORE_ROW(KEY, field, TYPE, def, least, most, choices, doc)                    \
+    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
+     most, choices,         doc, offsetof(struct vel_store_line, field)},
+#define DATASET_ROW(KEY, field, TYPE, def, least, most, choices, doc)                  \
+    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
+     most, choices,         doc, offsetof(struct vel_dataset_rule, field)},
+#define CNTLDIR_ROW(KEY, field, TYPE, def, least, most, choices, doc)                  \
+    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
+     most, choices,         doc, offsetof(struct vel_dir_line, field)},
+#define CACHEDIR_ROW CNTLDIR_ROW
+
+/* children of all parents in one table, each parent's side by side */
+static const struct vel_field children[] = {
+#define CHILD(PARENT, KEY, field, TYPE, def, least, most, choices, doc)                \
+    PARENT##_ROW(KEY, field, TYPE, def, least, most, choices, doc)
+#include "conf/schema.def"
+};
+static const enum vel_parent child_parent[] = {
+#define CHILD(PARENT, KEY, field, TYPE, def, least, most, choices, doc) VEL_##PARENT,
+#include "conf/schema.def"
+};
+
+static const struct {
+    const char *name;
+    size_t setting;
+} aliases[] =
+    {
+#define ALIAS(NAME, KEY) {#NAME, AT_##KEY},
+#include "conf/schema.def"
+},
+  ini_names[] = {
+#define INI(name, KEY) {#name, AT_##KEY},
+#include "conf/schema.def"
+};
+
+static const struct {
+    const char *name;
+    const char *why;
+} ignored[] =
+    {
+#define IGNORED(NAME, why) {#NAME, why},
+#include "conf/schema.def"
+},
+  ini_ignored[] = {
+#define INI_IGNORED(name, why) {#name, why},
+#include "conf/schema.def"
+};
+
+#define COUNT(array) (sizeof array / sizeof array[0])
+
+static const char *const parent_keys[VEL_PARENTS] = {
+    [VEL_CKPT] = "CKPT",       [VEL_STORE] = "STORE",       [VEL_DATASET] = "DATASET",
+    [VEL_CNTLDIR] = "CNTLDIR", [VEL_CACHEDIR] = "CACHEDIR", [VEL_GROUPS] = "GROUPS"};
+
+static const size_t parent_sizes[VEL_PARENTS] = {
+    [VEL_CKPT] = sizeof(struct vel_ckpt),
+    [VEL_STORE] = sizeof(struct vel_store_line),
+    [VEL_DATASET] = sizeof(struct vel_dataset_rule),
+    [VEL_CNTLDIR] = sizeof(struct vel_dir_line),
+    [VEL_CACHEDIR] = sizeof(struct vel_dir_line),
+    [VEL_GROUPS] = sizeof(struct vel_groups_line)};
+
+struct vel_parent_info vel_schema_parent(enum vel_parent parent)
+{
+    struct vel_parent_info info = {.key = parent_keys[parent],
+                                   .size = parent_sizes[parent]};
+
+    for (size_t i = 0; i < COUNT(children); i++)
+        if (child_parent[i] == parent) {
+            if (!info.children)
+                info.children = &children[i];
+            info.n++;
+        }
+    return info;
+}
+
+size_t vel_schema_count(void)
+{
+    return SETTINGS;
+}
+
+const struct vel_field *vel_schema_setting(size_t i)
+{
+    return &settings[i];
+}
+
+/* the key without VELOC_ or SCR_; NULL when it has none of them and must */
+static const char *bare(const char *key, enum vel_spelling spelling)
+{
+    if (strncasecmp(key, "VELOC_", 6) == 0)
+        return key + 6;
+    if (strncasecmp(key, "SCR_", 4) == 0)
+        return key + 4;
+    return spelling == VEL_SPELL_ENV ? NULL : key;
+}
+
+static bool find_ini(const char *key, struct vel_meaning *ret)
+{
+    for (size_t i = 0; i < COUNT(ini_names); i++)
+        if (strcmp(key, ini_names[i].name) == 0) {
+            ret->setting = ini_names[i].setting;
+            return true;
+        }
+    for (size_t i = 0; i < COUNT(ini_ignored); i++)
+        if (strcmp(key, ini_ignored[i].name) == 0) {
+            ret->ignored = ini_ignored[i].why;
+            return true;
+        }
+    return false;
+}
+
+/* VELOC lets the environment override its INI keys in upper case: VELOC_SCRATCH */
+static bool find_ini_env(const char *key, struct vel_meaning *ret)
+{
+    char lower[64];
+    size_t n = strlen(key);
+
+    if (n >= sizeof lower)
+        return false;
+    for (size_t i = 0; i <= n; i++)
+        lower[i] = (char)(key[i] >= 'A' && key[i] <= 'Z' ? key[i] - 'A' + 'a' : key[i]);
+    return find_ini(lower, ret);
+}
+
+static bool find_plain(const char *key, struct vel_meaning *ret)
+{
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (strcasecmp(key, settings[i].key) == 0) {
+            ret->setting = i;
+            return true;
+        }
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (strcasecmp(key, aliases[i].name) == 0) {
+            ret->setting = aliases[i].setting;
+            return true;
+        }
+    for (size_t i = 0; i < COUNT(ignored); i++)
+        if (strcasecmp(key, ignored[i].name) == 0) {
+            ret->ignored = ignored[i].why;
+            return true;
+        }
+    return false;
+}
+
+bool vel_schema_find(const char *key, enum vel_spelling spelling,
+                     struct vel_meaning *ret)
+{
+    *ret = (struct vel_meaning){.setting = (size_t)-1, .parent = VEL_NO_PARENT};
+    if (spelling == VEL_SPELL_INI)
+        return find_ini(key, ret);
+    for (size_t p = 0; spelling == VEL_SPELL_FILE && p < VEL_PARENTS; p++)
+        if (strcasecmp(key, parent_keys[p]) == 0) {
+            ret->parent = (enum vel_parent)p;
+            return true;
+        }
+    const char *plain = bare(key, spelling);
+    if (!plain)
+        return false;
+    if (find_plain(plain, ret))
+        return true;
+    return spelling == VEL_SPELL_ENV && strncmp(key, "VELOC_", 6) == 0 &&
+           find_ini_env(plain, ret);
+}
+
+size_t vel_schema_child(enum vel_parent parent, const char *key)
+{
+    size_t index = 0;
+
+    for (size_t i = 0; i < COUNT(children); i++) {
+        if (child_parent[i] != parent)
+            continue;
+        if (strcasecmp(children[i].key, key) == 0)
+            return index;
+        index++;
+    }
+    return (size_t)-1;
+}
+
+enum vel_parent vel_schema_parent_of(const char *key)
+{
+    for (size_t i = 0; i < COUNT(children); i++)
+        if (strcasecmp(children[i].key, key) == 0)
+            return child_parent[i];
+    return VEL_NO_PARENT;
+}
+
+const char *vel_schema_nearest(const char *key, enum vel_spelling spelling,
+                               enum vel_parent parent)
+{
+    const char *plain = bare(key, spelling);
+    struct vel_near near;
+
+    vel_near_init(&near, plain && spelling != VEL_SPELL_INI ? plain : key);
+    if (parent != VEL_NO_PARENT) {
+        for (size_t i = 0; i < COUNT(children); i++)
+            if (child_parent[i] == parent)
+                vel_near_try(&near, children[i].key);
+        return near.best;
+    }
+    if (spelling == VEL_SPELL_INI) {
+        for (size_t i = 0; i < COUNT(ini_names); i++)
+            vel_near_try(&near, ini_names[i].name);
+        return near.best;
+    }
+    for (size_t i = 0; i < SETTINGS; i++)
+        vel_near_try(&near, settings[i].key);
+    for (size_t p = 0; spelling == VEL_SPELL_FILE && p < VEL_PARENTS; p++)
+        vel_near_try(&near, parent_keys[p]);
+    return near.best;
+}
+
+bool vel_schema_is_ini(const char *key)
+{
+    struct vel_meaning meaning;
+
+    return find_ini(key, &meaning);
+}
+
+void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),
+                          void *arg)
+{
+    char name[80];
+
+    for (size_t a = 0; a < COUNT(aliases); a++)
+        if (aliases[a].setting == i) {
+            snprintf(name, sizeof name, "SCR_%s", aliases[a].name);
+            tell(arg, name);
+        }
+    for (size_t a = 0; a < COUNT(ini_names); a++)
+        if (ini_names[a].setting == i)
+            tell(arg, ini_names[a].name);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* schema - the table of schema.def, looked up by any name a setting is known under. */
+#ifndef VEL_CONF_SCHEMA_H
+#define VEL_CONF_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conf/field.h"
+
+/* kinds of lines with keys of their own */
+enum vel_parent {
+    VEL_CKPT,
+    VEL_STORE,
+    VEL_DATASET,
+    VEL_CNTLDIR,
+    VEL_CACHEDIR,
+    VEL_GROUPS, /* its keys are names of the user's */
+    VEL_PARENTS,
+    VEL_NO_PARENT,
+};
+
+struct vel_parent_info {
+    const char *key;
+    const struct vel_field *children;
+    size_t n;
+    size_t size; /* of the struct that the children fill */
+};
+
+struct vel_parent_info vel_schema_parent(enum vel_parent parent);
+
+/* The settings, in the order of the table. */
+size_t vel_schema_count(void);
+const struct vel_field *vel_schema_setting(size_t i);
+
+/* Which way a key is written. */
+enum vel_spelling {
+    VEL_SPELL_FILE, /* FLUSH, VELOC_FLUSH, SCR_FLUSH */
+    VEL_SPELL_ENV,  /* VELOC_FLUSH, SCR_FLUSH */
+    VEL_SPELL_INI,  /* VELOC's own keys: scratch */
+};
+
+/* What a key means. */
+struct vel_meaning {
+    size_t setting;         /* its index, or (size_t)-1 */
+    enum vel_parent parent; /* or it begins a line of this kind, else VEL_NO_PARENT */
+    const char *ignored;    /* or it has no meaning here, for this reason */
+};
+
+/* False for an unknown key. */
+bool vel_schema_find(const char *key, enum vel_spelling spelling,
+                     struct vel_meaning *ret);
+
+/* The index of a child of a parent; (size_t)-1 when there is none of that name. */
+size_t vel_schema_child(enum vel_parent parent, const char *key);
+
+/* The kind of line on which this key would be a child, or VEL_NO_PARENT. */
+enum vel_parent vel_schema_parent_of(const char *key);
+
+/* The known key that looks most like this one, or NULL when none is near. Children are
+ * those of `parent`; with VEL_NO_PARENT settings and parents are tried. */
+const char *vel_schema_nearest(const char *key, enum vel_spelling spelling,
+                               enum vel_parent parent);
+
+/* Is this the first key of a file in VELOC's INI form? */
+bool vel_schema_is_ini(const char *key);
+
+/* Every other name of setting i: calls back in the order of the table. */
+void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),
+                          void *arg);
+
+#endif
