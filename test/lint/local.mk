@@ -1,5 +1,25 @@
-# test/lint - what the sources must look like.
-lint_tests =
+# test/lint - what the sources must look like. Each lint is also tried on a planted violation.
+lint_tests = \
+	%D%/layers.t
 TESTS += $(lint_tests)
-EXTRA_DIST += $(lint_tests)
+EXTRA_DIST += $(lint_tests) %D%/lint.sh \
+	%D%/layers.awk %D%/layers.map
+
+# What the build knows, for lints that compile or look at what was built.
+check_DATA = %D%/build.vars
+CLEANFILES += %D%/build.vars
+%D%/build.vars: Makefile
+	$(AM_V_at)$(MKDIR_P) %D%
+	$(AM_V_GEN){ echo "cc='$(CC)'"; \
+	  echo "cflags='$(DEFS) -I. $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)'"; \
+	  echo "lib_cflags='$(ISAL_CFLAGS) $(JANSSON_CFLAGS) $(MPI_CFLAGS) $(HDF5_CFLAGS)'"; \
+	  echo "mpi_kind='$(MPI_KIND)'"; \
+	  echo "serial_hdf5='$(lint_serial_hdf5)'"; \
+	  echo "programs='$(bin_PROGRAMS) $(bin_SCRIPTS)'"; \
+	  echo "man_pages='$(dist_man_MANS)'"; \
+	  echo "distfiles='$(DISTFILES)'"; } > $@.tmp && mv $@.tmp $@
+lint_serial_hdf5 =
+if !PARALLEL_HDF5
+lint_serial_hdf5 += yes
+endif
 # End of test/lint
