@@ -1,10 +1,11 @@
 # test/lint - what the sources must look like. Each lint is also tried on a planted violation.
 lint_tests = \
 	%D%/doors.t \
+	%D%/headers.t \
 	%D%/layers.t
 TESTS += $(lint_tests)
 EXTRA_DIST += $(lint_tests) %D%/lint.sh \
-	%D%/doors.awk %D%/doors.map %D%/layers.awk %D%/layers.map
+	%D%/doors.awk %D%/doors.map %D%/guards.awk %D%/layers.awk %D%/layers.map
 
 # What the build knows, for lints that compile or look at what was built.
 check_DATA = %D%/build.vars
