@@ -2,10 +2,12 @@
 lint_tests = \
 	%D%/doors.t \
 	%D%/headers.t \
-	%D%/layers.t
+	%D%/layers.t \
+	%D%/sizes.t
 TESTS += $(lint_tests)
 EXTRA_DIST += $(lint_tests) %D%/lint.sh \
-	%D%/doors.awk %D%/doors.map %D%/guards.awk %D%/layers.awk %D%/layers.map
+	%D%/doors.awk %D%/doors.map %D%/guards.awk %D%/layers.awk %D%/layers.map \
+	%D%/sizes.allow %D%/sizes.awk
 
 # What the build knows, for lints that compile or look at what was built.
 check_DATA = %D%/build.vars
