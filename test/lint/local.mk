@@ -3,7 +3,8 @@ lint_tests = \
 	%D%/doors.t \
 	%D%/headers.t \
 	%D%/layers.t \
-	%D%/sizes.t
+	%D%/sizes.t \
+	%D%/symbols.t
 TESTS += $(lint_tests)
 EXTRA_DIST += $(lint_tests) %D%/lint.sh \
 	%D%/doors.awk %D%/doors.map %D%/guards.awk %D%/layers.awk %D%/layers.map \
