@@ -1,2 +1,3 @@
 # doc - architecture, formats, man pages.
+EXTRA_DIST += %D%/architecture.md %D%/format-record.txt %D%/style.md
 # End of doc
