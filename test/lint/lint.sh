@@ -14,7 +14,7 @@ LC_ALL=C
 export LC_ALL
 
 # lint_files TREE [PATTERN...]: the tree's own files, relative to it, that match a shell pattern;
-# what git tracks, or what was unpacked without what builds leave there
+# what git tracks, or what was unpacked without what builds leave there (and without binaries)
 lint_files() {
     local tree=$1 name pattern
     shift
@@ -37,7 +37,8 @@ lint_all_files() {
         ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.log' ! -name '*.trs' \
         ! -name Makefile ! -name Makefile.in ! -name aclocal.m4 ! -name 'config.[hls]*' \
         ! -name configure ! -name libtool ! -name 'stamp-h*' ! -name build.vars \
-        ! -path './m4/l*.m4' ! -path './veloc*.pc' -print | sed 's|^\./||' | sort)
+        ! -name '*~' ! -path './m4/l*.m4' ! -path './veloc*.pc' -exec grep -Il '' {} + |
+        sed 's|^\./||' | sort)
 }
 
 # lint_scripts TREE: the shell scripts, by their first line or their name
