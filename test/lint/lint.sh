@@ -35,8 +35,8 @@ lint_all_files() {
     (cd "$1" && find . \( -name '_build' -o -name '_inst' -o -name .libs -o -name .deps \
         -o -name build-aux -o -name autom4te.cache -o -name .git \) -prune -o -type f \
         ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.log' ! -name '*.trs' \
-        ! -name Makefile ! -name Makefile.in ! -name aclocal.m4 ! -name 'config.[hls]*' \
-        ! -name configure ! -name libtool ! -name 'stamp-h*' ! -name build.vars \
+        ! -name Makefile ! -name Makefile.in ! -name build.vars ! -path ./aclocal.m4 \
+        ! -path './config.[hls]*' ! -path ./configure ! -path ./libtool ! -path './stamp-h*' \
         ! -name '*~' ! -path './m4/l*.m4' ! -path './veloc*.pc' -exec grep -Il '' {} + |
         sed 's|^\./||' | sort)
 }

@@ -1,6 +1,7 @@
 # test/lint - what the sources must look like. Each lint is also tried on a planted violation.
 lint_tests = \
 	%D%/dist.t \
+	%D%/docs.t \
 	%D%/doors.t \
 	%D%/headers.t \
 	%D%/layers.t \
@@ -9,7 +10,7 @@ lint_tests = \
 	%D%/text.t
 TESTS += $(lint_tests)
 EXTRA_DIST += $(lint_tests) %D%/lint.sh \
-	%D%/doors.awk %D%/doors.map %D%/guards.awk %D%/layers.awk %D%/layers.map \
+	%D%/docs.awk %D%/doors.awk %D%/doors.map %D%/guards.awk %D%/layers.awk %D%/layers.map \
 	%D%/sizes.allow %D%/sizes.awk %D%/text.awk
 
 # What the build knows, for lints that compile or look at what was built.
@@ -23,7 +24,6 @@ CLEANFILES += %D%/build.vars
 	  echo "mpi_kind='$(MPI_KIND)'"; \
 	  echo "serial_hdf5='$(lint_serial_hdf5)'"; \
 	  echo "programs='$(bin_PROGRAMS) $(bin_SCRIPTS)'"; \
-	  echo "man_pages='$(dist_man_MANS)'"; \
 	  echo "srcdir='$(srcdir)'"; \
 	  echo "distfiles='$(DISTFILES)'"; } > $@.tmp && mv $@.tmp $@
 lint_serial_hdf5 =
