@@ -1,4 +1,7 @@
 # doc - architecture, formats, man pages.
 dist_man_MANS += %D%/h5veloc-schema.1 %D%/veloc.conf.5
-EXTRA_DIST += %D%/architecture.md %D%/format-record.txt %D%/style.md
+if HAVE_MPI
+dist_man_MANS += %D%/VELOC_Get_version.3
+endif
+EXTRA_DIST += %D%/VELOC_Get_version.3 %D%/architecture.md %D%/format-record.txt %D%/style.md
 # End of doc

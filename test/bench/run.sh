@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh BENCH-PROGRAM... - run benchmarks one after another, never two at once, and print one
 # table of tab-separated rows. Every row names commit and machine, so that tables can be joined.
 #   BENCH=pattern     only programs whose name contains it

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# docs.t - settings, tools and functions have their man pages, test data its README.
+# shellcheck source=test/lint/lint.sh
+. "${top_srcdir:?run it by make check}/test/lint/lint.sh"
+# shellcheck source=/dev/null
+. "$lint_vars"
+no_groff="there is no groff"
+has_groff() { command -v groff >/dev/null; }
+
+# missing_in PAGE: of the words on stdin those that the page does not have
+missing_in() {
+    if [ -f "$1" ]; then
+        awk -f "$lint_dir/docs.awk" - "$1"
+    else
+        cat >/dev/null
+        echo "$1:1: there is no such page"
+    fi
+}
+
+# settings TREE: rows of the table of settings that their man page does not know
+settings() {
+    (cd "$1" && awk -F '[(,]' '/^(SETTING|CHILD)\(/ {
+        key = $1 == "CHILD" ? $3 : $2
+        gsub(/[ "]/, "", key)
+        print key " " FILENAME ":" FNR " the setting"
+    }' src/conf/schema.def | missing_in doc/veloc.conf.5)
+}
+
+# tool TREE PROGRAM: sections and long options that the page of a built tool has not
+tool() {
+    local name=${2##*/} page section
+    page=doc/$name.1
+    (cd "$1" && "$2" --help 2>&1 | grep -Eo -- '(^|[^A-Za-z0-9-])--[a-z][a-z0-9-]*' |
+        sed 's/^[^-]//' | sort -u | sed "s|\$| $page:1 the option|" | missing_in "$page"
+    [ -f "$page" ] || exit
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES; do
+        grep -Eq "^\.SH \"?$section\"?\$" "$page" || echo "$page:1: there is no section $section"
+    done)
+}
+
+# functions TREE: what libveloc exports and no page of section 3 describes by its name
+functions() {
+    (cd "$1" && awk '/global:/ { on = 1; next } /local:/ { on = 0 }
+        on && sub(/;.*/, "") { print FILENAME ":" FNR, $1 }' src/api/api.map |
+        while read -r where name; do
+            echo "$name $where the function" | missing_in "doc/$name.3"
+        done)
+}
+
+# set_well TREE: pages that groff complains of
+set_well() {
+    (cd "$1" && lint_files . 'doc/*.[1-8]' | while IFS= read -r page; do
+        groff -man -ww -z "$page" 2>&1
+    done)
+}
+
+# explained TREE: test data that the README beside it, or above it, does not name by a name or a
+# pattern, which are relative to the README
+explained() {
+    (cd "$1" && find test/data test/fuzz/corpus -type f ! -name 'README*' 2>/dev/null | sort |
+        while IFS= read -r file; do
+            dir=${file%/*}
+            while [ "$dir" != test ] && [ ! -f "$dir/README" ] && [ ! -f "$dir/README.md" ]; do
+                dir=${dir%/*}
+            done
+            named "${file#"$dir"/}" "$dir"/README* ||
+                echo "$file:1: no README beside it or above tells what it is"
+        done)
+}
+
+# named NAME README...: a word of it is the name or a pattern for it (of more than stars)
+named() {
+    local name=$1 word
+    shift
+    [ -f "$1" ] || return
+    while IFS= read -r word; do
+        # shellcheck disable=SC2254  # it is a pattern
+        case $name in $word) return 0 ;; esac
+    done < <(tr -s '[:space:]`|,;:()' '\n' <"$1" | sed 's/\.$//' | grep '[A-Za-z0-9]')
+    return 1
+}
+
+if [ -f "$top_srcdir/src/conf/schema.def" ]; then
+    clean "every setting is in veloc.conf(5)" settings "$top_srcdir"
+else
+    skip 1 "there is no table of settings yet"
+fi
+for program in ${programs?}; do
+    clean "${program##*/} is described, with all its options" \
+        tool "$top_srcdir" "$top_builddir/$program"
+done
+clean "every function of libveloc has a man page" functions "$top_srcdir"
+if has_groff; then
+    clean "groff has nothing to say to the pages" set_well "$top_srcdir"
+else
+    skip 1 "$no_groff"
+fi
+clean "test data is explained" explained "$top_srcdir"
+
+tree=$(tap_dir)/tree
+plant "$tree" src/conf/schema.def '#define SETTING(KEY)' 'SETTING(SET_SIZE, set_size, INT)' \
+    'CHILD(STORE, ' 'CHILD(STORE, MKDIR, mkdir, BOOL)' 'SETTING(SET, set)'
+sed -i 3d "$tree/src/conf/schema.def"
+plant "$tree" doc/veloc.conf.5 '.SH NAME' '.B SET_SIZE' '.\" SET' 'its \fBMKDIR\fR.'
+caught 'src/conf/schema.def:4: the setting SET is not in doc/veloc.conf.5' \
+    "a setting without a word is caught" settings "$tree"
+
+plant "$tree" bin/h5veloc-x '#!/bin/sh' "echo '  -j, --json[=N]  print'; echo '  --out-dir=DIR'"
+chmod +x "$tree/bin/h5veloc-x"
+caught 'doc/h5veloc-x.1:1: there is no such page' "so is a tool" tool "$tree" "$tree/bin/h5veloc-x"
+page=('.SH NAME' '.SH SYNOPSIS' '.SH DESCRIPTION' '.SH OPTIONS' '.BR \-j ", " \-\-json'
+    '.SH EXIT STATUS' '.SH EXAMPLES')
+plant "$tree" doc/h5veloc-x.1 "${page[@]}" '\-\-out'
+caught 'doc/h5veloc-x.1:1: the option --out-dir is not*' "so is an option" \
+    tool "$tree" "$tree/bin/h5veloc-x"
+plant "$tree" doc/h5veloc-x.1 "${page[@]}" '\fB\-\-out\-dir\fR=\fIDIR\fR'
+clean "what is there is found" tool "$tree" "$tree/bin/h5veloc-x"
+sed -i '/EXIT/d' "$tree/doc/h5veloc-x.1"
+caught 'doc/h5veloc-x.1:1: *EXIT STATUS' "so is a section" tool "$tree" "$tree/bin/h5veloc-x"
+
+plant "$tree" src/api/api.map 'V {' 'global:' '    VELOC_A;' '    VELOC_B;' 'local:' '    *;' '};'
+plant "$tree" doc/VELOC_A.3 '.SH NAME' 'VELOC_A \- a'
+caught 'doc/VELOC_B.3:1: there is no such page' "so is a function" functions "$tree"
+if has_groff; then
+    plant "$tree" doc/VELOC_A.3 '.TH A 3 2026-01-01' '.SH NAME' '.NOSUCHMACRO'
+    rm "$tree"/doc/*.[15]
+    caught '*doc/VELOC_A.3:3: *' "so is a page that groff does not like" set_well "$tree"
+else
+    skip 1 "$no_groff"
+fi
+
+plant "$tree" test/data/conf/README 'good-*.conf are well; odd.conf is not.'
+plant "$tree" test/data/conf/good-1.conf a
+plant "$tree" test/data/conf/odd.conf a
+plant "$tree" test/fuzz/corpus/record/README.md '*/empty: nothing'
+plant "$tree" test/fuzz/corpus/record/a/empty a
+clean "data that is named is explained" explained "$tree"
+plant "$tree" test/data/conf/bad-1.conf a
+caught 'test/data/conf/bad-1.conf:1: no README*' "other data is caught" explained "$tree"
+done_testing
