@@ -124,16 +124,23 @@ static int read_system(struct vel_conf *conf, struct vel_fs *fs, const char *fil
 }
 
 /* The prefix as far as it is known before the user's file is read. */
-static char *early_prefix(const struct vel_conf *conf)
+static int early_prefix(const struct vel_conf *conf, char **ret_prefix,
+                        struct vel_err *err)
 {
     const char *prefix = either("VELOC_PREFIX", "SCR_PREFIX");
-    char cwd[VEL_PATH_MAX];
+    char *cwd = NULL;
+    int rc = vel_fs_working_dir(&cwd, err);
 
+    if (rc < 0)
+        return rc;
     if (!prefix)
         prefix = conf->prefix ? conf->prefix : ".";
-    if (!getcwd(cwd, sizeof cwd))
-        return strdup(prefix);
-    return vel_path_absolute(cwd, prefix);
+    char *absolute = vel_path_absolute(cwd, prefix);
+    free(cwd);
+    if (!absolute)
+        return vel_out_of_memory(err, "reading settings");
+    *ret_prefix = absolute;
+    return 0;
 }
 
 static int read_user(struct vel_conf *conf, struct vel_fs *fs, const char *file,
@@ -141,15 +148,16 @@ static int read_user(struct vel_conf *conf, struct vel_fs *fs, const char *file,
 {
     static const char *const names[] = {".velocconf", ".scrconf"};
     bool is_there = false;
-    int rc = 0;
+    char *prefix = NULL;
+    int rc;
 
     if (!file)
         file = either("VELOC_CONF_FILE", "SCR_CONF_FILE");
     if (file)
         return read_named(conf, fs, VEL_LAYER_USER, file, err);
-    char *prefix = early_prefix(conf);
-    if (!prefix)
-        return vel_out_of_memory(err, "reading settings");
+    rc = early_prefix(conf, &prefix, err);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; rc == 0 && !is_there && i < 2; i++) {
         char *path = vel_path_join(prefix, names[i]);
 

@@ -171,6 +171,10 @@ int vel_fs_walk(struct vel_fs *fs, const char *root, vel_fs_visit_f *visit, void
  * (vel_fs_check_private_dir). */
 int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err);
 
+/* The working directory as a new string. It belongs to the process, not to a file
+ * system. */
+int vel_fs_working_dir(char **ret_dir, struct vel_err *err);
+
 /* Bytes that an unprivileged writer may still put where `path` lies. */
 int vel_fs_space(struct vel_fs *fs, const char *path, uint64_t *ret_free,
                  struct vel_err *err);

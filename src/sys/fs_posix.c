@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "sys/fs.h"
 
 static bool again(long result)
@@ -269,4 +270,17 @@ struct vel_fs *vel_fs_posix(void)
     static struct vel_fs posix = {.ops = &posix_ops};
 
     return &posix;
+}
+
+int vel_fs_working_dir(char **ret_dir, struct vel_err *err)
+{
+    char dir[VEL_PATH_MAX];
+
+    if (!getcwd(dir, sizeof dir))
+        return vel_fail_errno(err, errno, "cannot tell the working directory");
+    char *copy = strdup(dir);
+    if (!copy)
+        return vel_out_of_memory(err, dir);
+    *ret_dir = copy;
+    return 0;
 }

@@ -5,7 +5,27 @@ fuzz_names = conf_parse record_decode
 fuzz_tests = test/fuzz/conf_parse.t test/fuzz/record_decode.t
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
-EXTRA_DIST += %D%/run.sh %D%/corpus
+EXTRA_DIST += %D%/run.sh \
+	test/fuzz/corpus/README \
+	test/fuzz/corpus/conf_parse/bad-choice.conf \
+	test/fuzz/corpus/conf_parse/bad-continued.conf \
+	test/fuzz/corpus/conf_parse/bad-dollar.conf \
+	test/fuzz/corpus/conf_parse/bad-duplicate.conf \
+	test/fuzz/corpus/conf_parse/bad-equals-in-value.conf \
+	test/fuzz/corpus/conf_parse/bad-group.conf \
+	test/fuzz/corpus/conf_parse/bad-ini-section.conf \
+	test/fuzz/corpus/conf_parse/bad-store.conf \
+	test/fuzz/corpus/conf_parse/good-groups.conf \
+	test/fuzz/corpus/conf_parse/good-levels.conf \
+	test/fuzz/corpus/conf_parse/good-schema.conf \
+	test/fuzz/corpus/conf_parse/good-system.conf \
+	test/fuzz/corpus/conf_parse/good-tokens.conf \
+	test/fuzz/corpus/conf_parse/good-user.conf \
+	test/fuzz/corpus/conf_parse/good-veloc.cfg \
+	test/fuzz/corpus/record_decode/kinds \
+	test/fuzz/corpus/record_decode/number \
+	test/fuzz/corpus/record_decode/other-type \
+	test/fuzz/corpus/record_decode/short
 
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
