@@ -14,7 +14,8 @@ LC_ALL=C
 export LC_ALL
 
 # lint_files TREE [PATTERN...]: the tree's own files, relative to it, that match a shell pattern;
-# what git tracks, or what was unpacked without what builds leave there (and without binaries)
+# what git tracks, or what was unpacked without what builds leave there (no binaries, no
+# wrappers of libtool)
 lint_files() {
     local tree=$1 name pattern
     shift
@@ -38,7 +39,7 @@ lint_all_files() {
         ! -name Makefile ! -name Makefile.in ! -name build.vars ! -path ./aclocal.m4 \
         ! -path './config.[hls]*' ! -path ./configure ! -path ./libtool ! -path './stamp-h*' \
         ! -name '*~' ! -path './m4/l*.m4' ! -path './veloc*.pc' -exec grep -Il '' {} + |
-        sed 's|^\./||' | sort)
+        tr '\n' '\0' | xargs -0 grep -L 'temporary wrapper[ ]script for' | sed 's|^\./||' | sort)
 }
 
 # lint_scripts TREE: the shell scripts, by their first line or their name

@@ -37,6 +37,9 @@ void tap_line(bool pass, const char *fmt, ...)
 }
 
 static bool verdict(bool pass, const char *file, int line, const char *code,
+                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+
+static bool verdict(bool pass, const char *file, int line, const char *code,
                     const char *fmt, va_list ap)
 {
     print_line(pass, fmt, ap);
