@@ -8,6 +8,7 @@
 #include "base/crc.h"
 #include "base/rng.h"
 #include "record/record.h"
+#include "tap/sweep.h"
 #include "tap/tap.h"
 
 /* a record with one number, as a caller would map it */
@@ -218,8 +219,80 @@ static void names_of_files(void)
     }
 }
 
+static void path_in(const char *dir, char path[1024])
+{
+    snprintf(path, 1024, "%s/number.rec", dir);
+}
+
+static int save_number(struct vel_fs *fs, const char *dir, int64_t number,
+                       struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char path[1024];
+
+    path_in(dir, path);
+    int rc = !body || vel_node_set_int(body, "number", number) < 0
+                 ? VEL_ENOMEM
+                 : vel_record_save(fs, path, "sample", 1, body, err);
+    vel_node_destroy(body);
+    return rc;
+}
+
+static int64_t load_number(const char *dir)
+{
+    struct vel_node *body;
+    int64_t number = -1;
+    char path[1024];
+    int version;
+
+    path_in(dir, path);
+    if (vel_record_load(vel_fs_posix(), path, "sample", 1, &version, &body, NULL) < 0)
+        return -1;
+    vel_node_get_int(body, "number", 0, INT64_MAX, &number, NULL);
+    vel_node_destroy(body);
+    return number;
+}
+
+static void prepare_seven(const char *dir, void *arg)
+{
+    (void)arg;
+    save_number(vel_fs_posix(), dir, 7, NULL);
+}
+
+static int save_eight(struct vel_fs *fs, const char *dir, void *arg,
+                      struct vel_err *err)
+{
+    (void)arg;
+    return save_number(fs, dir, 8, err);
+}
+
+static enum sweep_state seven_or_eight(const char *dir, void *arg)
+{
+    int64_t number = load_number(dir);
+
+    (void)arg;
+    return number == 7 ? SWEEP_OLD : number == 8 ? SWEEP_NEW : SWEEP_BROKEN;
+}
+
+static void on_disk(void)
+{
+    const struct sweep sweep = {.name = "a record",
+                                .prepare = prepare_seven,
+                                .action = save_eight,
+                                .check = seven_or_eight};
+    struct vel_err err = {0};
+    struct vel_node *body;
+    int version;
+
+    sweep_run(&sweep);
+    is_int(vel_record_load(vel_fs_posix(), tap_path("none.rec"), "sample", 1, &version,
+                           &body, &err),
+           VEL_ENOENT, "a record that is not there is told apart from a damaged one");
+}
+
 int main(void)
 {
+    on_disk();
     bytes_on_disk();
     damage();
     what_is_no_record();
