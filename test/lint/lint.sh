@@ -34,7 +34,7 @@ lint_all_files() {
         return
     fi
     (cd "$1" && find . \( -name '_build' -o -name '_inst' -o -name .libs -o -name .deps \
-        -o -name build-aux -o -name autom4te.cache -o -name .git \) -prune -o -type f \
+        -o -path './build*' -o -name autom4te.cache -o -name .git \) -prune -o -type f \
         ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.log' ! -name '*.trs' \
         ! -name Makefile ! -name Makefile.in ! -name build.vars ! -path ./aclocal.m4 \
         ! -path './config.[hls]*' ! -path ./configure ! -path ./libtool ! -path './stamp-h*' \
