@@ -4,6 +4,7 @@ EXTRA_DIST += %D%/api.map %D%/veloc.pc.in
 if HAVE_MPI
 flavour_LTLIBRARIES += src/libveloc.la
 src_libveloc_la_SOURCES = \
+	src/comm/mpi.c src/comm/mpi.h \
 	%D%/version.c
 src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 src_libveloc_la_LIBADD = src/libveloc_core.la $(MPI_LIBS)

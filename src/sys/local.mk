@@ -1,6 +1,7 @@
 # sys - files, clock, host, locks, worker threads: the operating system behind tables.
 core_sources += \
 	%D%/clock.c %D%/clock.h \
+	%D%/entropy.c %D%/entropy.h \
 	%D%/fs.c %D%/fs.h \
 	%D%/fs_dir.c \
 	%D%/fs_fault.c %D%/fs_fault.h \
@@ -12,5 +13,6 @@ core_sources += \
 	%D%/host.c %D%/host.h \
 	%D%/lock.c %D%/lock.h \
 	%D%/logfile.c %D%/logfile.h \
-	%D%/queue.c %D%/queue.h
+	%D%/queue.c %D%/queue.h \
+	%D%/sock.c %D%/sock.h
 # End of sys

@@ -5,6 +5,18 @@ mpi_tests += test/mpi/mtap.np4
 test_mpi_mtap_np4_SOURCES = %D%/mtap.c
 test_mpi_mtap_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_mtap_np4_LDADD = $(test_mpi_ldadd)
+
+# the pieces of a long message are small here, so that messages of some MiB have many
+check_LTLIBRARIES += test/libcommmpi.la
+test_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
+test_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags) -DVEL_COMM_MPI_PIECE=1000003
+mpi_tests += test/mpi/comm.np4 test/mpi/comm_wide.np8
+test_mpi_comm_np4_SOURCES = %D%/comm.c test/tap/commcheck.c test/tap/commcheck.h
+test_mpi_comm_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_comm_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+test_mpi_comm_wide_np8_SOURCES = $(test_mpi_comm_np4_SOURCES)
+test_mpi_comm_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_comm_wide_np8_LDADD = $(test_mpi_comm_np4_LDADD)
 endif
 check_PROGRAMS += $(mpi_tests)
 TESTS += $(mpi_tests)

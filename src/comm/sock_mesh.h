@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sock_mesh - the connections between members, shared by all comms split from one.
+ *
+ * Moves frames: queues of what is to be sent, receives that are posted, and notes,
+ * which are messages that came before anyone asked for them. Notes are small and few: a
+ * message that is neither wanted nor small stays where it is, and its sender with it.
+ */
+#ifndef VEL_COMM_SOCK_MESH_H
+#define VEL_COMM_SOCK_MESH_H
+
+#include <poll.h>
+#include <stdbool.h>
+
+#include "comm/sock_wire.h"
+#include "sys/clock.h"
+
+struct sock_note {
+    struct sock_note *next;
+    uint64_t comm;
+    uint32_t tag;
+    size_t len;
+    char bytes[];
+};
+
+/* One message on its way: a send in the queue of its peer, or a posted receive. */
+struct vel_req {
+    struct vel_req *next;
+    int peer;
+    uint64_t comm;
+    uint32_t tag;
+    bool is_recv;
+    bool is_done;
+    bool is_control; /* ours: freed when sent, its bytes with it */
+    char *bytes;
+    size_t len;
+    size_t moved;              /* of the header, then of the bytes */
+    uint8_t header[FRAME_LEN]; /* of a send */
+};
+
+struct sock_peer {
+    int fd; /* -1: none, or gone */
+    char *endpoint;
+    bool has_left; /* it said goodbye */
+    bool is_mute;  /* it does not take bytes any more; what it said is still read */
+    struct vel_req *sends;
+    struct vel_req *recvs;
+    struct sock_note *notes;
+    size_t note_bytes;
+    /* the frame that comes in */
+    uint8_t header[FRAME_LEN];
+    size_t header_got;
+    struct frame frame;
+    struct vel_req *into;        /* a receive that takes it, or */
+    struct sock_note *into_note; /* a note that keeps it */
+    size_t body_got;
+    bool is_paused; /* nobody takes it yet */
+    uint64_t heard; /* when something moved last */
+};
+
+struct sock_alarm {
+    uint64_t comm;
+    struct vel_err err;
+};
+
+struct sock_mesh {
+    int users; /* comms */
+    int rank;
+    int size;
+    unsigned limit_ms;
+    struct sock_peer *peers;
+    struct pollfd *fds; /* one per peer */
+    uint64_t said;      /* when the others were told last that we live */
+    struct vel_err broken;
+    struct vel_vec alarms; /* struct sock_alarm: comms that are broken */
+};
+
+int vel_mesh_create(int rank, int size, unsigned limit_ms, struct sock_mesh **ret_mesh,
+                    struct vel_err *err);
+
+/* One user less; the last one says goodbye and closes. */
+void vel_mesh_release(struct sock_mesh *mesh);
+
+/* Queue a send, or post a receive; what can be done at once is. */
+int vel_mesh_send(struct sock_mesh *mesh, struct vel_req *req, struct vel_err *err);
+int vel_mesh_recv(struct sock_mesh *mesh, struct vel_req *req, struct vel_err *err);
+
+/* Why the comm is broken, or 0. */
+int vel_mesh_status(const struct sock_mesh *mesh, uint64_t comm, struct vel_err *err);
+
+/* Move what can be moved, waiting for at most `ms`. Fails when the mesh breaks. */
+int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err);
+
+/* A peer is waited for since `since`: fails when it is gone or silent for too long. */
+int vel_mesh_expect(struct sock_mesh *mesh, int peer, uint64_t since,
+                    struct vel_err *err);
+
+/* Break one comm: the listed members are told. */
+void vel_mesh_fail(struct sock_mesh *mesh, uint64_t comm, const int *members, int n,
+                   const struct vel_err *cause);
+
+/* Break everything: all are told, all connections closed. Returns the status. */
+int vel_mesh_break(struct sock_mesh *mesh, const struct vel_err *cause,
+                   struct vel_err *err);
+
+/* Take a request out of its queue. False when bytes of it are already on their way. */
+bool vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req);
+
+/* Queue a frame of our own; a text is for alarms. */
+void vel_mesh_say(struct sock_mesh *mesh, int to, enum frame_kind kind, uint64_t comm,
+                  uint32_t tag, const char *text);
+
+/* Send what the peer takes now. */
+void vel_mesh_write(struct sock_mesh *mesh, int peer);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tap/sockjob.h"
+#include "tap/tap.h"
+
+enum { MEMBERS_MOST = 64, PATH_MOST = 1100 };
+
+struct job {
+    int n;
+    unsigned limit_ms;
+    struct vel_comm_listener *listeners[MEMBERS_MOST];
+    const char *endpoints[MEMBERS_MOST];
+};
+
+static int *pids; /* shared by all members of the job that runs */
+
+int sockjob_pid(int rank)
+{
+    return pids[rank];
+}
+
+static int member_run(const struct job *job, int rank,
+                      int (*member)(struct vel_comm *comm, void *arg), void *arg)
+{
+    static const uint8_t token[VEL_COMM_TOKEN] = "sockjob";
+    struct vel_comm *comm = NULL;
+    struct vel_err err = {0};
+    pids[rank] = getpid();
+    int rc = vel_comm_sock_create(job->listeners[rank], rank, job->n, job->endpoints,
+                                  token, job->limit_ms, &comm, &err);
+    if (rc < 0) {
+        fprintf(stderr, "# member %d: %s\n", rank, err.text);
+        return 1;
+    }
+    rc = member(comm, arg);
+    if (rc != 0)
+        fprintf(stderr, "# member %d of %d: %d\n", rank, job->n, rc);
+    vel_comm_destroy(comm);
+    return rc != 0;
+}
+
+int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
+                      int (*member)(struct vel_comm *comm, void *arg), void *arg)
+{
+    static int jobs;
+    struct job job = {.n = n, .limit_ms = limit_ms};
+    int failed = 0, status = 0;
+    size_t room = MEMBERS_MOST * sizeof *pids;
+
+    pids = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pids == MAP_FAILED || n > MEMBERS_MOST)
+        bail_out("a job of %d members cannot be made", n);
+    jobs++;
+    for (int i = 0; i < n; i++) {
+        char endpoint[PATH_MOST] = "tcp:127.0.0.1:0";
+        struct vel_err err = {0};
+        if (strcmp(kind, "unix") == 0)
+            snprintf(endpoint, sizeof endpoint, "unix:%s/s%d.%d", tap_dir(), jobs, i);
+        if (vel_comm_sock_listen(endpoint, &job.listeners[i], &err) < 0)
+            bail_out("%s", err.text);
+        job.endpoints[i] = vel_comm_listener_endpoint(job.listeners[i]);
+    }
+    fflush(NULL);
+    pid_t mine[MEMBERS_MOST];
+    for (int i = 0; i < n; i++) {
+        mine[i] = fork();
+        if (mine[i] < 0)
+            bail_out("fork failed");
+        if (mine[i] == 0)
+            _exit(member_run(&job, i, member, arg));
+    }
+    for (int i = 0; i < n; i++)
+        failed += waitpid(mine[i], &status, 0) < 0 || status != 0;
+    for (int i = 0; i < n; i++)
+        vel_comm_listener_destroy(job.listeners[i]);
+    munmap(pids, room);
+    pids = NULL;
+    return failed;
+}
+
+int sockjob_run(int n, const char *kind,
+                int (*member)(struct vel_comm *comm, void *arg), void *arg)
+{
+    return sockjob_run_limit(n, kind, 30000, member, arg);
+}

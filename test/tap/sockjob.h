@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sockjob - members of a communicator over sockets, each a process of its own. */
+#ifndef TEST_TAP_SOCKJOB_H
+#define TEST_TAP_SOCKJOB_H
+
+#include "comm/sock.h"
+
+/* Fork n members connected over "unix" or "tcp" sockets; returns how many returned
+ * non-zero or died. `member` runs in the children and must not use ok(). */
+int sockjob_run(int n, const char *kind,
+                int (*member)(struct vel_comm *comm, void *arg), void *arg);
+
+/* The same with another time limit than 30 s. */
+int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
+                      int (*member)(struct vel_comm *comm, void *arg), void *arg);
+
+/* The process of a member, in memory that all members share; for those who kill. */
+int sockjob_pid(int rank);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Members that are lost, silent, or none: everyone learns it, within the limit. */
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "comm/sock_wire.h"
+#include "sys/sock.h"
+#include "tap/sockjob.h"
+#include "tap/tap.h"
+
+enum { N = 4, LIMIT_MS = 1500 };
+
+struct loss {
+    int signal;
+    int victim;
+    enum vel_status status;
+};
+
+/* 0 when the victim is the only one that does not return, and the others know it. */
+static int lose(struct vel_comm *comm, void *arg)
+{
+    const struct loss *loss = arg;
+    struct vel_err err = {0}, again = {0};
+    char name[32];
+    char byte = 0;
+    snprintf(name, sizeof name, "rank %d (", loss->victim);
+
+    if (comm->rank == loss->victim) {
+        /* not before all others are past what they need this one for */
+        for (int i = 0; i < N; i++) {
+            if (i != comm->rank && vel_comm_recv(comm, i, 2, &byte, 1, NULL) < 0)
+                return 1;
+        }
+        kill(getpid(), loss->signal);
+        return 2;
+    }
+    if (vel_comm_send(comm, loss->victim, 2, &byte, 1, NULL) < 0)
+        return 1;
+    /* a chain: each waits for the one before, the first for the victim */
+    int rc = vel_comm_recv(comm, (comm->rank + N - 1) % N, 1, &byte, 1, &err);
+    /* who stands still is ended by the others, once it does not matter any more */
+    kill(sockjob_pid(loss->victim), SIGKILL);
+    fprintf(stderr, "# member %d: %s\n", comm->rank, err.text);
+    if (rc != (int)loss->status || strncmp(err.text, name, strlen(name)) != 0)
+        return 3;
+    if (vel_comm_barrier(comm, &again) != rc || strcmp(again.text, err.text) != 0)
+        return 4;
+    return 0;
+}
+
+static int leave(struct vel_comm *comm, void *unused)
+{
+    struct vel_err err = {0};
+    char byte = 0;
+    (void)unused;
+    if (vel_comm_barrier(comm, NULL) < 0 || comm->rank == 1)
+        return 0;
+    if (comm->rank == 0) /* still works with those who are there */
+        return vel_comm_recv(comm, 2, 1, &byte, 1, NULL);
+    if (comm->rank == 2 && vel_comm_send(comm, 0, 1, &byte, 1, NULL) < 0)
+        return 1;
+    if (comm->rank == 3)
+        return vel_comm_recv(comm, 1, 1, &byte, 1, &err) != VEL_ELOST ||
+               strstr(err.text, "rank 1 (") == NULL;
+    return 0;
+}
+
+static void members_are_lost(const char *kind)
+{
+    struct loss killed = {SIGKILL, 1, VEL_ELOST}, stopped = {SIGSTOP, 2, VEL_ETIMEOUT};
+    is_int(sockjob_run_limit(N, kind, 20000, lose, &killed), 1,
+           "%s: a killed member ends all waits, and all know its name", kind);
+    is_int(sockjob_run_limit(N, kind, LIMIT_MS, lose, &stopped), 1,
+           "%s: a stopped member ends all waits at the limit", kind);
+    is_int(sockjob_run(N, kind, leave, NULL), 0,
+           "%s: who left in good order is missed only by who waits for it", kind);
+}
+
+/* A whole conversation of a stranger: what it says, and whether it was closed for it.
+ */
+static int stranger_is_refused(const char *endpoint, const void *bytes, size_t len)
+{
+    struct iovec part = {(void *)bytes, len};
+    struct pollfd ready = {.events = POLLOUT};
+    char answer[256];
+    size_t moved = 0;
+    if (vel_sock_connect(endpoint, 5000, &ready.fd, NULL) < 0)
+        return 0;
+    vel_sock_poll(&ready, 1, 5000, NULL);
+    int rc = len > 0 ? vel_sock_send(ready.fd, &part, 1, &moved, NULL) : 0;
+    ready.events = POLLIN;
+    while (rc == 0) {
+        ready.revents = 0;
+        vel_sock_poll(&ready, 1, 5000, NULL);
+        if (ready.revents == 0)
+            break;
+        rc = vel_sock_recv(ready.fd, answer, sizeof answer, &moved, NULL);
+    }
+    vel_sock_close(ready.fd);
+    return rc < 0;
+}
+
+static const uint8_t token[VEL_COMM_TOKEN] = "right", wrong[VEL_COMM_TOKEN] = "wrong";
+
+/* Two members meet while strangers knock at the door of the first. */
+static void strangers_are_refused(void)
+{
+    struct vel_comm_listener *doors[2];
+    const char *at[2];
+    struct vel_comm *comm = NULL;
+    uint8_t hello[HELLO_LEN + PROOF_LEN] = {0}, old[sizeof hello];
+    struct hello words = {.from = 1, .to = 0, .size = 2};
+    int status = 0;
+    for (int i = 0; i < 2; i++) {
+        vel_comm_sock_listen("tcp:127.0.0.1:0", &doors[i], NULL);
+        at[i] = vel_comm_listener_endpoint(doors[i]);
+    }
+    vel_hello_encode(&words, hello);
+    memcpy(old, hello, sizeof old);
+    old[4] = 9;
+    pid_t first = fork();
+    if (first == 0) {
+        char byte = 0;
+        int rc = vel_comm_sock_create(doors[0], 0, 2, at, token, 20000, &comm, NULL);
+        rc = rc < 0 ? rc : vel_comm_recv(comm, 1, 1, &byte, 1, NULL);
+        vel_comm_destroy(comm);
+        _exit(rc < 0);
+    }
+    static const uint8_t garbage[600] = "GET / HTTP/1.1";
+    ok(stranger_is_refused(at[0], garbage, sizeof garbage), "garbage is refused");
+    ok(stranger_is_refused(at[0], old, sizeof old), "another version is refused");
+    ok(stranger_is_refused(at[0], hello, sizeof hello), "a wrong proof is refused");
+    struct vel_err err = {0};
+    is_int(vel_comm_sock_create(doors[1], 1, 2, at, wrong, 20000, &comm, &err),
+           VEL_EUNSAFE, "a wrong token is refused");
+    ok(strstr(err.text, "rank 0 (tcp:127.0.0.1:") != NULL, "and said: %s", err.text);
+    char byte = 0;
+    is_int(vel_comm_sock_create(doors[1], 1, 2, at, token, 20000, &comm, NULL), 0,
+           "the right member is let in after all of them");
+    is_int(vel_comm_send(comm, 0, 1, &byte, 1, NULL), 0, "and works");
+    vel_comm_destroy(comm);
+    waitpid(first, &status, 0);
+    is_int(status, 0, "so does the one they disturbed");
+    for (int i = 0; i < 2; i++)
+        vel_comm_listener_destroy(doors[i]);
+}
+
+static void frames_are_checked(void)
+{
+    struct frame good = {.kind = FRAME_DATA, .comm = 5, .from = 3, .tag = 7, .len = 9};
+    struct frame got, f;
+    uint8_t bytes[FRAME_LEN];
+    vel_frame_encode(&good, bytes);
+    ok(vel_frame_decode(bytes, 3, &got, NULL) == 0 && got.len == 9 && got.tag == 7,
+       "a frame is what was encoded");
+    is_int(vel_frame_decode(bytes, 2, &got, NULL), VEL_ECORRUPT,
+           "nobody speaks for another");
+    int taken = 0;
+    for (size_t i = 0; i < FRAME_LEN * 8; i++) {
+        bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+        taken += vel_frame_decode(bytes, 3, &got, NULL) == 0;
+        bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+    is_int(taken, 0, "a frame with any bit changed is refused");
+    f = good;
+    f.len = UINT64_MAX;
+    vel_frame_encode(&f, bytes);
+    is_int(vel_frame_decode(bytes, 3, &got, NULL), VEL_ECORRUPT, "a huge length too");
+    f = (struct frame){.kind = FRAME_ALARM, .from = 3, .len = VEL_ERR_TEXT};
+    vel_frame_encode(&f, bytes);
+    is_int(vel_frame_decode(bytes, 3, &got, NULL), VEL_ECORRUPT, "a long alarm too");
+}
+
+static void endpoints_are_checked(void)
+{
+    struct vel_comm_listener *door = NULL;
+    struct vel_err err = {0};
+    char path[300];
+    memset(path, 'x', sizeof path);
+    memcpy(path, "unix:/tmp/", 10);
+    path[sizeof path - 1] = '\0';
+    is_int(vel_comm_sock_listen(path, &door, &err), VEL_EINVAL,
+           "a long path is refused");
+    ok(strstr(err.text, "shorter directory") != NULL, "with a remedy");
+    is_int(vel_comm_sock_listen("udp:1", &door, NULL), VEL_EINVAL,
+           "so is another kind");
+    is_int(vel_comm_sock_listen("tcp:localhost:1", &door, NULL), VEL_EINVAL, "a name");
+    is_int(vel_comm_sock_listen("tcp:127.0.0.1:70000", &door, NULL), VEL_EINVAL,
+           "and a port that does not exist");
+}
+
+int main(void)
+{
+    int fds = tap_open_fds();
+    members_are_lost("unix");
+    members_are_lost("tcp");
+    strangers_are_refused();
+    frames_are_checked();
+    endpoints_are_checked();
+    is_int(tap_open_fds(), fds, "no descriptor stays open");
+    return done_testing();
+}
