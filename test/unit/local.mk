@@ -4,6 +4,7 @@ include %D%/base.mk
 include %D%/sys.mk
 include %D%/conf.mk
 include %D%/record.mk
+include %D%/code.mk
 include %D%/comm.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
