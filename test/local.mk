@@ -26,6 +26,7 @@ AM_TESTS_ENVIRONMENT = \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
 	SANITIZER='$(SANITIZER)'; export SANITIZER; \
 	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM; \
+	LSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/lsan.supp':print_suppressions=0"; export LSAN_OPTIONS; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
 
 check_LTLIBRARIES += test/libtap.la

@@ -9,4 +9,9 @@ bin_PROGRAMS += src/cmd/h5veloc-schema
 src_cmd_h5veloc_schema_SOURCES = %D%/schema.c %D%/schema_print.c %D%/schema_print.h
 src_cmd_h5veloc_schema_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_schema_LDADD = $(tool_ldadd)
+
+bin_PROGRAMS += src/cmd/h5veloc-rebuild
+src_cmd_h5veloc_rebuild_SOURCES = %D%/rebuild.c
+src_cmd_h5veloc_rebuild_CPPFLAGS = $(tool_cppflags)
+src_cmd_h5veloc_rebuild_LDADD = $(tool_ldadd)
 # End of cmd

@@ -6,11 +6,25 @@ CLEANFILES += $(bench_programs)
 EXTRA_DIST += %D%/run.sh
 bench_sources = %D%/bench.c %D%/bench.h
 
+if HAVE_MPI
+# the extension is the number of ranks
+bench_programs += test/bench/encode.np4 test/bench/encode.np8
+test_bench_encode_np4_SOURCES = %D%/encode.c $(bench_sources)
+test_bench_encode_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_bench_encode_np4_LDADD = src/libcommmpi.la src/libveloc_core.la $(MPI_LIBS)
+test_bench_encode_np8_SOURCES = $(test_bench_encode_np4_SOURCES)
+test_bench_encode_np8_CPPFLAGS = $(test_mpi_cppflags)
+test_bench_encode_np8_LDADD = $(test_bench_encode_np4_LDADD)
+EXTRA_LTLIBRARIES += src/libcommmpi.la
+src_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
+src_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags)
+endif
+
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
 test_bench_copy_speed_LDADD = src/libveloc_core.la
 
 .PHONY: bench
-bench: $(bench_programs)
-	@top_srcdir='$(top_srcdir)' $(SHELL) $(srcdir)/%D%/run.sh $(bench_programs)
+bench: $(bench_programs) $(check_LTLIBRARIES)
+	@$(AM_TESTS_ENVIRONMENT) BENCH_EXECUTE='$(LIBTOOL) --silent --mode=execute' $(SHELL) $(srcdir)/%D%/run.sh $(bench_programs)
 # End of test/bench

@@ -13,7 +13,12 @@ status=0
 printf 'commit\thost\tcores\tbench\tparams\tbytes\ta\ta_GB/s\tb\tb_GB/s\tratio\tratio_min\tratio_max\tpairs\ttarget\tverdict\n'
 for program in "$@"; do
     case $(basename "$program") in *"${BENCH:-}"*) ;; *) continue ;; esac
-    rows=$("$program") || status=1
+    case $program in
+    *.np*) runner="$srcdir/test/mpirun.sh ${program##*.np}" ;;
+    *) runner= ;;
+    esac
+    # shellcheck disable=SC2086 # a runner is words
+    rows=$(${BENCH_EXECUTE:-} $runner "$program") || status=1
     [ -z "$rows" ] || printf '%s\n' "$rows" | sed "s|^|$commit	$host	$cores	|"
 done
 exit $status

@@ -1,5 +1,5 @@
 # test/cmd - tools, configure and the demonstration, as a user meets them.
-cmd_tests = test/cmd/configure.t test/cmd/demo.t test/cmd/schema.t
+cmd_tests = test/cmd/configure.t test/cmd/demo.t test/cmd/rebuild.t test/cmd/schema.t
 TESTS += $(cmd_tests)
 EXTRA_DIST += $(cmd_tests) test/fresh/fresh-debian.sh
 EXTRA_DIST += \
@@ -46,4 +46,9 @@ conf_data = \
 	test/data/conf/good-tokens.conf \
 	test/data/conf/good-user.conf \
 	test/data/conf/good-veloc.cfg
+
+check_PROGRAMS += test/cmd/protect
+test_cmd_protect_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h
+test_cmd_protect_CPPFLAGS = $(test_cppflags)
+test_cmd_protect_LDADD = $(test_ldadd)
 # End of test/cmd

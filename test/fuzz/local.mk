@@ -1,8 +1,8 @@
 # test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
-fuzz_names = conf_parse record_decode
-fuzz_tests = test/fuzz/conf_parse.t test/fuzz/record_decode.t
+fuzz_names = conf_parse parity_decode record_decode
+fuzz_tests = test/fuzz/conf_parse.t test/fuzz/parity_decode.t test/fuzz/record_decode.t
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 EXTRA_DIST += %D%/run.sh \
@@ -22,6 +22,8 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/conf_parse/good-tokens.conf \
 	test/fuzz/corpus/conf_parse/good-user.conf \
 	test/fuzz/corpus/conf_parse/good-veloc.cfg \
+	test/fuzz/corpus/parity_decode/partner.hex \
+	test/fuzz/corpus/parity_decode/xor.hex \
 	test/fuzz/corpus/record_decode/kinds \
 	test/fuzz/corpus/record_decode/number \
 	test/fuzz/corpus/record_decode/other-type \
@@ -30,6 +32,10 @@ EXTRA_DIST += %D%/run.sh \
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_conf_parse_t_LDADD = $(test_ldadd)
+
+test_fuzz_parity_decode_t_SOURCES = %D%/parity_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_parity_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_parity_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_record_decode_t_SOURCES = %D%/record_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_record_decode_t_CPPFLAGS = $(test_cppflags)

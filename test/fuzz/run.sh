@@ -17,6 +17,11 @@ for name in "$@"; do
         "$top_srcdir/test/fuzz/$name.c" \
         $sources ${LIBS} -o "fuzz-$name"
     mkdir -p "fuzz-corpus/$name"
+    for seed in "$top_srcdir/test/fuzz/corpus/$name"/*.hex; do # bytes as text: see the README there
+        [ ! -e "$seed" ] || perl -ne 's/#.*//; s/\s//g;
+            if (/^@(\d+)/) { print "\0" x ($1 - $n); $n = $1 } else { $n += length($_) / 2; print pack "H*", $_ }' \
+            "$seed" >"fuzz-corpus/$name/$(basename "$seed" .hex)"
+    done
     "./fuzz-$name" -max_total_time="$FUZZ_SECONDS" -timeout=10 -print_final_stats=1 \
         "fuzz-corpus/$name" "$top_srcdir/test/fuzz/corpus/$name" 2>"fuzz-$name.log" || {
         tail -40 "fuzz-$name.log" >&2

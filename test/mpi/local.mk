@@ -17,6 +17,17 @@ test_mpi_comm_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 test_mpi_comm_wide_np8_SOURCES = $(test_mpi_comm_np4_SOURCES)
 test_mpi_comm_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_comm_wide_np8_LDADD = $(test_mpi_comm_np4_LDADD)
+
+# one program, several numbers of ranks: under other names, since the log is named without .npN
+mpi_tests += test/mpi/red.np4 test/mpi/red_wide.np8
+red_mpi_sources = %D%/red.c \
+	test/tap/redcases.c test/tap/redcases.h test/tap/redlab.c test/tap/redlab.h
+test_mpi_red_np4_SOURCES = $(red_mpi_sources)
+test_mpi_red_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_red_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+test_mpi_red_wide_np8_SOURCES = $(red_mpi_sources)
+test_mpi_red_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_red_wide_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 endif
 check_PROGRAMS += $(mpi_tests)
 TESTS += $(mpi_tests)

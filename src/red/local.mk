@@ -1,0 +1,18 @@
+# red - redundancy: plan what is combined, move the bytes, keep the result in redundancy files.
+core_sources += \
+	%D%/apply.c \
+	%D%/rebuild.c %D%/rebuild.h \
+	%D%/recover.c %D%/recover.h %D%/recover_brief.c \
+	%D%/restore.c %D%/restore.h \
+	%D%/crcmap.c %D%/crcmap.h \
+	%D%/exec.h %D%/exec_comm.c %D%/exec_local.c \
+	%D%/header.c %D%/header.h \
+	%D%/layout.c %D%/layout.h \
+	%D%/lofi.c %D%/lofi.h \
+	%D%/manifest.c %D%/manifest.h \
+	%D%/member.c %D%/member.h \
+	%D%/plan.c %D%/plan.h \
+	%D%/redfile.c %D%/redfile.h \
+	%D%/set.c %D%/set.h \
+	%D%/shelf.c %D%/shelf.h
+# End of red

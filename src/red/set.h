@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* set - protect the files of a redundancy set, bring them back, take the protection
+ * off. */
+#ifndef VEL_RED_SET_H
+#define VEL_RED_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "comm/comm.h"
+#include "red/layout.h"
+#include "sys/fs.h"
+
+/* A set as its members see it, and this member's part in it. Everything is borrowed. */
+struct vel_red_set {
+    struct vel_comm *comm; /* the members; a rank there is a place in the set */
+    enum vel_scheme scheme;
+    size_t m;      /* parity blocks or replicas; 0 for SINGLE, 1 for XOR */
+    uint32_t set;  /* number of this set */
+    uint32_t sets; /* of so many */
+    uint32_t rank; /* this member's rank among all */
+    struct vel_fs *fs;
+    const char *dir; /* where its files and its redundancy file lie */
+    const char *
+        label; /* begins the names of redundancy files; tells apart what shares a dir */
+    size_t memory; /* for buffers; 0: the default */
+};
+
+/* Collective over the set. Protect `n` files of this member (names relative to dir);
+ * descriptor are bytes to keep with them, at most VEL_DESCRIPTOR_MAX. What protected an
+ * earlier state under the same label stays until the new protection is in place
+ * everywhere, and stays when this fails. *ret_name (may be NULL) is the name of this
+ * member's redundancy file, freed by the caller. */
+int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,
+                  const void *descriptor, size_t descriptor_len, char **ret_name,
+                  struct vel_err *err);
+
+/* What a recovery found and did, the same on all members. */
+struct vel_red_report {
+    size_t lost;              /* members that were rebuilt */
+    struct vel_buf sentences; /* a line for each of them: why it counted as lost */
+};
+
+/* Collective over the set. Every member gets its files back: members whose files or
+ * redundancy file are missing, short or corrupt are rebuilt from the others with the
+ * scheme that was applied. The set's scheme and m are not looked at. VEL_ENOENT:
+ * nothing was ever protected under this label; VEL_EINVAL: more is lost than the scheme
+ * bears, with the reasons; nothing has changed then. */
+int vel_red_recover(const struct vel_red_set *set, struct vel_red_report *ret_report,
+                    struct vel_err *err);
+void vel_red_report_fini(struct vel_red_report *report);
+
+/* Collective over the set. Remove the redundancy files of this label; the files stay.
+ */
+int vel_red_unapply(const struct vel_red_set *set, struct vel_err *err);
+
+/* This member's protected files and its redundancy file (the last one) as found in the
+ * newest encoding in dir: items of *ret_names are char *, freed with
+ * vel_fs_names_fini(). Local. */
+int vel_red_list(const struct vel_red_set *set, struct vel_vec *ret_names,
+                 struct vel_err *err);
+
+#endif

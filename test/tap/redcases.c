@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "red/plan.h"
+#include "red/set.h"
+#include "sys/fs.h"
+#include "tap/redcases.h"
+#include "tap/redlab.h"
+#include "tap/tap.h"
+
+static struct vel_red_set set_of(const struct redcase *c, struct vel_comm *comm)
+{
+    size_t me = (size_t)comm->rank;
+
+    return (struct vel_red_set){.comm = comm,
+                                .scheme = c->scheme,
+                                .m = c->m,
+                                .set = 0,
+                                .sets = 1,
+                                .rank = (uint32_t)me,
+                                .fs = vel_fs_posix(),
+                                .dir = redlab_dir(c->root, me),
+                                .label = "case",
+                                .memory = 1 << 20};
+}
+
+/* everybody's verdict */
+static bool all_fine(struct vel_comm *comm, bool mine)
+{
+    int64_t bad = !mine;
+
+    if (vel_comm_allreduce(comm, VEL_COMM_SUM, &bad, 1, NULL) < 0)
+        return false;
+    return bad == 0;
+}
+
+static int protect(const struct redcase *c, struct vel_comm *comm)
+{
+    struct vel_red_set set = set_of(c, comm);
+    struct vel_vec names;
+    struct vel_err err = {0};
+
+    redlab_lose(c->root, set.rank);
+    redlab_make(c->root, set.rank, c->seed, c->most, &names);
+    int rc = vel_red_apply(&set, names.items, names.n, "descriptor", 10, NULL, &err);
+    if (rc < 0)
+        note("rank %d: apply: %s", comm->rank, err.text);
+    vel_fs_names_fini(&names);
+    return rc;
+}
+
+static void next_pattern(const struct redcase *c, size_t n, unsigned i,
+                         struct vel_rng *rng, bool *is_lost)
+{
+    if (c->patterns == 0) {
+        for (size_t r = 0; r < n; r++)
+            is_lost[r] = (i + 1) >> r & 1;
+        return;
+    }
+    /* mostly as many losses as the scheme bears, at times one more, often neighbours */
+    size_t losses = 1 + vel_rng_below(rng, c->m + 1);
+    size_t at = vel_rng_below(rng, n),
+           step = vel_rng_below(rng, 2) ? 1 : 1 + vel_rng_below(rng, n);
+
+    memset(is_lost, 0, n * sizeof *is_lost);
+    for (size_t k = 0; k < losses; k++)
+        is_lost[(at + k * step) % n] = true;
+}
+
+static bool one_pattern(const struct redcase *c, struct vel_comm *comm,
+                        const bool *is_lost, uint64_t state)
+{
+    const struct vel_layout shape = {
+        .scheme = c->scheme, .n = (size_t)comm->size, .m = c->m};
+    struct vel_red_set set = set_of(c, comm);
+    bool bears = vel_plan_check(&shape, is_lost, NULL) == 0, fine;
+    struct vel_red_report report;
+    struct vel_err err = {0};
+
+    if (is_lost[comm->rank])
+        redlab_lose(c->root, set.rank);
+    uint64_t before = redlab_state(c->root, set.rank);
+    int rc = vel_red_recover(&set, &report, &err);
+    if (rc == 0)
+        vel_red_report_fini(&report);
+    if (bears)
+        fine = rc == 0 && redlab_state(c->root, set.rank) == state;
+    else
+        fine = (rc == VEL_EINVAL || rc == VEL_ENOENT) && err.text[0] &&
+               redlab_state(c->root, set.rank) == before;
+    if (!fine)
+        note("rank %d: %s m=%zu: recover returned %d: %s", comm->rank,
+             vel_scheme_name(c->scheme), c->m, rc, err.text);
+    fine = all_fine(comm, fine);
+    if (!bears || !fine)
+        fine = protect(c, comm) == 0 && fine;
+    return fine;
+}
+
+int redcase_losses(const struct redcase *c, struct vel_comm *comm, int *ret_tried)
+{
+    size_t n = (size_t)comm->size;
+    unsigned patterns = c->patterns ? c->patterns : (1u << n) - 1;
+    struct vel_rng rng;
+    int bad = 0;
+
+    *ret_tried = 0;
+    if (protect(c, comm) < 0)
+        return 1;
+    vel_rng_init(&rng, c->seed);
+    for (unsigned i = 0; i < patterns; i++) {
+        bool is_lost[VEL_SET_MAX] = {false};
+        uint64_t state = redlab_state(c->root, (size_t)comm->rank);
+
+        next_pattern(c, n, i, &rng, is_lost);
+        bad += !one_pattern(c, comm, is_lost, state);
+        (*ret_tried)++;
+    }
+    redlab_lose(c->root, (size_t)comm->rank);
+    return bad;
+}
+
+int redcase_flips(const struct redcase *c, struct vel_comm *comm, int *ret_tried)
+{
+    struct vel_red_set set = set_of(c, comm);
+    int bad = 0;
+
+    *ret_tried = 0;
+    if (protect(c, comm) < 0)
+        return 1;
+    uint64_t state = redlab_state(c->root, set.rank);
+    for (int victim = 0; victim < comm->size; victim++)
+        for (size_t f = 0; f <= REDLAB_FILES; f++) {
+            struct vel_red_report report = {.lost = 0};
+            struct vel_err err = {0};
+            int64_t hit = victim == comm->rank &&
+                          redlab_damage(c->root, set.rank, f, c->seed + f);
+
+            if (vel_comm_allreduce(comm, VEL_COMM_SUM, &hit, 1, NULL) < 0)
+                return bad + 1;
+            int rc = vel_red_recover(&set, &report, &err);
+            bool fine = rc == 0 && report.lost == (size_t)hit &&
+                        redlab_state(c->root, set.rank) == state;
+            if (!fine)
+                note("rank %d: member %d file %zu: recover returned %d, %zu lost: %s",
+                     comm->rank, victim, f, rc, report.lost, err.text);
+            if (rc == 0)
+                vel_red_report_fini(&report);
+            bad += !all_fine(comm, fine);
+            *ret_tried += (int)hit;
+        }
+    redlab_lose(c->root, set.rank);
+    return bad;
+}

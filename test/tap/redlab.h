@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* redlab - members with files to protect, lose, damage and compare. Every member has a
+ * directory "m<i>" below one root; sizes and contents follow from a seed. */
+#ifndef TEST_TAP_REDLAB_H
+#define TEST_TAP_REDLAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "red/layout.h"
+
+enum { REDLAB_FILES = 4 };
+
+/* "<root>/m<i>"; the last 8 results stay good */
+const char *redlab_dir(const char *root, size_t member);
+
+/* Make the files of one member: none, empty ones, ones in subdirectories, sizes up to
+ * `most` that are multiples of nothing. Names are items char * of *ret_names (free with
+ * vel_fs_names_fini). */
+void redlab_make(const char *root, size_t member, uint64_t seed, size_t most,
+                 struct vel_vec *ret_names);
+
+/* Protect the members 0 .. n-1 in this process. Returns a status. */
+int redlab_apply(const char *root, const char *label, enum vel_scheme scheme, size_t n,
+                 size_t m, uint64_t seed, size_t most);
+
+/* A checksum over names, bytes, modes and times of everything below a member's
+ * directory. */
+uint64_t redlab_state(const char *root, size_t member);
+
+/* Remove the directory, or all in it. */
+void redlab_lose(const char *root, size_t member);
+
+/* Change one byte of the i-th file (sorted, redundancy file included) of a member;
+ * false when it has none of that number, or it is empty. */
+bool redlab_damage(const char *root, size_t member, size_t i, uint64_t seed);
+
+#endif
