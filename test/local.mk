@@ -14,7 +14,7 @@ NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
 NP8_LOG_COMPILER = $(MPIRUN) 8
-EXTRA_DIST += %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
+EXTRA_DIST += %D%/lsan.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
 	%D%/tap/tap.sh
 
 # What every test finds in its environment. Directories are absolute, so that a test may go
