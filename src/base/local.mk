@@ -8,6 +8,7 @@ core_sources += \
 	%D%/map.c %D%/map.h \
 	%D%/path.c %D%/path.h \
 	%D%/rng.c %D%/rng.h \
+	%D%/scheme.c %D%/scheme.h \
 	%D%/siphash.c %D%/siphash.h \
 	%D%/vec.c %D%/vec.h
 # End of base

@@ -8,15 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-
-enum vel_scheme {
-    VEL_SINGLE = 1,
-    VEL_PARTNER = 2,
-    VEL_XOR = 3,
-    VEL_RS = 4,
-};
-
-enum { VEL_SET_MAX = 256 }; /* members of a set */
+#include "base/scheme.h"
 
 struct vel_layout {
     enum vel_scheme scheme;
@@ -39,10 +31,5 @@ uint64_t vel_layout_payload(const struct vel_layout *layout, size_t member);
  * back is from 1 to m. PARTNER only. */
 uint64_t vel_layout_replica(const struct vel_layout *layout, size_t member,
                             size_t back);
-
-/* "SINGLE", "PARTNER", "XOR", "RS"; and back: VEL_EINVAL for any other word. */
-const char *vel_scheme_name(enum vel_scheme scheme);
-int vel_scheme_parse(const char *name, enum vel_scheme *ret_scheme,
-                     struct vel_err *err);
 
 #endif
