@@ -1,5 +1,7 @@
 # h5examples - small programs to copy from, built and run by make check.
 EXTRA_DIST += %D%/demo.sh
+exampledir = $(docdir)/examples
+dist_example_DATA = %D%/checkpoint.c
 if HAVE_MPI
 check_PROGRAMS += h5examples/checkpoint
 h5examples_checkpoint_SOURCES = %D%/checkpoint.c

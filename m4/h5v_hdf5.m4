@@ -123,6 +123,20 @@ AC_DEFUN([H5V_HDF5_IDENTIFY], [
         [H5V_HDF5_NONE([HDF5 $h5v_hdf5_version from $h5v_hdf5_from is too old: it lacks the VOL layer h5veloc plugs into.])])
 ])
 
+# HDF5_SOURCE: where the sources of that version are, whose tests run through the connector.
+# bootstrap leaves them beside what it built.
+AC_DEFUN([H5V_HDF5_SOURCE], [
+    AC_ARG_WITH([hdf5-source], [AS_HELP_STRING([--with-hdf5-source=DIR],
+        [HDF5's sources: its own tests run through the connector in make check])],
+        [HDF5_SOURCE=$withval],
+        [HDF5_SOURCE=$(dirname "${h5v_hdf5_dir:-/nowhere/hdf5}")/hdf5-$h5v_hdf5_version-src])
+    AS_IF([test -e "$HDF5_SOURCE/test/API/H5_api_test.c"], [],
+        [test -n "$with_hdf5_source" && test "x$with_hdf5_source" != xno],
+        [AC_MSG_ERROR([$HDF5_SOURCE has no test/API: name the top directory of HDF5's sources])],
+        [HDF5_SOURCE=])
+    AC_SUBST([HDF5_SOURCE])
+])
+
 # A library built with one MPI and the compiler wrapper of another link, and crash later.
 # MPICH's library is libmpich.so.12 on Debian and libmpi.so.12 elsewhere, Open MPI's libmpi.so.40.
 AC_DEFUN([H5V_HDF5_SAME_MPI], [
@@ -161,6 +175,7 @@ AC_DEFUN([H5V_HDF5], [
         [H5V_HDF5_NONE([HDF5 >= 1.14 was not found.$h5v_seen])])
     H5V_HDF5_RUNPATH
     H5V_HDF5_IDENTIFY
+    H5V_HDF5_SOURCE
     H5V_HDF5_SAME_MPI
     H5V_HDF5_LINK
     AS_IF([test "$h5v_par" = 1], [h5v_hdf5_text="$h5v_hdf5_version parallel, $h5v_hdf5_from"],

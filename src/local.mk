@@ -11,7 +11,7 @@ include %D%/red/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \
-	-DH5VELOC_SYSCONFDIR='"$(sysconfdir)"'
+	-DH5VELOC_SYSCONFDIR='"$(sysconfdir)"' -DH5VELOC_TRANSPORTDIR='"$(transportdir)"'
 %C%_libveloc_core_la_LIBADD = $(ISAL_LIBS) $(JANSSON_LIBS) -lm
 %C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/core.map

@@ -14,8 +14,13 @@ NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
 NP8_LOG_COMPILER = $(MPIRUN) 8
-EXTRA_DIST += %D%/lsan.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
+EXTRA_DIST += %D%/lsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
 	%D%/tap/tap.sh
+
+parallel_hdf5 =
+if PARALLEL_HDF5
+parallel_hdf5 += yes
+endif
 
 # What every test finds in its environment. Directories are absolute, so that a test may go
 # where it likes.
@@ -26,6 +31,9 @@ AM_TESTS_ENVIRONMENT = \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
 	SANITIZER='$(SANITIZER)'; export SANITIZER; \
 	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM; \
+	CC='$(CC)'; HDF5_CFLAGS='$(HDF5_CFLAGS)'; HDF5_LIBS='$(HDF5_LIBS)'; export CC HDF5_CFLAGS HDF5_LIBS; \
+	MPI_CFLAGS='$(MPI_CFLAGS)'; MPI_LIBS='$(MPI_LIBS)'; export MPI_CFLAGS MPI_LIBS; \
+	HDF5_SOURCE='$(HDF5_SOURCE)'; PARALLEL_HDF5='$(parallel_hdf5)'; export HDF5_SOURCE PARALLEL_HDF5; \
 	LSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/lsan.supp':print_suppressions=0"; export LSAN_OPTIONS; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
 
@@ -60,6 +68,9 @@ test_yield_la_LIBADD = -ldl
 test_yield_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
 
+# What takes more than a few seconds: built by make check, run by make check-slow.
+slow_tests =
+
 # Long ones first: the last test to start should not be the last to end.
 include %D%/cluster/local.mk
 include %D%/harness/local.mk
@@ -71,13 +82,16 @@ include %D%/unit/local.mk
 include %D%/fuzz/local.mk
 include %D%/lint/local.mk
 include %D%/bench/local.mk
+check_PROGRAMS += $(slow_tests)
 
 # A slice of make check. check-fault has seeds and lives in fault/local.mk.
-.PHONY: check-unit check-mpi check-cmd check-cluster check-lint check-harness
+.PHONY: check-unit check-mpi check-cmd check-cluster check-lint check-harness check-model check-slow
 check-unit: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_tests)'
 check-mpi: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(mpi_tests)'
 check-cmd: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(cmd_tests)'
 check-cluster: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(cluster_tests)'
 check-lint: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(lint_tests)'
 check-harness: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(harness_tests)'
+check-model: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(model_tests)'
+check-slow: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(slow_tests)'
 # End of test

@@ -1,6 +1,9 @@
 # api - the VELOC C API: libveloc, one per MPI, installed beside the plug-in of its flavour.
 # The default flavour is also what -lveloc and veloc.pc give.
 EXTRA_DIST += %D%/api.map %D%/veloc.pc.in
+
+# protected memory needs no MPI: a library of its own, so that tests can have it without
+
 if HAVE_MPI
 flavour_LTLIBRARIES += src/libveloc.la
 src_libveloc_la_SOURCES = \
@@ -35,6 +38,7 @@ endif
 
 # the directories that only we make; another flavour may still be there
 uninstall-hook:
-	-rmdir '$(DESTDIR)$(flavourdir)' '$(DESTDIR)$(libdir)/h5veloc' 2>/dev/null
+	-rmdir '$(DESTDIR)$(flavourdir)' '$(DESTDIR)$(transportdir)' \
+	  '$(DESTDIR)$(libdir)/h5veloc' 2>/dev/null
 endif
 # End of api

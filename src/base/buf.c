@@ -114,7 +114,8 @@ char *vel_buf_take(struct vel_buf *buf, size_t *ret_len)
 
     if (vel_buf_reserve(buf, 0) == 0) {
         data = buf->data;
-        *ret_len = buf->len;
+        if (ret_len)
+            *ret_len = buf->len;
         buf->data = NULL;
     }
     vel_buf_fini(buf);

@@ -43,8 +43,8 @@ int vel_buf_status(const struct vel_buf *buf, struct vel_err *err);
 /* The content as text: "" while nothing was appended. Belongs to the buffer. */
 const char *vel_buf_text(const struct vel_buf *buf);
 
-/* Hand the bytes to the caller, who frees them; NULL when an append failed. The buffer
- * is empty afterwards. */
+/* Hand the bytes to the caller, who frees them; NULL when an append failed. ret_len may
+ * be NULL. The buffer is empty afterwards. */
 char *vel_buf_take(struct vel_buf *buf, size_t *ret_len);
 
 #endif

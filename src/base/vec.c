@@ -28,6 +28,12 @@ void *vel_vec_at(const struct vel_vec *vec, size_t i)
 
 void *vel_vec_push(struct vel_vec *vec, const void *item)
 {
+    return vel_vec_insert(vec, vec->n, item);
+}
+
+void *vel_vec_insert(struct vel_vec *vec, size_t i, const void *item)
+{
+    assert(i <= vec->n);
     if (vec->n == vec->cap) {
         size_t cap = vec->cap ? vec->cap * 2 : 8;
 
@@ -39,7 +45,8 @@ void *vel_vec_push(struct vel_vec *vec, const void *item)
         vec->items = items;
         vec->cap = cap;
     }
-    char *at = (char *)vec->items + vec->n * vec->item_size;
+    char *at = (char *)vec->items + i * vec->item_size;
+    memmove(at + vec->item_size, at, (vec->n - i) * vec->item_size);
     if (item)
         memcpy(at, item, vec->item_size);
     else
@@ -60,4 +67,21 @@ void vel_vec_sort(struct vel_vec *vec, int (*compare)(const void *, const void *
 {
     if (vec->n > 1)
         qsort(vec->items, vec->n, vec->item_size, compare);
+}
+
+size_t vel_vec_place(const struct vel_vec *vec, const void *key,
+                     int (*compare)(const void *, const void *), bool *ret_is_there)
+{
+    size_t low = 0, high = vec->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (compare(key, vel_vec_at(vec, mid)) > 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *ret_is_there = low < vec->n && compare(key, vel_vec_at(vec, low)) == 0;
+    return low;
 }

@@ -3,6 +3,7 @@
 #ifndef VEL_BASE_VEC_H
 #define VEL_BASE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -24,11 +25,20 @@ void vel_vec_fini(struct vel_vec *vec);
  * and nothing has changed. */
 void *vel_vec_push(struct vel_vec *vec, const void *item);
 
+/* The same before item i, which moves up with those behind it; i may be n. */
+void *vel_vec_insert(struct vel_vec *vec, size_t i, const void *item);
+
 void *vel_vec_at(const struct vel_vec *vec, size_t i);
 
 /* Remove item i; those behind it move up. */
 void vel_vec_remove(struct vel_vec *vec, size_t i);
 
 void vel_vec_sort(struct vel_vec *vec, int (*compare)(const void *, const void *));
+
+/* In a sorted array: the first place whose item is not below *key, which is where to
+ * insert it; n when all are. *ret_is_there tells whether that item equals *key. compare
+ * is called with the key first. */
+size_t vel_vec_place(const struct vel_vec *vec, const void *key,
+                     int (*compare)(const void *, const void *), bool *ret_is_there);
 
 #endif

@@ -14,4 +14,5 @@ bin_PROGRAMS += src/cmd/h5veloc-rebuild
 src_cmd_h5veloc_rebuild_SOURCES = %D%/rebuild.c
 src_cmd_h5veloc_rebuild_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_rebuild_LDADD = $(tool_ldadd)
+
 # End of cmd

@@ -4,6 +4,8 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <jansson.h>
@@ -36,6 +38,11 @@ void vel_node_destroy(struct vel_node *node)
     json_decref(json_of(node));
 }
 
+struct vel_node *vel_node_copy(const struct vel_node *node)
+{
+    return node_of(json_deep_copy(json_of(node)));
+}
+
 /* jansson takes the reference also when it fails, and fails on NULL */
 static int put(struct vel_node *object, const char *key, json_t *value)
 {
@@ -64,6 +71,11 @@ int vel_node_set_int(struct vel_node *object, const char *key, int64_t value)
 int vel_node_set_bool(struct vel_node *object, const char *key, bool value)
 {
     return put(object, key, json_boolean(value));
+}
+
+int vel_node_set_real(struct vel_node *object, const char *key, double value)
+{
+    return isfinite(value) ? put(object, key, json_real(value)) : VEL_EINVAL;
 }
 
 int vel_node_set_text(struct vel_node *object, const char *key, const char *text)
@@ -181,6 +193,21 @@ int vel_node_get_bool(const struct vel_node *object, const char *key, bool *ret_
     return 0;
 }
 
+int vel_node_get_real(const struct vel_node *object, const char *key, double least,
+                      double most, double *ret_value, struct vel_err *err)
+{
+    const json_t *json = json_object_get(json_of(object), key);
+    char want[80];
+
+    if (!json_is_number(json) || json_number_value(json) < least ||
+        json_number_value(json) > most) {
+        snprintf(want, sizeof want, "a number from %.15g to %.15g", least, most);
+        return wrong((struct place){.key = key}, want, err);
+    }
+    *ret_value = json_number_value(json);
+    return 0;
+}
+
 int vel_node_get_text(const struct vel_node *object, const char *key,
                       const char **ret_text, struct vel_err *err)
 {
@@ -253,4 +280,33 @@ const char *vel_node_key(const struct vel_node *object, size_t i)
     while (at && i-- > 0)
         at = json_object_iter_next(json_of(object), at);
     return at ? json_object_iter_key(at) : NULL;
+}
+
+static int append_json(const char *bytes, size_t len, void *buf)
+{
+    vel_buf_append(buf, bytes, len);
+    return 0;
+}
+
+void vel_node_print(const struct vel_node *object, struct vel_buf *ret)
+{
+    if (json_dump_callback(json_of(object), append_json, ret,
+                           JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0)
+        ret->failed = true;
+}
+
+int vel_node_parse(const char *bytes, size_t len, struct vel_node **ret_object,
+                   struct vel_err *err)
+{
+    json_error_t why;
+    json_t *json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, &why);
+
+    if (!json)
+        return vel_fail(err, VEL_ECORRUPT, "%s", why.text);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return vel_fail(err, VEL_ECORRUPT, "not an object");
+    }
+    *ret_object = node_of(json);
+    return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node - the values inside a record: objects, lists, texts, integers, booleans.
+/* node - the values inside a record: objects, lists, texts, numbers, booleans.
  *
  * Only the file that maps a record touches its nodes; everybody else sees that file's
  * struct. Setters return 0 or VEL_ENOMEM, so that a mapping is one chain of ||. Getters
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct vel_node;
@@ -21,8 +22,14 @@ struct vel_node *vel_node_object(void);
 struct vel_node *vel_node_list(void);
 void vel_node_destroy(struct vel_node *node);
 
+/* The node with all that is in it; NULL when out of memory, and for NULL. */
+struct vel_node *vel_node_copy(const struct vel_node *node);
+
 int vel_node_set_int(struct vel_node *object, const char *key, int64_t value);
 int vel_node_set_bool(struct vel_node *object, const char *key, bool value);
+
+/* Kept to 15 digits when it is printed; VEL_EINVAL when it is not finite. */
+int vel_node_set_real(struct vel_node *object, const char *key, double value);
 
 /* `text` is UTF-8; VEL_EINVAL when it is not. */
 int vel_node_set_text(struct vel_node *object, const char *key, const char *text);
@@ -46,6 +53,10 @@ int vel_node_get_int(const struct vel_node *object, const char *key, int64_t lea
                      int64_t most, int64_t *ret_value, struct vel_err *err);
 int vel_node_get_bool(const struct vel_node *object, const char *key, bool *ret_value,
                       struct vel_err *err);
+
+/* An integer will do, too. */
+int vel_node_get_real(const struct vel_node *object, const char *key, double least,
+                      double most, double *ret_value, struct vel_err *err);
 
 /* The text belongs to the node. */
 int vel_node_get_text(const struct vel_node *object, const char *key,
@@ -74,5 +85,14 @@ int vel_node_name_at(const struct vel_node *list, size_t i, char **ret_name,
 
 /* The keys of an object, in the order they were set: key 0 .. count-1, else NULL. */
 const char *vel_node_key(const struct vel_node *object, size_t i);
+
+/* Append an object as JSON text on one line, without its newline; what fails is
+ * remembered by *ret (vel_buf_status). */
+void vel_node_print(const struct vel_node *object, struct vel_buf *ret);
+
+/* The object that these bytes are, which the caller destroys: VEL_ECORRUPT for anything
+ * else, and for a key that is there twice. */
+int vel_node_parse(const char *bytes, size_t len, struct vel_node **ret_object,
+                   struct vel_err *err);
 
 #endif

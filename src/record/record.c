@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/crc.h"
 #include "record/record.h"
 
@@ -32,12 +30,6 @@ static bool is_type(const char *type)
     return len > 0 && len <= TYPE_MAX && type[len] == '\0';
 }
 
-static int append_json(const char *bytes, size_t len, void *buf)
-{
-    vel_buf_append(buf, bytes, len);
-    return 0;
-}
-
 int vel_record_encode(const char *type, int version, const struct vel_node *body,
                       struct vel_buf *ret, struct vel_err *err)
 {
@@ -48,8 +40,7 @@ int vel_record_encode(const char *type, int version, const struct vel_node *body
     assert(is_type(type) && version >= 1 && version <= VEL_RECORD_VERSION_MAX);
     vel_buf_init(&rest);
     vel_buf_puts(&rest, "\"body\":");
-    if (json_dump_callback((const json_t *)body, append_json, &rest, JSON_COMPACT) < 0)
-        rest.failed = true;
+    vel_node_print(body, &rest);
     vel_buf_puts(&rest, "}\n");
     rc = vel_buf_status(&rest, err);
     if (rc < 0)
@@ -133,22 +124,6 @@ static int check_rest(const char *bytes, size_t len, const struct header *h,
     return 0;
 }
 
-static int parse_body(const char *json, size_t len, struct vel_node **ret_body,
-                      struct vel_err *err)
-{
-    json_error_t why;
-    json_t *body = json_loadb(json, len, JSON_REJECT_DUPLICATES, &why);
-
-    if (!body)
-        return vel_fail(err, VEL_ECORRUPT, "body: %s", why.text);
-    if (!json_is_object(body)) {
-        json_decref(body);
-        return vel_fail(err, VEL_ECORRUPT, "body: not an object");
-    }
-    *ret_body = (struct vel_node *)body;
-    return 0;
-}
-
 int vel_record_decode(const void *bytes, size_t len, const char *type, int newest,
                       int *ret_version, struct vel_node **ret_body, struct vel_err *err)
 {
@@ -171,10 +146,11 @@ int vel_record_decode(const void *bytes, size_t len, const char *type, int newes
             type, h.version, newest);
     if (h.version == 0)
         return vel_fail(err, VEL_ECORRUPT, "%s record of version 0", type);
-    rc = parse_body((const char *)bytes + h.size + 7, h.length - 9, ret_body, err);
-    if (rc == 0)
-        *ret_version = (int)h.version;
-    return rc;
+    rc = vel_node_parse((const char *)bytes + h.size + 7, h.length - 9, ret_body, err);
+    if (rc < 0)
+        return vel_wrap(err, rc, "body");
+    *ret_version = (int)h.version;
+    return 0;
 }
 
 int vel_record_save(struct vel_fs *fs, const char *path, const char *type, int version,

@@ -39,6 +39,15 @@ int vel_fs_sync_dir(struct vel_fs *fs, const char *dir, struct vel_err *err)
                : 0;
 }
 
+int vel_fs_sync_parent(struct vel_fs *fs, const char *path, struct vel_err *err)
+{
+    char *dir = vel_path_dir(path);
+    int rc = dir ? vel_fs_sync_dir(fs, dir, err) : vel_out_of_memory(err, path);
+
+    free(dir);
+    return rc;
+}
+
 /* A directory that was there. Everything above it is on disk, because each directory is
  * synced into the one above before anything is made in it; but whoever made this one
  * may have died before he did so, or be just about to. 0 or a negative errno. */

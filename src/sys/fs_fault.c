@@ -5,8 +5,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sys/fs_fault.h"
+
+enum { FDS_MOST = 4096 };
 
 struct vel_fs_fault {
     struct vel_fs fs;
@@ -17,6 +20,7 @@ struct vel_fs_fault {
     uint64_t count;
     bool has_fired;
     bool is_dead;
+    bool is_below[FDS_MOST]; /* descriptors of files in the plan's directory */
 };
 
 static struct vel_fs_fault *fault_of(struct vel_fs *fs)
@@ -24,26 +28,59 @@ static struct vel_fs_fault *fault_of(struct vel_fs *fs)
     return (struct vel_fs_fault *)fs; /* its first member */
 }
 
-/* Every operation passes here: 0, or the negative errno that it fails with. */
-static int pass(struct vel_fs_fault *f, enum vel_fs_kind kind)
+/* Is this operation one that the plan speaks of? A path of NULL: ask the descriptor. */
+static bool is_meant(const struct vel_fs_fault *f, enum vel_fs_kind kind,
+                     const char *path, int fd)
 {
+    const struct vel_fs_fault_plan *plan = &f->plan;
+    size_t len = plan->below ? strlen(plan->below) : 0;
+
+    if (plan->kinds && !(plan->kinds & kind))
+        return false;
+    if (!plan->below)
+        return true;
+    if (!path)
+        return fd >= 0 && fd < FDS_MOST && f->is_below[fd];
+    return strncmp(path, plan->below, len) == 0 &&
+           (path[len] == '\0' || path[len] == '/');
+}
+
+/* Every operation passes here: 0, or the negative errno that it fails with. */
+static int pass(struct vel_fs_fault *f, enum vel_fs_kind kind, const char *path, int fd)
+{
+    void (*crash)(void *arg) = NULL;
+    void *arg;
     int rc = 0;
 
     pthread_mutex_lock(&f->lock);
     const struct vel_fs_fault_plan *plan = &f->plan;
-    bool is_meant = !plan->kinds || plan->kinds & kind;
-    f->count += is_meant;
+    bool is_counted = is_meant(f, kind, path, fd);
+    f->count += is_counted;
     if (f->is_dead) {
         rc = -EIO;
-    } else if (is_meant && plan->mode != VEL_FS_FAULT_NONE &&
+    } else if (is_counted && plan->mode != VEL_FS_FAULT_NONE &&
                (f->count == plan->at ||
                 (f->count > plan->at && plan->mode == VEL_FS_FAULT_LASTING))) {
         f->has_fired = true;
         f->is_dead = plan->mode == VEL_FS_FAULT_CRASH;
+        crash = f->is_dead ? plan->crash : NULL;
         rc = f->is_dead || !plan->errnum ? -EIO : -plan->errnum;
     }
+    arg = plan->arg;
     pthread_mutex_unlock(&f->lock);
+    if (crash)
+        crash(arg);
     return rc;
+}
+
+/* A descriptor belongs to the plan under which it was opened. */
+static int note_open(struct vel_fs_fault *f, const char *path, int fd)
+{
+    pthread_mutex_lock(&f->lock);
+    if (fd >= 0 && fd < FDS_MOST)
+        f->is_below[fd] = f->plan.below && is_meant(f, VEL_FS_KIND_ALL, path, -1);
+    pthread_mutex_unlock(&f->lock);
+    return fd;
 }
 
 static size_t shorten(struct vel_fs_fault *f, size_t len)
@@ -57,15 +94,17 @@ static size_t shorten(struct vel_fs_fault *f, size_t len)
 static int fault_open(struct vel_fs *fs, const char *path, int flags, mode_t mode)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_OPEN);
+    int rc = pass(f, VEL_FS_KIND_OPEN, path, -1);
 
-    return rc < 0 ? rc : f->under->ops->open(f->under, path, flags, mode);
+    return rc < 0
+               ? rc
+               : note_open(f, path, f->under->ops->open(f->under, path, flags, mode));
 }
 
 static int fault_close(struct vel_fs *fs, int fd)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_CLOSE);
+    int rc = pass(f, VEL_FS_KIND_CLOSE, NULL, fd);
     int closed = f->under->ops->close(f->under, fd); /* a dead process closes too */
 
     return rc < 0 ? rc : closed;
@@ -74,7 +113,7 @@ static int fault_close(struct vel_fs *fs, int fd)
 static ssize_t fault_pread(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_READ);
+    int rc = pass(f, VEL_FS_KIND_READ, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->pread(f->under, fd, buf, shorten(f, len), at);
 }
@@ -83,7 +122,7 @@ static ssize_t fault_pwrite(struct vel_fs *fs, int fd, const void *buf, size_t l
                             off_t at)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_WRITE);
+    int rc = pass(f, VEL_FS_KIND_WRITE, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->pwrite(f->under, fd, buf, shorten(f, len), at);
 }
@@ -91,7 +130,7 @@ static ssize_t fault_pwrite(struct vel_fs *fs, int fd, const void *buf, size_t l
 static ssize_t fault_append(struct vel_fs *fs, int fd, const void *buf, size_t len)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_WRITE);
+    int rc = pass(f, VEL_FS_KIND_WRITE, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->append(f->under, fd, buf, shorten(f, len));
 }
@@ -100,7 +139,7 @@ static ssize_t fault_copy(struct vel_fs *fs, int from, off_t from_at, int to,
                           off_t to_at, size_t len)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_COPY);
+    int rc = pass(f, VEL_FS_KIND_COPY, NULL, to);
 
     return rc < 0 ? rc
                   : f->under->ops->copy(f->under, from, from_at, to, to_at,
@@ -110,7 +149,7 @@ static ssize_t fault_copy(struct vel_fs *fs, int from, off_t from_at, int to,
 static int fault_truncate(struct vel_fs *fs, int fd, off_t size)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_TRUNCATE);
+    int rc = pass(f, VEL_FS_KIND_TRUNCATE, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->truncate(f->under, fd, size);
 }
@@ -118,7 +157,7 @@ static int fault_truncate(struct vel_fs *fs, int fd, off_t size)
 static int fault_fsync(struct vel_fs *fs, int fd)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_SYNC);
+    int rc = pass(f, VEL_FS_KIND_SYNC, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->fsync(f->under, fd);
 }
@@ -126,7 +165,7 @@ static int fault_fsync(struct vel_fs *fs, int fd)
 static int fault_flock(struct vel_fs *fs, int fd, int how)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_LOCK);
+    int rc = pass(f, VEL_FS_KIND_LOCK, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->flock(f->under, fd, how);
 }
@@ -134,7 +173,7 @@ static int fault_flock(struct vel_fs *fs, int fd, int how)
 static int fault_fstat(struct vel_fs *fs, int fd, struct stat *ret)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_STAT);
+    int rc = pass(f, VEL_FS_KIND_STAT, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->fstat(f->under, fd, ret);
 }
@@ -142,7 +181,7 @@ static int fault_fstat(struct vel_fs *fs, int fd, struct stat *ret)
 static int fault_set_times(struct vel_fs *fs, int fd, const struct timespec times[2])
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_ATTR);
+    int rc = pass(f, VEL_FS_KIND_ATTR, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->set_times(f->under, fd, times);
 }
@@ -150,7 +189,7 @@ static int fault_set_times(struct vel_fs *fs, int fd, const struct timespec time
 static int fault_set_mode(struct vel_fs *fs, int fd, mode_t mode)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_ATTR);
+    int rc = pass(f, VEL_FS_KIND_ATTR, NULL, fd);
 
     return rc < 0 ? rc : f->under->ops->set_mode(f->under, fd, mode);
 }
@@ -158,7 +197,7 @@ static int fault_set_mode(struct vel_fs *fs, int fd, mode_t mode)
 static int fault_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_STAT);
+    int rc = pass(f, VEL_FS_KIND_STAT, path, -1);
 
     return rc < 0 ? rc : f->under->ops->lstat(f->under, path, ret);
 }
@@ -166,7 +205,7 @@ static int fault_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
 static int fault_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_LIST);
+    int rc = pass(f, VEL_FS_KIND_LIST, path, -1);
 
     return rc < 0 ? rc : f->under->ops->list(f->under, path, ret_names);
 }
@@ -174,7 +213,7 @@ static int fault_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_n
 static int fault_rename(struct vel_fs *fs, const char *from, const char *to)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_RENAME);
+    int rc = pass(f, VEL_FS_KIND_RENAME, to, -1);
 
     return rc < 0 ? rc : f->under->ops->rename(f->under, from, to);
 }
@@ -182,7 +221,7 @@ static int fault_rename(struct vel_fs *fs, const char *from, const char *to)
 static int fault_link(struct vel_fs *fs, const char *from, const char *to)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_LINK);
+    int rc = pass(f, VEL_FS_KIND_LINK, to, -1);
 
     return rc < 0 ? rc : f->under->ops->link(f->under, from, to);
 }
@@ -190,7 +229,7 @@ static int fault_link(struct vel_fs *fs, const char *from, const char *to)
 static int fault_unlink(struct vel_fs *fs, const char *path)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_UNLINK);
+    int rc = pass(f, VEL_FS_KIND_UNLINK, path, -1);
 
     return rc < 0 ? rc : f->under->ops->unlink(f->under, path);
 }
@@ -198,7 +237,7 @@ static int fault_unlink(struct vel_fs *fs, const char *path)
 static int fault_mkdir(struct vel_fs *fs, const char *path, mode_t mode)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_MKDIR);
+    int rc = pass(f, VEL_FS_KIND_MKDIR, path, -1);
 
     return rc < 0 ? rc : f->under->ops->mkdir(f->under, path, mode);
 }
@@ -206,7 +245,7 @@ static int fault_mkdir(struct vel_fs *fs, const char *path, mode_t mode)
 static int fault_rmdir(struct vel_fs *fs, const char *path)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_RMDIR);
+    int rc = pass(f, VEL_FS_KIND_RMDIR, path, -1);
 
     return rc < 0 ? rc : f->under->ops->rmdir(f->under, path);
 }
@@ -214,7 +253,7 @@ static int fault_rmdir(struct vel_fs *fs, const char *path)
 static int fault_space(struct vel_fs *fs, const char *path, struct statvfs *ret)
 {
     struct vel_fs_fault *f = fault_of(fs);
-    int rc = pass(f, VEL_FS_KIND_SPACE);
+    int rc = pass(f, VEL_FS_KIND_SPACE, path, -1);
 
     return rc < 0 ? rc : f->under->ops->space(f->under, path, ret);
 }

@@ -56,6 +56,11 @@ struct vel_fs_fault_plan {
     uint64_t at;         /* the first is 1 */
     int errnum;          /* positive; 0 is EIO */
     size_t most_at_once; /* reads, writes and copies are cut to this; 0 is no limit */
+    const char *below;   /* borrowed: only what is done to this directory, in it and to
+                            files opened there since counts; NULL: everything */
+    void (*crash)(void *arg); /* called at the crash, without the lock: a process that
+                                 ends there is dead in earnest */
+    void *arg;
 };
 
 struct vel_fs_fault;

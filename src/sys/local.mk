@@ -10,6 +10,7 @@ core_sources += \
 	%D%/fs_undo.c %D%/fs_undo.h \
 	%D%/fs_undo_log.c %D%/fs_undo_log.h \
 	%D%/fs_undo_loss.c \
+	%D%/fs_watch.c %D%/fs_watch.h \
 	%D%/host.c %D%/host.h \
 	%D%/lock.c %D%/lock.h \
 	%D%/logfile.c %D%/logfile.h \

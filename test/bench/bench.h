@@ -35,11 +35,16 @@ struct bench {
  * prints one row. Returns 1 when the target is missed, else 0. */
 int bench_run(const struct bench *bench, void *arg);
 
+/* The same where only a part of the work counts, which the work measures itself:
+ * `seconds` tells how long that took in the last call. */
+int bench_run_part(const struct bench *bench, double (*seconds)(void *arg), void *arg);
+
 /* Seconds from a clock that only goes forward. */
 double bench_now(void);
 
-/* A directory in memory for files that are to be measured without a disk: /dev/shm
- * where there is one, else TMPDIR or /tmp. */
+/* A directory in memory for files that are to be measured without a disk: BENCH_DIR,
+ * which run.sh makes and removes; else /dev/shm where there is one, else TMPDIR or
+ * /tmp. */
 const char *bench_ram_dir(void);
 
 _Noreturn void bench_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,7 @@
 # test/bench - one program per question; `make bench` builds and runs them (BENCH=pattern).
 # A program prints rows through bench.c, which is the one place that knows how to measure.
-bench_programs = test/bench/copy_speed
+bench_programs = \
+	test/bench/copy_speed
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += %D%/run.sh

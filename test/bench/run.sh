@@ -4,12 +4,22 @@
 # table of tab-separated rows. Every row names commit and machine, so that tables can be joined.
 #   BENCH=pattern     only programs whose name contains it
 #   BENCH_PAIRS=n     pairs per comparison, 7 at least
+#   BENCH_MIB=n       MiB of files for each rank, where files are measured (256 if they fit)
+#   TEST_TIMEOUT=n    seconds for a benchmark of several ranks (3600)
 set -eu
 srcdir=${top_srcdir:-.}
 commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)
 host=$(uname -n)
 cores=$(nproc 2>/dev/null || echo 1)
 status=0
+export TEST_TIMEOUT="${TEST_TIMEOUT:-3600}"
+ram=${TMPDIR:-/tmp}
+[ ! -d /dev/shm ] || ram=/dev/shm
+BENCH_DIR=$(mktemp -d "$ram/h5veloc-bench.XXXXXX")
+export BENCH_DIR
+trap 'rm -rf "$BENCH_DIR"' EXIT # also of what was ended: these files are as large as the memory
+trap 'exit 130' INT
+trap 'exit 143' TERM
 printf 'commit\thost\tcores\tbench\tparams\tbytes\ta\ta_GB/s\tb\tb_GB/s\tratio\tratio_min\tratio_max\tpairs\ttarget\tverdict\n'
 for program in "$@"; do
     case $(basename "$program") in *"${BENCH:-}"*) ;; *) continue ;; esac

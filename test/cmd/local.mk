@@ -1,5 +1,9 @@
 # test/cmd - tools, configure and the demonstration, as a user meets them.
-cmd_tests = test/cmd/configure.t test/cmd/demo.t test/cmd/rebuild.t test/cmd/schema.t
+cmd_tests = \
+	test/cmd/configure.t \
+	test/cmd/demo.t \
+	test/cmd/rebuild.t \
+	test/cmd/schema.t
 TESTS += $(cmd_tests)
 EXTRA_DIST += $(cmd_tests) test/fresh/fresh-debian.sh
 EXTRA_DIST += \
@@ -51,4 +55,6 @@ check_PROGRAMS += test/cmd/protect
 test_cmd_protect_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h
 test_cmd_protect_CPPFLAGS = $(test_cppflags)
 test_cmd_protect_LDADD = $(test_ldadd)
+if HAVE_MPI
+endif
 # End of test/cmd

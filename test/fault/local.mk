@@ -2,7 +2,9 @@
 # make check runs a small slice of each; make check-fault SEEDS=a-b these seeds of all.
 fault_tests = \
 	test/fault/replace.t
-check_PROGRAMS += test/fault/replace.t
+if HAVE_MPI
+endif
+check_PROGRAMS += $(fault_tests)
 TESTS += $(fault_tests)
 
 test_fault_replace_t_SOURCES = %D%/replace.c

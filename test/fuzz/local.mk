@@ -1,8 +1,12 @@
 # test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
-fuzz_names = conf_parse parity_decode record_decode
-fuzz_tests = test/fuzz/conf_parse.t test/fuzz/parity_decode.t test/fuzz/record_decode.t
+fuzz_names = conf_parse \
+	parity_decode record_decode
+fuzz_tests = \
+	test/fuzz/conf_parse.t \
+	test/fuzz/parity_decode.t \
+	test/fuzz/record_decode.t
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 EXTRA_DIST += %D%/run.sh \
@@ -45,7 +49,8 @@ FUZZ_SECONDS = 60
 .PHONY: fuzz
 fuzz:
 	@top_srcdir='$(abs_top_srcdir)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
-	CPPFLAGS='-I. -I$(abs_top_srcdir)/src -I$(abs_top_srcdir)/test $(ISAL_CFLAGS) $(JANSSON_CFLAGS)' \
+	SOURCES='$(core_sources) $(src_libmemory_la_SOURCES)' \
+	CPPFLAGS='-I. $(test_cppflags) $(ISAL_CFLAGS)' \
 	LIBS='$(ISAL_LIBS) $(JANSSON_LIBS) -lm -lpthread' \
 	$(SHELL) $(srcdir)/%D%/run.sh $(fuzz_names)
 # End of test/fuzz

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "tap/files.h"
 #include "tap/tap.h"
 
 enum { INPUT_MOST = 1 << 20, PREFIXES_MOST = 2048 };
@@ -26,38 +27,6 @@ static void run(const uint8_t *bytes, size_t len)
     free(exact);
 }
 
-static int digit(char c)
-{
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* A *.hex file in place: digits become bytes, '#' begins a comment, @N fills with
- * zeros. */
-static size_t decode_hex(uint8_t *bytes, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        if (bytes[i] == '#') {
-            while (i < len && bytes[i] != '\n')
-                i++;
-        } else if (bytes[i] == '@') {
-            size_t to = strtoul((char *)bytes + i + 1, NULL, 10);
-            if (to > INPUT_MOST || i + 1 + strcspn((char *)bytes + i, "\n") < len)
-                bail_out("@N must end the file, with N up to %d", INPUT_MOST);
-            memset(bytes + n, 0, to - n);
-            return to;
-        } else if (digit((char)bytes[i]) >= 0 && i + 1 < len) {
-            bytes[n++] =
-                (uint8_t)(digit((char)bytes[i]) << 4 | digit((char)bytes[i + 1]));
-            i++;
-        }
-    }
-    return n;
-}
-
 static void replay(const char *dir, const char *name)
 {
     static uint8_t bytes[INPUT_MOST + 1];
@@ -71,7 +40,7 @@ static void replay(const char *dir, const char *name)
     fclose(file);
     bytes[len] = '\0';
     if (strstr(name, ".hex"))
-        len = decode_hex(bytes, len);
+        len = tap_decode_hex(bytes, len, INPUT_MOST);
     run(bytes, len);
     for (size_t n = 0; n < len && n < PREFIXES_MOST; n++)
         run(bytes, n);

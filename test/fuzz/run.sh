@@ -6,14 +6,17 @@ set -eu
 : "${top_srcdir:?}"
 command -v clang >/dev/null || { echo "fuzzing needs clang with libFuzzer" >&2; exit 1; }
 mkdir -p fuzz-corpus
-# the engine without the rooms that need MPI or a command line
-sources=$(find "$top_srcdir/src" -name '*.c' ! -path '*/api/*' ! -path '*/cmd/*' ! -name 'mpi*')
+# what the libraries without MPI are made of, as make knows it
+sources=
+for source in ${SOURCES:?}; do
+    case $source in *.c) sources="$sources $top_srcdir/$source" ;; esac
+done
 for name in "$@"; do
     echo "fuzz: $name for ${FUZZ_SECONDS:=60} seconds"
-    # shellcheck disable=SC2086,SC2046 # flags are lists of words; room names have no blanks
+    # shellcheck disable=SC2086 # flags are lists of words; room names have no blanks
     clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-        -D_GNU_SOURCE -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
-        -DH5VELOC_SYSCONFDIR='"/etc"' ${CPPFLAGS} \
+        -DHAVE_CONFIG_H -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
+        -DH5VELOC_SYSCONFDIR='"/etc"' -DH5VELOC_TRANSPORTDIR='"/usr/lib/h5veloc"' ${CPPFLAGS} \
         "$top_srcdir/test/fuzz/$name.c" \
         $sources ${LIBS} -o "fuzz-$name"
     mkdir -p "fuzz-corpus/$name"

@@ -28,6 +28,8 @@ test_mpi_red_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 test_mpi_red_wide_np8_SOURCES = $(red_mpi_sources)
 test_mpi_red_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_red_wide_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+
+# what programs call, in the library they link with
 endif
 check_PROGRAMS += $(mpi_tests)
 TESTS += $(mpi_tests)

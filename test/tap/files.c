@@ -56,6 +56,36 @@ bool tap_file_is(const char *path, const char *text)
     return is_same;
 }
 
+static int digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+size_t tap_decode_hex(unsigned char *bytes, size_t len, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (bytes[i] == '#') {
+            while (i < len && bytes[i] != '\n')
+                i++;
+        } else if (bytes[i] == '@') {
+            size_t to = strtoul((char *)bytes + i + 1, NULL, 10);
+            if (to < n || to > room || i + 1 + strcspn((char *)bytes + i, "\n") < len)
+                bail_out("@N must end the file, with N up to %zu", room);
+            memset(bytes + n, 0, to - n);
+            return to;
+        } else if (digit((char)bytes[i]) >= 0 && i + 1 < len) {
+            bytes[n++] =
+                (unsigned char)(digit((char)bytes[i]) << 4 | digit((char)bytes[i + 1]));
+            i++;
+        }
+    }
+    return n;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type,
                       struct FTW *ftw)
 {

@@ -18,6 +18,11 @@ bool tap_file_is(const char *path, const char *text);
  * frees it. ret_len may be NULL. */
 char *tap_get_file(const char *path, size_t *ret_len);
 
+/* The text of a *.hex file becomes its bytes, in place; their number. Digits become
+ * bytes, '#' begins a comment, "@N" at the end fills with zeros up to N bytes, which
+ * are at most `room`. A zero byte stands behind the text. */
+size_t tap_decode_hex(unsigned char *bytes, size_t len, size_t room);
+
 /* Make a directory, and remove whatever was there. */
 void tap_fresh_dir(const char *path);
 

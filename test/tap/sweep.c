@@ -45,21 +45,30 @@ static void problem(struct trial *t, const char *fmt, ...)
          t->has_loss ? (int)t->loss : -1, (unsigned long long)t->seed, text);
 }
 
+struct search {
+    bool (*is_temporary)(const char *name);
+    int n;
+};
+
 static int count_temporary(void *arg, enum vel_fs_visit what, const char *below,
                            const struct stat *st, struct vel_err *err)
 {
+    struct search *s = arg;
+
     (void)st, (void)err;
-    *(int *)arg += what == VEL_FS_FILE && vel_fs_is_temporary(vel_path_base(below));
+    s->n += what == VEL_FS_FILE && s->is_temporary(vel_path_base(below));
     return 0;
 }
 
-static bool has_temporary(const char *dir)
+static bool has_temporary(const struct trial *t)
 {
-    int n = 0;
+    struct search s = {t->sweep->is_temporary, 0};
 
-    if (vel_fs_walk(vel_fs_posix(), dir, count_temporary, &n, NULL) < 0)
-        bail_out("cannot walk %s", dir);
-    return n > 0;
+    if (!s.is_temporary)
+        s.is_temporary = vel_fs_is_temporary;
+    if (vel_fs_walk(vel_fs_posix(), t->dir, count_temporary, &s, NULL) < 0)
+        bail_out("cannot walk %s", t->dir);
+    return s.n > 0;
 }
 
 static void act(struct trial *t)
@@ -94,7 +103,7 @@ static void repeat(struct trial *t)
         problem(t, "cannot be repeated: %s", err.text);
     else if (s->check(t->dir, s->arg) != SWEEP_NEW && !s->may_stay_old)
         problem(t, "repeated, it does not give the new state");
-    if (has_temporary(t->dir))
+    if (has_temporary(t))
         problem(t, "repeated, it leaves a temporary");
 }
 
@@ -116,7 +125,7 @@ static void run_trial(struct trial *t)
     if (t->rc < 0 && !t->has_fired)
         problem(t, "failed without any fault");
     if (!is_crash && !s->has_temporary && t->plan.mode != VEL_FS_FAULT_LASTING &&
-        has_temporary(t->dir))
+        has_temporary(t))
         problem(t, "a temporary is left");
     repeat(t);
 }

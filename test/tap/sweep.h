@@ -32,6 +32,7 @@ struct sweep {
 
     bool is_lazy;      /* success may be forgotten by a loss of power */
     bool may_stay_old; /* success may look like the old state: nothing was to be done */
+    bool (*is_temporary)(const char *name); /* NULL: vel_fs_is_temporary */
     bool has_temporary; /* prepare leaves one, which a failure may leave too */
 };
 

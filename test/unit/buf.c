@@ -54,6 +54,12 @@ static void taking(void)
     is_int((long long)len, 3, "with its length");
     ok(!buf.data && buf.len == 0, "and is empty then");
     free(text);
+    vel_buf_puts(&buf, "abcd");
+    text = vel_buf_take(&buf, NULL);
+    is_str(text, "abcd", "whoever needs no length gets none");
+    free(text);
+    vel_buf_reserve(&buf, SIZE_MAX);
+    ok(!vel_buf_take(&buf, NULL), "nor a text that could not be made");
 }
 
 static void failing(void)

@@ -9,4 +9,16 @@ include %D%/comm.mk
 include %D%/red.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
+
+# Under memcheck: what computes on raw memory, and what speaks to other processes. ISA-L runs
+# with AVX2 there, the widest that valgrind knows; it tells that to ISA-L by itself.
+valgrind_tests = test/unit/code.t test/unit/comm.t test/unit/commsock.t test/unit/commloss.t \
+	test/unit/crc.t test/unit/plan.t test/unit/siphash.t test/unit/red.t test/unit/redsock.t \
+	test/unit/redsize.t test/unit/regroup.t
+VALGRIND = $(LIBTOOL) --silent --mode=execute valgrind -q --error-exitcode=99 --leak-check=full \
+	--errors-for-leak-kinds=definite --suppressions=$(abs_top_srcdir)/test/valgrind.supp
+.PHONY: check-valgrind
+check-valgrind:
+	@command -v valgrind >/dev/null || { echo "check-valgrind needs valgrind" >&2; exit 1; }
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_tests)' T_LOG_COMPILER='$(VALGRIND)' SANITIZER=memcheck
 # End of test/unit

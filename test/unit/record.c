@@ -130,6 +130,45 @@ static void what_is_no_record(void)
            "a body under another name is refused");
 }
 
+static void reals_and_lines(void)
+{
+    struct vel_node *object = vel_node_object(), *again = NULL;
+    struct vel_err err = {0};
+    struct vel_buf line;
+    double value = 0;
+
+    vel_buf_init(&line);
+    ok(vel_node_set_real(object, "r", 0.1) == 0 &&
+           vel_node_set_real(object, "t", 1718000000.125) == 0 &&
+           vel_node_set_int(object, "n", 3) == 0 &&
+           vel_node_set_text(object, "x", "a\nb") == 0,
+       "an object takes numbers with a fraction");
+    is_int(vel_node_set_real(object, "r", 1.0 / 0.0), VEL_EINVAL,
+           "infinity is no number of a record");
+    vel_node_print(object, &line);
+    is_str(vel_buf_text(&line),
+           "{\"r\":0.1,\"t\":1718000000.125,\"n\":3,\"x\":\"a\\nb\"}",
+           "an object is printed on one line, numbers as people write them");
+    is_int(vel_node_parse(line.data, line.len, &again, &err), 0, "and parsed again");
+    ok(vel_node_get_real(again, "t", 0, 1e12, &value, &err) == 0 &&
+           value == 1718000000.125,
+       "with its numbers");
+    ok(vel_node_get_real(again, "n", 0, 9, &value, &err) == 0 && value == 3,
+       "an integer will do for a number");
+    is_int(vel_node_get_real(again, "r", 1, 2, &value, &err), VEL_ECORRUPT,
+           "a number out of range is refused");
+    is_str(err.text, "key 'r': expected a number from 1 to 2", "with key and range");
+    is_int(vel_node_get_real(again, "x", 0, 1, &value, &err), VEL_ECORRUPT,
+           "a text is no number");
+    vel_node_destroy(again);
+    is_int(vel_node_parse(line.data, line.len - 1, &again, &err), VEL_ECORRUPT,
+           "half a line is no object");
+    is_int(vel_node_parse("[1]", 3, &again, &err), VEL_ECORRUPT,
+           "a list is no object either");
+    vel_node_destroy(object);
+    vel_buf_fini(&line);
+}
+
 static void typed_values(void)
 {
     struct vel_node *object = vel_node_object(), *list = vel_node_list();
@@ -297,6 +336,7 @@ int main(void)
     damage();
     what_is_no_record();
     typed_values();
+    reals_and_lines();
     names_of_files();
     return done_testing();
 }

@@ -51,9 +51,24 @@ int main(void)
     ok(vec.n == 997 && key_at(&vec, 0) == 1 && key_at(&vec, 499) == 500 &&
            key_at(&vec, 500) == 502 && key_at(&vec, 996) == 998,
        "those behind a removed item move up");
+    bool is_there;
+    ok(vel_vec_place(&vec, &(struct item){.key = 501}, compare, &is_there) == 500 &&
+           !is_there &&
+           vel_vec_place(&vec, &(struct item){.key = 1}, compare, &is_there) == 0 &&
+           is_there &&
+           vel_vec_place(&vec, &(struct item){.key = 5000}, compare, &is_there) ==
+               vec.n &&
+           !is_there,
+       "the place of a key in a sorted array is found");
     struct item *zeroed = vel_vec_push(&vec, NULL);
     ok(zeroed && zeroed->key == 0 && zeroed->pad[8] == 0,
        "an item pushed from nowhere is zeroed");
+    const struct item between = {.key = -7};
+    struct item *inserted = vel_vec_insert(&vec, 500, &between);
+    ok(inserted && inserted == vel_vec_at(&vec, 500) && vec.n == 999 &&
+           key_at(&vec, 499) == 500 && key_at(&vec, 500) == -7 &&
+           key_at(&vec, 501) == 502 && key_at(&vec, 997) == 998,
+       "those behind an inserted item make room for it");
     vel_vec_fini(&vec);
     ok(vec.n == 0 && vec.item_size == sizeof(struct item), "after its end it is empty");
     ok(vel_vec_push(&vec, NULL) != NULL, "and may be used again");

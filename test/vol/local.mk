@@ -1,6 +1,6 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
 vol_tests = test/vol/plugin.t
-check_PROGRAMS += $(vol_tests)
+check_PROGRAMS += test/vol/plugin.t
 TESTS += $(vol_tests)
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
@@ -8,4 +8,8 @@ vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 test_vol_plugin_t_SOURCES = %D%/plugin.c
 test_vol_plugin_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_plugin_t_LDADD = $(vol_test_ldadd)
+
+# HDF5's own tests, alone
+.PHONY: check-hdf5
+check-hdf5: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='test/vol/hdf5.t'
 # End of test/vol
