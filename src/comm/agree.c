@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comm/coll.h"
@@ -36,13 +37,13 @@ static int verdict_spread(struct vel_comm *comm, int first, int rc,
     return 0;
 }
 
-int vel_comm_agree(struct vel_comm *comm, int rc, struct vel_err *err)
+/* `first`, the lowest member that failed, was folded with the result `broken`. */
+static int conclude(struct vel_comm *comm, int rc, int64_t first, int broken,
+                    const struct vel_err *why, struct vel_err *err)
 {
-    struct vel_err cause = {0};
     struct verdict verdict;
-    int64_t first = rc < 0 ? comm->rank : comm->size;
+    struct vel_err cause = *why;
 
-    int broken = vel_comm_allreduce(comm, VEL_COMM_MIN, &first, 1, &cause);
     if (broken == 0 && first >= comm->size)
         return 0;
     if (broken == 0)
@@ -61,4 +62,32 @@ int vel_comm_agree(struct vel_comm *comm, int rc, struct vel_err *err)
     if (comm->rank == first)
         return rc;
     return vel_fail(err, verdict.status, "rank %d: %s", (int)first, verdict.text);
+}
+
+int vel_comm_agree_fold(struct vel_comm *comm, int rc, enum vel_comm_fold fold,
+                        int64_t *values, size_t n, struct vel_err *err)
+{
+    struct vel_err cause = {0};
+    int64_t few[16], *numbers = few;
+    int broken;
+
+    if (n + 1 > sizeof few / sizeof *few && !(numbers = calloc(n + 1, sizeof *few))) {
+        vel_out_of_memory(&cause, "numbers to fold");
+        return vel_coll_end(comm, VEL_ENOMEM, &cause, err);
+    }
+    numbers[0] = rc < 0 ? comm->rank : comm->size;
+    if (n > 0)
+        memcpy(numbers + 1, values, n * sizeof *values);
+    broken = vel_coll_fold(comm, VEL_COMM_MIN, fold, numbers, n + 1, &cause);
+    rc = conclude(comm, rc, numbers[0], broken, &cause, err);
+    if (rc == 0 && n > 0)
+        memcpy(values, numbers + 1, n * sizeof *values);
+    if (numbers != few)
+        free(numbers);
+    return rc;
+}
+
+int vel_comm_agree(struct vel_comm *comm, int rc, struct vel_err *err)
+{
+    return vel_comm_agree_fold(comm, rc, VEL_COMM_MIN, NULL, 0, err);
 }

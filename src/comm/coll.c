@@ -68,10 +68,17 @@ int vel_comm_barrier(struct vel_comm *comm, struct vel_err *err)
     return vel_coll_end(comm, rc, &cause, err);
 }
 
-static void fold_into(enum vel_comm_fold fold, int64_t *values, const int64_t *more,
+/* How numbers are folded. */
+struct folds {
+    enum vel_comm_fold first, rest;
+};
+
+static void fold_into(const struct folds *folds, int64_t *values, const int64_t *more,
                       size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        enum vel_comm_fold fold = i == 0 ? folds->first : folds->rest;
+
         if (fold == VEL_COMM_SUM)
             values[i] = (int64_t)((uint64_t)values[i] + (uint64_t)more[i]);
         else if ((fold == VEL_COMM_MIN) == (more[i] < values[i]))
@@ -81,7 +88,7 @@ static void fold_into(enum vel_comm_fold fold, int64_t *values, const int64_t *m
 
 /* Recursive doubling among the first `even` members, the largest power of two; those
  * behind it give their numbers to a partner before and get the result after. */
-static int allreduce_run(struct vel_comm *comm, enum vel_comm_fold fold,
+static int allreduce_run(struct vel_comm *comm, const struct folds *folds,
                          int64_t *values, int64_t *more, size_t n, struct vel_err *err)
 {
     size_t len = n * sizeof *values;
@@ -97,22 +104,24 @@ static int allreduce_run(struct vel_comm *comm, enum vel_comm_fold fold,
     if (rank + even < comm->size) {
         rc = vel_comm_recv(comm, rank + even, VEL_TAG_FOLD, more, len, err);
         if (rc == 0)
-            fold_into(fold, values, more, n);
+            fold_into(folds, values, more, n);
     }
     for (int d = 1; rc == 0 && d < even; d *= 2) {
         rc = vel_coll_swap(comm, VEL_TAG_FOLD, rank ^ d, values, len, rank ^ d, more,
                            len, err);
         if (rc == 0)
-            fold_into(fold, values, more, n);
+            fold_into(folds, values, more, n);
     }
     if (rc == 0 && rank + even < comm->size)
         rc = vel_comm_send(comm, rank + even, VEL_TAG_FOLD, values, len, err);
     return rc;
 }
 
-int vel_comm_allreduce(struct vel_comm *comm, enum vel_comm_fold fold, int64_t *values,
-                       size_t n, struct vel_err *err)
+int vel_coll_fold(struct vel_comm *comm, enum vel_comm_fold first,
+                  enum vel_comm_fold rest, int64_t *values, size_t n,
+                  struct vel_err *err)
 {
+    const struct folds folds = {first, rest};
     struct vel_err cause = {0};
     int64_t few[16], *work = NULL, *more = few;
     int rc = vel_coll_begin(comm, &cause);
@@ -126,12 +135,18 @@ int vel_comm_allreduce(struct vel_comm *comm, enum vel_comm_fold fold, int64_t *
         rc = vel_out_of_memory(&cause, "numbers to fold");
     if (rc == 0 && n > 0) {
         memcpy(more + n, values, n * sizeof *values);
-        rc = allreduce_run(comm, fold, more + n, more, n, &cause);
+        rc = allreduce_run(comm, &folds, more + n, more, n, &cause);
     }
     if (rc == 0 && n > 0)
         memcpy(values, more + n, n * sizeof *values);
     free(work);
     return vel_coll_end(comm, rc, &cause, err);
+}
+
+int vel_comm_allreduce(struct vel_comm *comm, enum vel_comm_fold fold, int64_t *values,
+                       size_t n, struct vel_err *err)
+{
+    return vel_coll_fold(comm, fold, fold, values, n, err);
 }
 
 /* In the round of distance d each passes on the sum of the d members that end with

@@ -14,6 +14,11 @@ int vel_coll_swap(struct vel_comm *comm, uint32_t tag, int to, const void *out,
 int vel_coll_bcast_bytes(struct vel_comm *comm, int root, uint32_t tag, void *bytes,
                          size_t len, struct vel_err *err);
 
+/* Fold n numbers over all members, the first of them its own way. */
+int vel_coll_fold(struct vel_comm *comm, enum vel_comm_fold first,
+                  enum vel_comm_fold rest, int64_t *values, size_t n,
+                  struct vel_err *err);
+
 /* Fails when the comm is broken; a collective of one member would not notice. */
 int vel_coll_begin(struct vel_comm *comm, struct vel_err *err);
 

@@ -90,10 +90,15 @@ void vel_comm_fail(struct vel_comm *comm, const struct vel_err *cause);
  * in front of its sentence (its own sentence stays as it is there). */
 int vel_comm_agree(struct vel_comm *comm, int rc, struct vel_err *err);
 
+enum vel_comm_fold { VEL_COMM_SUM, VEL_COMM_MIN, VEL_COMM_MAX };
+
+/* Collective. The same and, when all have come so far, n numbers folded as by
+ * vel_comm_allreduce(): for the messages of one of the two. */
+int vel_comm_agree_fold(struct vel_comm *comm, int rc, enum vel_comm_fold fold,
+                        int64_t *values, size_t n, struct vel_err *err);
+
 /* Collective. Nobody returns before all have called. */
 int vel_comm_barrier(struct vel_comm *comm, struct vel_err *err);
-
-enum vel_comm_fold { VEL_COMM_SUM, VEL_COMM_MIN, VEL_COMM_MAX };
 
 /* Collective. Fold n numbers over all members; every member gets the result in
  * `values`. */

@@ -97,37 +97,48 @@ static bool done_take(struct vel_req **reqs, size_t n, size_t *ret_done)
     return is_empty;
 }
 
+/* The first who is waited for. */
+static int awaited(struct vel_req *const *reqs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (reqs[i] != NULL && !reqs[i]->is_done)
+            return reqs[i]->peer;
+    }
+    return -1;
+}
+
 static int sock_wait_any(struct vel_comm *comm, struct vel_req **reqs, size_t n,
                          size_t *ret_done, struct vel_err *err)
 {
     struct sock *s = (struct sock *)comm;
     uint64_t since = vel_clock_monotonic(vel_clock_system());
-    for (;;) {
-        int rc = sock_status(s, err);
-        if (rc < 0)
-            return rc;
-        if (done_take(reqs, n, ret_done))
-            return 0;
+    int rc = sock_status(s, err);
+    while (rc == 0 && !done_take(reqs, n, ret_done)) {
+        s->mesh->awaits = awaited(reqs, n);
         rc = vel_mesh_move(s->mesh, s->mesh->limit_ms, err);
+        s->mesh->awaits = -1;
+        /* who has told why it leaves has not just left */
+        int why = sock_status(s, err);
+        rc = why < 0 ? why : rc;
         for (size_t i = 0; rc == 0 && i < n; i++) {
             if (reqs[i] != NULL && !reqs[i]->is_done)
                 rc = vel_mesh_expect(s->mesh, reqs[i]->peer, since, err);
         }
-        if (rc < 0)
-            return rc;
     }
+    return rc;
 }
 
 static void sock_cancel(struct vel_comm *comm, struct vel_req *req)
 {
     struct sock *s = (struct sock *)comm;
     struct vel_err cause = {0};
-    if (!vel_mesh_forget(s->mesh, req)) {
-        /* half a message cannot be taken back: the stream of bytes ends with it */
-        vel_fail(&cause, VEL_ECANCEL, "rank %d gave up a message in the middle",
-                 s->mesh->rank);
+    if (vel_mesh_is_moving(s->mesh, req)) {
+        if (!vel_mesh_cause(s->mesh, s->id, &cause))
+            vel_fail(&cause, VEL_ECANCEL, "rank %d gave up a message in the middle",
+                     s->mesh->rank);
         vel_mesh_break(s->mesh, &cause, NULL);
     }
+    vel_mesh_forget(s->mesh, req);
     free(req);
 }
 

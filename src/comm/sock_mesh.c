@@ -21,35 +21,6 @@ static uint64_t now(void)
     return vel_clock_monotonic(vel_clock_system());
 }
 
-int vel_mesh_break(struct sock_mesh *mesh, const struct vel_err *cause,
-                   struct vel_err *err)
-{
-    if (mesh->broken.status == 0) {
-        mesh->broken = *cause;
-        if (mesh->broken.status >= 0)
-            mesh->broken.status = VEL_EREMOTE;
-        for (int i = 0; i < mesh->size; i++) {
-            struct sock_peer *p = &mesh->peers[i];
-            vel_mesh_say(mesh, i, FRAME_ALARM, 0, (uint32_t)-mesh->broken.status,
-                         mesh->broken.text);
-            vel_mesh_write(mesh, i);
-            vel_sock_close(p->fd);
-            p->fd = -1;
-        }
-    }
-    return vel_fail(err, mesh->broken.status, "%s", mesh->broken.text);
-}
-
-/* A peer ends everything, and this is why. */
-static int peer_break(struct sock_mesh *mesh, int i, int status, const char *why,
-                      struct vel_err *err)
-{
-    struct vel_err cause = {0};
-    vel_fail(&cause, status, "rank %d (%s): %s", i,
-             mesh->peers[i].endpoint ? mesh->peers[i].endpoint : "itself", why);
-    return vel_mesh_break(mesh, &cause, err);
-}
-
 static struct sock_alarm *alarm_find(const struct sock_mesh *mesh, uint64_t comm)
 {
     for (size_t i = 0; i < mesh->alarms.n; i++) {
@@ -61,9 +32,9 @@ static struct sock_alarm *alarm_find(const struct sock_mesh *mesh, uint64_t comm
 }
 
 static void alarm_add(struct sock_mesh *mesh, uint64_t comm,
-                      const struct vel_err *cause)
+                      const struct vel_err *cause, bool is_heard)
 {
-    struct sock_alarm alarm = {.comm = comm, .err = *cause};
+    struct sock_alarm alarm = {.comm = comm, .is_heard = is_heard, .err = *cause};
     if (alarm_find(mesh, comm) != NULL)
         return;
     if (mesh->alarms.n >= ALARMS_MOST || vel_vec_push(&mesh->alarms, &alarm) == NULL)
@@ -73,24 +44,36 @@ static void alarm_add(struct sock_mesh *mesh, uint64_t comm,
 int vel_mesh_status(const struct sock_mesh *mesh, uint64_t comm, struct vel_err *err)
 {
     const struct sock_alarm *alarm = alarm_find(mesh, comm);
-    const struct vel_err *cause = mesh->broken.status < 0 ? &mesh->broken
-                                  : alarm != NULL         ? &alarm->err
-                                                          : NULL;
+    /* its own cause came first */
+    const struct vel_err *cause = alarm != NULL             ? &alarm->err
+                                  : mesh->broken.status < 0 ? &mesh->broken
+                                                            : NULL;
     return cause == NULL ? 0 : vel_fail(err, cause->status, "%s", cause->text);
+}
+
+bool vel_mesh_cause(const struct sock_mesh *mesh, uint64_t comm,
+                    struct vel_err *ret_cause)
+{
+    const struct sock_alarm *alarm = alarm_find(mesh, comm);
+    if (alarm != NULL && !alarm->is_heard)
+        vel_fail(ret_cause, alarm->err.status, "rank %d: %s", mesh->rank,
+                 alarm->err.text);
+    else if (alarm != NULL || mesh->broken.status < 0)
+        *ret_cause = alarm != NULL ? alarm->err : mesh->broken;
+    return alarm != NULL || mesh->broken.status < 0;
 }
 
 void vel_mesh_fail(struct sock_mesh *mesh, uint64_t comm, const int *members, int n,
                    const struct vel_err *cause)
 {
-    alarm_add(mesh, comm, cause);
+    struct vel_err words = {0};
+    alarm_add(mesh, comm, cause, false);
+    vel_mesh_cause(mesh, comm, &words);
     for (int i = 0; mesh->broken.status == 0 && i < n; i++) {
-        char text[VEL_ERR_TEXT + 32];
         if (members[i] == mesh->rank)
             continue;
-        snprintf(text, sizeof text, "rank %d: %s", mesh->rank, cause->text);
-        text[FRAME_TEXT_MOST] = '\0';
-        vel_mesh_say(mesh, members[i], FRAME_ALARM, comm, (uint32_t)-cause->status,
-                     text);
+        vel_mesh_say(mesh, members[i], FRAME_ALARM, comm, (uint32_t)-words.status,
+                     words.text);
         vel_mesh_write(mesh, members[i]);
     }
 }
@@ -115,7 +98,7 @@ static bool length_fits(struct sock_mesh *mesh, const struct vel_req *req, uint6
     vel_fail(&cause, VEL_ECORRUPT,
              "message from rank %d (tag %u): %llu bytes came where %zu were expected",
              req->peer, req->tag, (unsigned long long)len, req->len);
-    alarm_add(mesh, req->comm, &cause);
+    alarm_add(mesh, req->comm, &cause, false);
     return false;
 }
 
@@ -181,6 +164,8 @@ static int frame_end(struct sock_mesh *mesh, int i, struct vel_err *err)
     p->header_got = p->body_got = 0;
     if (f.kind == FRAME_BYE)
         p->has_left = true;
+    if (f.kind == FRAME_DATA)
+        vel_mesh_count(mesh, 1);
     if (note != NULL && f.kind == FRAME_DATA) {
         note_deliver(mesh, p, note);
     } else if (note != NULL) {
@@ -190,11 +175,14 @@ static int frame_end(struct sock_mesh *mesh, int i, struct vel_err *err)
         enum vel_status status = f.tag >= 1 && f.tag <= -VEL_EUNSAFE
                                      ? (enum vel_status)(-(int)f.tag)
                                      : VEL_EREMOTE;
-        vel_fail(&cause, status, "%s", note->bytes);
+        if (note->bytes[0] != '\0')
+            vel_fail(&cause, status, "%s", note->bytes);
+        else
+            vel_fail(&cause, status, "rank %d gave up and did not say why", i);
         free(note);
         if (f.comm == 0)
             return vel_mesh_break(mesh, &cause, err);
-        alarm_add(mesh, f.comm, &cause);
+        alarm_add(mesh, f.comm, &cause, true);
     }
     return 0;
 }
@@ -205,11 +193,13 @@ static int frame_begin(struct sock_mesh *mesh, int i, struct vel_err *err)
     struct vel_err why = {0};
     int rc = vel_frame_decode(p->header, (uint32_t)i, &p->frame, &why);
     if (rc < 0)
-        return peer_break(mesh, i, rc, why.text, err);
+        return vel_mesh_blame(mesh, i, rc, why.text, err);
     if (p->frame.kind == FRAME_DATA)
         frame_place(mesh, p);
     if (p->frame.kind == FRAME_ALARM)
         p->into_note = note_create(&p->frame);
+    if (p->frame.kind == FRAME_ALIVE)
+        return vel_mesh_hear_alive(mesh, i, err);
     return 0;
 }
 
@@ -243,12 +233,14 @@ static int peer_read_once(struct sock_mesh *mesh, int i, bool *ret_more,
         return 0;
     }
     if (rc < 0)
-        return peer_break(mesh, i, rc, why.text, err);
+        return vel_mesh_blame(mesh, i, rc, why.text, err);
     if (got == 0)
         return 0;
     p->heard = now();
     *ret_more = true;
     *(is_header ? &p->header_got : &p->body_got) += got;
+    if (!is_header && p->frame.kind == FRAME_DATA)
+        vel_mesh_count(mesh, got);
     if (is_header && p->header_got == FRAME_LEN)
         rc = frame_begin(mesh, i, err);
     if (rc == 0 && p->header_got == FRAME_LEN && !p->is_paused &&
@@ -322,7 +314,13 @@ int vel_mesh_recv(struct sock_mesh *mesh, struct vel_req *req, struct vel_err *e
     return 0;
 }
 
-bool vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req)
+bool vel_mesh_is_moving(const struct sock_mesh *mesh, const struct vel_req *req)
+{
+    return req == mesh->peers[req->peer].into ||
+           (!req->is_recv && !req->is_done && req->moved > 0);
+}
+
+void vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req)
 {
     struct sock_peer *p = &mesh->peers[req->peer];
     struct vel_req **at = req->is_recv ? &p->recvs : &p->sends;
@@ -330,37 +328,22 @@ bool vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req)
         at = &(*at)->next;
     if (*at != NULL)
         *at = req->next;
-    bool is_moving =
-        req == p->into || (!req->is_recv && !req->is_done && req->moved > 0);
     if (req == p->into)
         p->into = NULL;
-    return !is_moving;
-}
-
-static void alive_say(struct sock_mesh *mesh)
-{
-    uint64_t t = now();
-    if (t - mesh->said < mesh->limit_ms * VEL_CLOCK_MS / 4)
-        return;
-    mesh->said = t;
-    for (int i = 0; i < mesh->size; i++) {
-        struct sock_peer *p = &mesh->peers[i];
-        if (p->fd >= 0 && p->sends == NULL && !p->has_left) {
-            vel_mesh_say(mesh, i, FRAME_ALIVE, 0, 0, "");
-            vel_mesh_write(mesh, i);
-        }
-    }
 }
 
 int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err)
 {
     unsigned most = mesh->limit_ms / 4 + 1;
-    alive_say(mesh);
+    vel_mesh_say_alive(mesh);
     for (int i = 0; i < mesh->size; i++) {
         struct sock_peer *p = &mesh->peers[i];
         int events = (p->is_paused ? 0 : POLLIN) |
                      (p->sends != NULL && !p->is_mute ? POLLOUT : 0);
-        mesh->fds[i] = (struct pollfd){.fd = p->fd, .events = (short)events};
+        /* poll tells a hang-up unasked, and for ever */
+        bool is_known = p->is_paused && p->is_mute;
+        mesh->fds[i] =
+            (struct pollfd){.fd = is_known ? -1 : p->fd, .events = (short)events};
     }
     int rc = vel_sock_poll(mesh->fds, (size_t)mesh->size, ms < most ? ms : most, err);
     for (int i = 0; rc == 0 && i < mesh->size; i++) {
@@ -368,26 +351,12 @@ int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err)
         int got = mesh->fds[i].revents;
         if ((got & POLLOUT) != 0)
             vel_mesh_write(mesh, i);
-        if ((got & (POLLIN | POLLHUP | POLLERR)) != 0 && !p->is_paused)
+        /* one that is paused may have left in good order: what it sent is still there,
+         * and how it ended is read behind that */
+        if (p->is_paused && (got & (POLLHUP | POLLERR)) != 0)
+            p->is_mute = true;
+        else if ((got & (POLLIN | POLLHUP | POLLERR)) != 0 && !p->is_paused)
             rc = peer_read(mesh, i, err);
-        else if ((got & (POLLHUP | POLLERR)) != 0)
-            rc = peer_break(mesh, i, VEL_ELOST, "the connection was lost", err);
     }
     return rc;
-}
-
-int vel_mesh_expect(struct sock_mesh *mesh, int i, uint64_t since, struct vel_err *err)
-{
-    const struct sock_peer *p = &mesh->peers[i];
-    uint64_t last = p->heard > since ? p->heard : since;
-    char why[80];
-    if (i != mesh->rank && p->fd < 0)
-        return peer_break(mesh, i, VEL_ELOST, "it has left", err);
-    if (now() - last < mesh->limit_ms * VEL_CLOCK_MS)
-        return 0;
-    snprintf(why, sizeof why,
-             p->is_paused ? "it sent something else for %u ms"
-                          : "nothing was heard for %u ms",
-             mesh->limit_ms);
-    return peer_break(mesh, i, VEL_ETIMEOUT, why, err);
 }

@@ -55,10 +55,16 @@ struct sock_peer {
     size_t body_got;
     bool is_paused; /* nobody takes it yet */
     uint64_t heard; /* when something moved last */
+    /* what it said when it was waiting, see sock_alive.c */
+    int awaits;           /* whom it waits for; -1: nobody */
+    uint64_t moved;       /* its count of what it moved */
+    uint64_t still_since; /* both have been so since then */
+    uint64_t told;        /* when it said so last */
 };
 
 struct sock_alarm {
     uint64_t comm;
+    bool is_heard; /* another member said so */
     struct vel_err err;
 };
 
@@ -70,6 +76,9 @@ struct sock_mesh {
     struct sock_peer *peers;
     struct pollfd *fds; /* one per peer */
     uint64_t said;      /* when the others were told last that we live */
+    int awaits;         /* whom this member waits for; -1: nobody */
+    uint64_t moved;     /* a count of bytes of messages, and of their ends */
+    uint64_t moved_at;  /* when it grew last */
     struct vel_err broken;
     struct vel_vec alarms; /* struct sock_alarm: comms that are broken */
 };
@@ -87,10 +96,26 @@ int vel_mesh_recv(struct sock_mesh *mesh, struct vel_req *req, struct vel_err *e
 /* Why the comm is broken, or 0. */
 int vel_mesh_status(const struct sock_mesh *mesh, uint64_t comm, struct vel_err *err);
 
+/* The same in words for the others; false when it is not broken. */
+bool vel_mesh_cause(const struct sock_mesh *mesh, uint64_t comm,
+                    struct vel_err *ret_cause);
+
 /* Move what can be moved, waiting for at most `ms`. Fails when the mesh breaks. */
 int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err);
 
-/* A peer is waited for since `since`: fails when it is gone or silent for too long. */
+/* Some of a message has moved. */
+void vel_mesh_count(struct sock_mesh *mesh, size_t n);
+
+/* Break everything because of one peer, and this is why. */
+int vel_mesh_blame(struct sock_mesh *mesh, int peer, int status, const char *why,
+                   struct vel_err *err);
+
+/* Tell the others, now and then, that we live and whom we wait for; hear it of one. */
+void vel_mesh_say_alive(struct sock_mesh *mesh);
+int vel_mesh_hear_alive(struct sock_mesh *mesh, int peer, struct vel_err *err);
+
+/* A peer is waited for since `since`: fails when it is gone, silent for too long, or
+ * itself waits for something that never comes because all of a circle wait. */
 int vel_mesh_expect(struct sock_mesh *mesh, int peer, uint64_t since,
                     struct vel_err *err);
 
@@ -102,8 +127,10 @@ void vel_mesh_fail(struct sock_mesh *mesh, uint64_t comm, const int *members, in
 int vel_mesh_break(struct sock_mesh *mesh, const struct vel_err *cause,
                    struct vel_err *err);
 
-/* Take a request out of its queue. False when bytes of it are already on their way. */
-bool vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req);
+/* Take a request out of its queue. Not while bytes of it are on their way: half a
+ * message cannot be taken back, so that everything must be broken before. */
+bool vel_mesh_is_moving(const struct sock_mesh *mesh, const struct vel_req *req);
+void vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req);
 
 /* Queue a frame of our own; a text is for alarms. */
 void vel_mesh_say(struct sock_mesh *mesh, int to, enum frame_kind kind, uint64_t comm,

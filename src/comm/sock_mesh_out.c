@@ -20,7 +20,8 @@ int vel_mesh_create(int rank, int size, unsigned limit_ms, struct sock_mesh **re
     struct sock_mesh *mesh = calloc(1, sizeof *mesh);
     if (mesh == NULL)
         return vel_out_of_memory(err, "connections");
-    *mesh = (struct sock_mesh){.users = 1, .rank = rank, .limit_ms = limit_ms};
+    *mesh = (struct sock_mesh){
+        .users = 1, .rank = rank, .limit_ms = limit_ms, .awaits = -1};
     vel_vec_init(&mesh->alarms, sizeof(struct sock_alarm));
     mesh->peers = calloc((size_t)size, sizeof *mesh->peers);
     mesh->fds = calloc((size_t)size, sizeof *mesh->fds);
@@ -29,8 +30,10 @@ int vel_mesh_create(int rank, int size, unsigned limit_ms, struct sock_mesh **re
         return vel_out_of_memory(err, "connections");
     }
     mesh->size = size;
-    for (int i = 0; i < size; i++)
+    for (int i = 0; i < size; i++) {
         mesh->peers[i].fd = -1;
+        mesh->peers[i].awaits = -1;
+    }
     *ret_mesh = mesh;
     return 0;
 }
@@ -80,8 +83,10 @@ void vel_mesh_write(struct sock_mesh *mesh, int i)
         }
         if (sent == 0)
             return;
-        if (!req->is_control) /* our own signs of life say nothing about the peer */
+        if (!req->is_control) { /* our own signs of life say nothing about the peer */
             p->heard = now();
+            vel_mesh_count(mesh, sent);
+        }
         req->moved += sent;
         if (req->moved < FRAME_LEN + req->len)
             continue;
@@ -90,6 +95,98 @@ void vel_mesh_write(struct sock_mesh *mesh, int i)
         if (req->is_control)
             free(req);
     }
+}
+
+/* What came is of no use any more; a peer that sends it may take our words after. */
+static void peer_discard(struct sock_peer *p)
+{
+    char nowhere[4096];
+    size_t got = 0;
+    if (vel_sock_recv(p->fd, nowhere, sizeof nowhere, &got, NULL) < 0)
+        p->is_mute = true;
+}
+
+static unsigned ms_until(uint64_t end)
+{
+    uint64_t t = now();
+    return t < end ? (unsigned)((end - t) / VEL_CLOCK_MS) + 1 : 0;
+}
+
+/* The alarms go out, behind what is half sent already, and arrive: without them a
+ * closed connection would be taken for the cause. Whoever takes nothing does not hold
+ * us for long. */
+static void alarms_flush(struct sock_mesh *mesh)
+{
+    uint64_t end = now() + mesh->limit_ms * VEL_CLOCK_MS / 4;
+    bool is_busy = true;
+    while (is_busy && ms_until(end) > 0) {
+        is_busy = false;
+        for (int i = 0; i < mesh->size; i++) {
+            const struct sock_peer *p = &mesh->peers[i];
+            bool waits = p->fd >= 0 && p->sends != NULL && !p->is_mute;
+            mesh->fds[i] =
+                (struct pollfd){.fd = waits ? p->fd : -1, .events = POLLIN | POLLOUT};
+            is_busy = is_busy || waits;
+        }
+        if (!is_busy ||
+            vel_sock_poll(mesh->fds, (size_t)mesh->size, ms_until(end), NULL) < 0)
+            break;
+        for (int i = 0; i < mesh->size; i++) {
+            if ((mesh->fds[i].revents & POLLOUT) != 0)
+                vel_mesh_write(mesh, i);
+            if ((mesh->fds[i].revents & ~POLLOUT) != 0)
+                peer_discard(&mesh->peers[i]);
+        }
+    }
+    for (int i = 0; i < mesh->size; i++) {
+        if (mesh->peers[i].fd >= 0 && !mesh->peers[i].is_mute)
+            vel_sock_drain(mesh->peers[i].fd, ms_until(end));
+    }
+}
+
+static void alarm_say(struct sock_mesh *mesh, int i)
+{
+    vel_mesh_say(mesh, i, FRAME_ALARM, 0, (uint32_t)-mesh->broken.status,
+                 mesh->broken.text);
+    vel_mesh_write(mesh, i);
+}
+
+/* All are told, and the connections closed; the culprit, if there is one, is not waited
+ * for. */
+static int mesh_break(struct sock_mesh *mesh, const struct vel_err *cause, int culprit,
+                      struct vel_err *err)
+{
+    if (mesh->broken.status == 0) {
+        mesh->broken = *cause;
+        if (mesh->broken.status >= 0)
+            mesh->broken.status = VEL_EREMOTE;
+        for (int i = 0; i < mesh->size; i++)
+            alarm_say(mesh, i);
+        if (culprit >= 0)
+            mesh->peers[culprit].is_mute = true;
+        alarms_flush(mesh);
+        for (int i = 0; i < mesh->size; i++) {
+            vel_sock_close(mesh->peers[i].fd);
+            mesh->peers[i].fd = -1;
+        }
+    }
+    return vel_fail(err, mesh->broken.status, "%s", mesh->broken.text);
+}
+
+int vel_mesh_break(struct sock_mesh *mesh, const struct vel_err *cause,
+                   struct vel_err *err)
+{
+    return mesh_break(mesh, cause, -1, err);
+}
+
+int vel_mesh_blame(struct sock_mesh *mesh, int i, int status, const char *why,
+                   struct vel_err *err)
+{
+    const char *endpoint = mesh->peers[i].endpoint;
+    struct vel_err cause = {0};
+    vel_fail(&cause, status, "rank %d (%s): %s", i, endpoint ? endpoint : "itself",
+             why);
+    return mesh_break(mesh, &cause, i, err);
 }
 
 /* The last words: what is queued goes out, within the limit. */

@@ -2,9 +2,10 @@
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse \
-	parity_decode record_decode
+	frame_decode parity_decode record_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
+	test/fuzz/frame_decode.t \
 	test/fuzz/parity_decode.t \
 	test/fuzz/record_decode.t
 check_PROGRAMS += $(fuzz_tests)
@@ -26,6 +27,13 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/conf_parse/good-tokens.conf \
 	test/fuzz/corpus/conf_parse/good-user.conf \
 	test/fuzz/corpus/conf_parse/good-veloc.cfg \
+	test/fuzz/corpus/frame_decode/alarm-empty.hex \
+	test/fuzz/corpus/frame_decode/alarms.hex \
+	test/fuzz/corpus/frame_decode/alive-nobody.hex \
+	test/fuzz/corpus/frame_decode/hello.hex \
+	test/fuzz/corpus/frame_decode/long.hex \
+	test/fuzz/corpus/frame_decode/messages.hex \
+	test/fuzz/corpus/frame_decode/wrong-length.hex \
 	test/fuzz/corpus/parity_decode/partner.hex \
 	test/fuzz/corpus/parity_decode/xor.hex \
 	test/fuzz/corpus/record_decode/kinds \
@@ -36,6 +44,10 @@ EXTRA_DIST += %D%/run.sh \
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_conf_parse_t_LDADD = $(test_ldadd)
+
+test_fuzz_frame_decode_t_SOURCES = %D%/frame_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_frame_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_frame_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_parity_decode_t_SOURCES = %D%/parity_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_parity_decode_t_CPPFLAGS = $(test_cppflags)

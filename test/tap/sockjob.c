@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tap/sockjob.h"
 #include "tap/tap.h"
 
-enum { MEMBERS_MOST = 64, PATH_MOST = 1100 };
+enum { MEMBERS_MOST = 64, PATH_MOST = 1100, FDS = 256 };
 
 struct job {
     int n;
@@ -90,4 +93,46 @@ int sockjob_run(int n, const char *kind,
                 int (*member)(struct vel_comm *comm, void *arg), void *arg)
 {
     return sockjob_run_limit(n, kind, 30000, member, arg);
+}
+
+/* Every connection of this process; the listeners, which all members share, are none.
+ */
+static size_t connections(int fds[FDS])
+{
+    size_t n = 0;
+
+    for (int fd = 0; fd < FDS; fd++) {
+        struct sockaddr_storage peer;
+        socklen_t len = sizeof peer;
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
+            fds[n++] = fd;
+    }
+    return n;
+}
+
+/* As far as it is taken, within `wait_ms` each time: it may be full, since its reader
+ * has had enough. */
+static void say_to(int fd, const char *bytes, size_t len, int wait_ms)
+{
+    while (len > 0) {
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        bool is_ready = poll(&ready, 1, wait_ms) > 0;
+        ssize_t sent = is_ready ? send(fd, bytes, len, MSG_NOSIGNAL) : -1;
+
+        if (sent < 0)
+            return;
+        bytes += sent;
+        len -= (size_t)sent;
+    }
+}
+
+void sockjob_say(const void *bytes, size_t len, unsigned times)
+{
+    int fds[FDS];
+    size_t n = connections(fds);
+
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < times; k++)
+            say_to(fds[i], bytes, len, times > 1 ? 0 : -1);
 }

@@ -17,4 +17,8 @@ int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
 /* The process of a member, in memory that all members share; for those who kill. */
 int sockjob_pid(int rank);
 
+/* In a member: the same bytes to all others, whatever the communicator thinks of it;
+ * once, or `times`, but then not more than is taken at once. For those who lie. */
+void sockjob_say(const void *bytes, size_t len, unsigned times);
+
 #endif

@@ -81,6 +81,51 @@ static int leave(struct vel_comm *comm, void *unused)
     return 0;
 }
 
+/* A message that is too long to be kept, but not for the connection: rank 0 is gone
+ * before rank 1 asks for it. Until then rank 1 looks at its connections, by talking to
+ * rank 2. */
+static int say_and_leave(struct vel_comm *comm, void *unused)
+{
+    enum { SIZE = 100000 };
+    static char bytes[SIZE];
+    char is_over = 0;
+    (void)unused;
+    if (comm->rank == 0)
+        return vel_comm_send(comm, 1, 1, bytes, SIZE, NULL) < 0;
+    for (bool is_last = false; !is_last && !is_over;) {
+        is_last = comm->rank == 1 && kill(sockjob_pid(0), 0) < 0;
+        if (comm->rank == 1) {
+            if (vel_comm_send(comm, 2, 2, &is_last, 1, NULL) < 0 ||
+                vel_comm_recv(comm, 2, 3, &is_over, 1, NULL) < 0)
+                return 1;
+        } else if (vel_comm_recv(comm, 1, 2, &is_over, 1, NULL) < 0 ||
+                   vel_comm_send(comm, 1, 3, &is_over, 1, NULL) < 0) {
+            return 1;
+        }
+    }
+    return comm->rank == 1 && vel_comm_recv(comm, 0, 1, bytes, SIZE, NULL) < 0;
+}
+
+/* Rank 0 gives up what it has half sent: all learn that, also who was receiving it. */
+static int give_up(struct vel_comm *comm, void *unused)
+{
+    enum { SIZE = 32 << 20 };
+    struct vel_req *req = NULL;
+    struct vel_err err = {0};
+    char *bytes = calloc(1, SIZE);
+    (void)unused;
+    vel_comm_barrier(comm, NULL); /* then all have their comm */
+    if (comm->rank == 0 && vel_comm_isend(comm, 1, 1, bytes, SIZE, &req, NULL) == 0)
+        vel_comm_cancel_all(comm, &req, 1);
+    if (comm->rank == 1) /* it may come, or not */
+        vel_comm_recv(comm, 0, 1, bytes, SIZE, &err);
+    int rc = vel_comm_barrier(comm, &err);
+    free(bytes);
+    fprintf(stderr, "# member %d: %s\n", comm->rank, err.text);
+    return rc != VEL_ECANCEL ||
+           strcmp(err.text, "rank 0 gave up a message in the middle") != 0;
+}
+
 static void members_are_lost(const char *kind)
 {
     struct loss killed = {SIGKILL, 1, VEL_ELOST}, stopped = {SIGSTOP, 2, VEL_ETIMEOUT};
@@ -90,6 +135,10 @@ static void members_are_lost(const char *kind)
            "%s: a stopped member ends all waits at the limit", kind);
     is_int(sockjob_run(N, kind, leave, NULL), 0,
            "%s: who left in good order is missed only by who waits for it", kind);
+    is_int(sockjob_run(N, kind, give_up, NULL), 0,
+           "%s: the cause comes behind a message that was given up", kind);
+    is_int(sockjob_run(3, kind, say_and_leave, NULL), 0,
+           "%s: what a member said before it left is there", kind);
 }
 
 /* A whole conversation of a stranger: what it says, and whether it was closed for it.
