@@ -30,7 +30,7 @@ enum vel_layer {
 struct vel_source {
     enum vel_layer layer;
     const char *where; /* file, or variable of the environment; owned by the settings */
-    int line;          /* 0: none */
+    int line;          /* 0: none; a file means it without saying so */
 };
 
 /* indices of CHOICE fields, in the order of their rows */
@@ -41,6 +41,14 @@ enum vel_copy_type {
     VEL_COPY_PARTNER,
     VEL_COPY_XOR,
     VEL_COPY_RS
+};
+enum vel_flush_type {
+    VEL_FLUSH_POSIX,
+    VEL_FLUSH_SYNC,
+    VEL_FLUSH_PTHREAD,
+    VEL_FLUSH_BBAPI,
+    VEL_FLUSH_CPPR,
+    VEL_FLUSH_DATAWARP,
 };
 enum vel_optimal { VEL_OPTIMAL_OFF, VEL_OPTIMAL_YOUNG, VEL_OPTIMAL_DALY };
 enum vel_ckpt_type { VEL_CKPT_SINGLE, VEL_CKPT_PARTNER, VEL_CKPT_XOR, VEL_CKPT_RS };
@@ -85,7 +93,7 @@ struct vel_store_line {
     char *group;
     int64_t count;
     int type;          /* enum vel_store_type */
-    int flush;         /* as flush_type */
+    int flush;         /* enum vel_flush_type */
     int64_t bytes;     /* 0: what is free */
     int64_t bandwidth; /* 0: not told */
     double mtbf;       /* 0: not told */

@@ -208,12 +208,40 @@ static int check_ini_bool(const struct vel_pair *pair, size_t setting,
                     pair->value);
 }
 
+/* VELOC's files are read as VELOC means them: its 0 checkpoints to keep in scratch are
+ * all, and without a persistent directory nothing is flushed. */
+static int imply(struct parse *p, const struct vel_lexed *lexed)
+{
+    const struct vel_source source = {.layer = p->layer, .where = p->file};
+    bool has_prefix = false;
+    const char *value;
+    size_t setting;
+    int rc = 0;
+
+    for (size_t i = 0; i < lexed->pairs.n; i++)
+        has_prefix |= strcmp(((struct vel_pair *)vel_vec_at(&lexed->pairs, i))->key,
+                             "persistent") == 0;
+    for (size_t i = 0; rc == 0 && vel_schema_implied(i, &setting, &value); i++) {
+        if (!has_prefix && strcmp(vel_schema_setting(setting)->key, "FLUSH") == 0)
+            value = "0";
+        rc = vel_conf_set(p->conf, setting, value, &source, p->err);
+    }
+    return rc;
+}
+
+static bool is_all(const struct vel_pair *pair)
+{
+    return strcmp(pair->key, "scratch_versions") == 0 && strcmp(pair->value, "0") == 0;
+}
+
 static int add_setting(struct parse *p, const struct vel_pair *pair, size_t setting)
 {
     const struct vel_source source = source_of(p, pair);
     int rc = p->spelling == VEL_SPELL_INI ? check_ini_bool(pair, setting, p->err) : 0;
 
-    return rc < 0 ? rc : vel_conf_set(p->conf, setting, pair->value, &source, p->err);
+    if (rc < 0 || (p->spelling == VEL_SPELL_INI && is_all(pair)))
+        return rc;
+    return vel_conf_set(p->conf, setting, pair->value, &source, p->err);
 }
 
 static int add_first(struct parse *p, const struct vel_pair *pair)
@@ -254,6 +282,8 @@ int vel_conf_parse(struct vel_conf *conf, enum vel_layer layer, const char *file
     p.spelling = lexed.is_ini ? VEL_SPELL_INI : VEL_SPELL_FILE;
     if (!p.file || !p.parents)
         rc = vel_out_of_memory(err, "reading settings");
+    if (rc == 0 && lexed.is_ini)
+        rc = imply(&p, &lexed);
     for (size_t i = 0; rc == 0 && i < lexed.pairs.n; i++) {
         const struct vel_pair *pair = vel_vec_at(&lexed.pairs, i);
 
@@ -263,21 +293,5 @@ int vel_conf_parse(struct vel_conf *conf, enum vel_layer layer, const char *file
     if (p.parents)
         vel_map_destroy(p.parents, NULL);
     vel_lexed_fini(&lexed);
-    return rc;
-}
-
-int vel_conf_read(struct vel_conf *conf, struct vel_fs *fs, enum vel_layer layer,
-                  const char *file, vel_variable_f *variable, void *arg,
-                  struct vel_err *err)
-{
-    struct vel_buf bytes;
-    int rc;
-
-    vel_buf_init(&bytes);
-    rc = vel_fs_read_file(fs, file, VEL_CONF_FILE_MAX, &bytes, err);
-    if (rc == 0)
-        rc = vel_conf_parse(conf, layer, file, vel_buf_text(&bytes), bytes.len,
-                            variable, arg, err);
-    vel_buf_fini(&bytes);
     return rc;
 }

@@ -13,9 +13,4 @@ int vel_conf_parse(struct vel_conf *conf, enum vel_layer layer, const char *file
                    const char *bytes, size_t len, vel_variable_f *variable, void *arg,
                    struct vel_err *err);
 
-/* The same from disk. VEL_ENOENT when the file is not there. */
-int vel_conf_read(struct vel_conf *conf, struct vel_fs *fs, enum vel_layer layer,
-                  const char *file, vel_variable_f *variable, void *arg,
-                  struct vel_err *err);
-
 #endif

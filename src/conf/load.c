@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "conf/file.h"
 #include "conf/load.h"
+#include "conf/texts.h"
 
 const char *vel_conf_variable(void *arg, const char *name)
 {
@@ -92,35 +93,54 @@ int vel_conf_environment(struct vel_conf *conf, struct vel_buf *unknown,
     return rc;
 }
 
-/* Read a file that may be missing. */
-static int read_if_there(struct vel_conf *conf, struct vel_fs *fs, enum vel_layer layer,
-                         const char *file, bool *ret_there, struct vel_err *err)
+static int take_file(struct vel_vec *texts, struct vel_fs *fs, enum vel_layer layer,
+                     const char *file, struct vel_err *err)
 {
-    *ret_there = vel_fs_exists(fs, file);
-    return *ret_there
-               ? vel_conf_read(conf, fs, layer, file, vel_conf_variable, NULL, err)
-               : 0;
+    struct vel_conf_text text = {.layer = layer, .file = strdup(file)};
+    int rc;
+
+    vel_buf_init(&text.bytes);
+    rc = text.file ? vel_fs_read_file(fs, file, VEL_CONF_FILE_MAX, &text.bytes, err)
+                   : vel_out_of_memory(err, "reading settings");
+    if (rc == 0 && vel_vec_push(texts, &text))
+        return 0;
+    if (rc == 0)
+        rc = vel_out_of_memory(err, "reading settings");
+    free(text.file);
+    vel_buf_fini(&text.bytes);
+    return rc;
 }
 
-static int read_named(struct vel_conf *conf, struct vel_fs *fs, enum vel_layer layer,
+static int take_named(struct vel_vec *texts, struct vel_fs *fs, enum vel_layer layer,
                       const char *file, struct vel_err *err)
 {
-    int rc = vel_conf_read(conf, fs, layer, file, vel_conf_variable, NULL, err);
+    int rc = take_file(texts, fs, layer, file, err);
 
     return rc == VEL_ENOENT ? vel_wrap(err, rc, "reading settings") : rc;
 }
 
-static int read_system(struct vel_conf *conf, struct vel_fs *fs, const char *file,
-                       struct vel_err *err)
+/* One that nobody named may be missing; one that cannot be read is not passed over. */
+static int take_if_there(struct vel_vec *texts, struct vel_fs *fs, enum vel_layer layer,
+                         const char *file, struct vel_err *err)
 {
-    bool is_there;
+    struct vel_err why = {0};
+    int rc = take_file(texts, fs, layer, file, &why);
+
+    if (rc == VEL_ENOENT && !vel_fs_exists(fs, file))
+        return 0;
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+}
+
+static int gather_system(struct vel_vec *texts, struct vel_fs *fs, const char *file,
+                         struct vel_err *err)
+{
+    static const char standard[] = H5VELOC_SYSCONFDIR "/h5veloc.conf";
 
     if (!file)
         file = either("VELOC_SYSTEM_FILE", NULL);
     if (file)
-        return read_named(conf, fs, VEL_LAYER_SYSTEM, file, err);
-    return read_if_there(conf, fs, VEL_LAYER_SYSTEM, H5VELOC_SYSCONFDIR "/h5veloc.conf",
-                         &is_there, err);
+        return take_named(texts, fs, VEL_LAYER_SYSTEM, file, err);
+    return take_if_there(texts, fs, VEL_LAYER_SYSTEM, standard, err);
 }
 
 /* The prefix as far as it is known before the user's file is read. */
@@ -143,25 +163,25 @@ static int early_prefix(const struct vel_conf *conf, char **ret_prefix,
     return 0;
 }
 
-static int read_user(struct vel_conf *conf, struct vel_fs *fs, const char *file,
-                     struct vel_err *err)
+static int gather_user(const struct vel_conf *conf, struct vel_vec *texts,
+                       struct vel_fs *fs, const char *file, struct vel_err *err)
 {
     static const char *const names[] = {".velocconf", ".scrconf"};
-    bool is_there = false;
+    size_t before = texts->n;
     char *prefix = NULL;
     int rc;
 
     if (!file)
         file = either("VELOC_CONF_FILE", "SCR_CONF_FILE");
     if (file)
-        return read_named(conf, fs, VEL_LAYER_USER, file, err);
+        return take_named(texts, fs, VEL_LAYER_USER, file, err);
     rc = early_prefix(conf, &prefix, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; rc == 0 && !is_there && i < 2; i++) {
+    for (size_t i = 0; rc == 0 && texts->n == before && i < 2; i++) {
         char *path = vel_path_join(prefix, names[i]);
 
-        rc = path ? read_if_there(conf, fs, VEL_LAYER_USER, path, &is_there, err)
+        rc = path ? take_if_there(texts, fs, VEL_LAYER_USER, path, err)
                   : vel_out_of_memory(err, "reading settings");
         free(path);
     }
@@ -169,15 +189,26 @@ static int read_user(struct vel_conf *conf, struct vel_fs *fs, const char *file,
     return rc;
 }
 
-int vel_conf_load(struct vel_conf *conf, struct vel_fs *fs,
-                  const struct vel_conf_layers *layers, struct vel_err *err)
+int vel_conf_gather(const struct vel_conf *conf, struct vel_fs *fs,
+                    const struct vel_conf_layers *layers, struct vel_vec *texts,
+                    struct vel_err *err)
 {
+    int rc = gather_system(texts, fs, layers->system_file, err);
+
+    return rc < 0 ? rc : gather_user(conf, texts, fs, layers->user_file, err);
+}
+
+int vel_conf_apply(struct vel_conf *conf, const struct vel_vec *texts,
+                   const struct vel_conf_layers *layers, struct vel_err *err)
+{
+    const struct vel_conf_text *t = texts->items;
     struct vel_buf unknown;
-    int rc = read_system(conf, fs, layers->system_file, err);
+    int rc = 0;
 
     vel_buf_init(&unknown);
-    if (rc == 0)
-        rc = read_user(conf, fs, layers->user_file, err);
+    for (size_t i = 0; rc == 0 && i < texts->n; i++)
+        rc = vel_conf_parse(conf, t[i].layer, t[i].file, vel_buf_text(&t[i].bytes),
+                            t[i].bytes.len, vel_conf_variable, NULL, err);
     if (rc == 0 && !layers->no_environment)
         rc = vel_conf_environment(conf, &unknown, err);
     if (rc == 0)
@@ -187,5 +218,19 @@ int vel_conf_load(struct vel_conf *conf, struct vel_fs *fs,
                        "the environment has variables that are no settings: %s",
                        vel_buf_text(&unknown));
     vel_buf_fini(&unknown);
+    return rc;
+}
+
+int vel_conf_load(struct vel_conf *conf, struct vel_fs *fs,
+                  const struct vel_conf_layers *layers, struct vel_err *err)
+{
+    struct vel_vec texts;
+    int rc;
+
+    vel_conf_texts_init(&texts);
+    rc = vel_conf_gather(conf, fs, layers, &texts, err);
+    if (rc == 0)
+        rc = vel_conf_apply(conf, &texts, layers, err);
+    vel_conf_texts_fini(&texts);
     return rc;
 }

@@ -22,6 +22,14 @@ struct vel_conf_layers {
 int vel_conf_load(struct vel_conf *conf, struct vel_fs *fs,
                   const struct vel_conf_layers *layers, struct vel_err *err);
 
+/* The two halves of it, between which one process may tell all others what it has read
+ * (conf/texts.h): the files as they are, and what they mean. */
+int vel_conf_gather(const struct vel_conf *conf, struct vel_fs *fs,
+                    const struct vel_conf_layers *layers, struct vel_vec *texts,
+                    struct vel_err *err);
+int vel_conf_apply(struct vel_conf *conf, const struct vel_vec *texts,
+                   const struct vel_conf_layers *layers, struct vel_err *err);
+
 /* Take over the variables of the environment VELOC_* and SCR_*; the names of those that
  * are unknown are appended to *unknown, with the nearest known ones. */
 int vel_conf_environment(struct vel_conf *conf, struct vel_buf *unknown,

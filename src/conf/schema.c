@@ -74,6 +74,14 @@ static const struct {
 #include "conf/schema.def"
 };
 
+static const struct {
+    size_t setting;
+    const char *value;
+} ini_implied[] = {
+#define INI_IMPLIED(KEY, value) {AT_##KEY, value},
+#include "conf/schema.def"
+};
+
 #define COUNT(array) (sizeof array / sizeof array[0])
 
 static const char *const parent_keys[VEL_PARENTS] = {
@@ -242,6 +250,15 @@ bool vel_schema_is_ini(const char *key)
     struct vel_meaning meaning;
 
     return find_ini(key, &meaning);
+}
+
+bool vel_schema_implied(size_t i, size_t *ret_setting, const char **ret_value)
+{
+    if (i >= COUNT(ini_implied))
+        return false;
+    *ret_setting = ini_implied[i].setting;
+    *ret_value = ini_implied[i].value;
+    return true;
 }
 
 void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),

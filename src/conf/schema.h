@@ -65,6 +65,10 @@ const char *vel_schema_nearest(const char *key, enum vel_spelling spelling,
 /* Is this the first key of a file in VELOC's INI form? */
 bool vel_schema_is_ini(const char *key);
 
+/* The i-th setting that a file in that form means without saying it; false behind the
+ * last. */
+bool vel_schema_implied(size_t i, size_t *ret_setting, const char **ret_value);
+
 /* Every other name of setting i: calls back in the order of the table. */
 void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),
                           void *arg);

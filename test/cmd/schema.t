@@ -58,6 +58,7 @@ is "$(setting MODE "$v")" 'async good-veloc.cfg:4' "VELOC's mode"
 is "$(setting PREFIX_SIZE "$v")" '2 good-veloc.cfg:5' "VELOC's max_versions"
 is "$(setting ENCODE_SECONDS "$v")" '-1 good-veloc.cfg:8' 'an interval that is off'
 is "$(setting CONTAINERS "$v")" 'false good-veloc.cfg:12' 'a colon and a comment behind the value'
+is "$(setting FLUSH "$v")" '1 good-veloc.cfg' 'every checkpoint is flushed, as VELOC does'
 is "$(setting WORKERS "$v")" '16 good-veloc.cfg:13' 'a comment without a blank before it is none'
 like "$(show "$v")" '*meta=/tmp/meta*records live in PREFIX/.veloc*' 'a key of VELOC without meaning here is told'
 
@@ -94,6 +95,10 @@ done <bad.expected
 is "$(find . -name 'bad-*.conf' | wc -l)" "$(wc -l <bad.expected)" 'every bad file has its sentence'
 
 # --- the tool
+out=$(VELOC_COPY_TYPE=RS VELOC_SET_SIZE=6 "$tool" check --system="$empty" 2>&1)
+is $? 2 'a level that VELOC_Init would refuse is a fault'
+like "$out" '*RS without SET_FAILURES *: change it or give SET_FAILURES' 'with its sentence'
+
 is "$("$tool" check --file /nonexistent/file 2>&1)" \
     'h5veloc-schema: reading settings: cannot open /nonexistent/file: No such file or directory' 'a file that is not there is named'
 "$tool" frobnicate >/dev/null 2>&1

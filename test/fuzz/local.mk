@@ -2,12 +2,13 @@
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse \
-	frame_decode parity_decode record_decode
+	frame_decode parity_decode record_decode texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/parity_decode.t \
-	test/fuzz/record_decode.t
+	test/fuzz/record_decode.t \
+	test/fuzz/texts_decode.t
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 EXTRA_DIST += %D%/run.sh \
@@ -39,7 +40,9 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/record_decode/kinds \
 	test/fuzz/corpus/record_decode/number \
 	test/fuzz/corpus/record_decode/other-type \
-	test/fuzz/corpus/record_decode/short
+	test/fuzz/corpus/record_decode/short \
+	test/fuzz/corpus/texts_decode/cut.hex \
+	test/fuzz/corpus/texts_decode/two.hex
 
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
@@ -56,6 +59,10 @@ test_fuzz_parity_decode_t_LDADD = $(test_ldadd)
 test_fuzz_record_decode_t_SOURCES = %D%/record_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_record_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_record_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_texts_decode_t_SOURCES = %D%/texts_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_texts_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_texts_decode_t_LDADD = $(test_ldadd)
 
 FUZZ_SECONDS = 60
 .PHONY: fuzz

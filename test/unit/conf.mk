@@ -3,4 +3,12 @@ unit_tests += test/unit/conf.t
 test_unit_conf_t_SOURCES = %D%/conf.c
 test_unit_conf_t_CPPFLAGS = $(test_cppflags)
 test_unit_conf_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/conf_load.t
+test_unit_conf_load_t_SOURCES = %D%/conf_load.c
+test_unit_conf_load_t_CPPFLAGS = $(test_cppflags)
+test_unit_conf_load_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/conf_texts.t
+test_unit_conf_texts_t_SOURCES = %D%/conf_texts.c
+test_unit_conf_texts_t_CPPFLAGS = $(test_cppflags)
+test_unit_conf_texts_t_LDADD = $(test_ldadd)
 # End of test/unit/conf
