@@ -10,8 +10,10 @@ dist_man_MANS += $(api_pages)
 endif
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
+	%D%/format-descriptor.txt \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
 	%D%/protocol-comm.txt \
-	%D%/style.md
+	%D%/style.md \
+	%D%/topology.txt
 # End of doc

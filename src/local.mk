@@ -7,6 +7,7 @@ include %D%/conf/local.mk
 include %D%/record/local.mk
 include %D%/comm/local.mk
 include %D%/code/local.mk
+include %D%/topo/local.mk
 include %D%/red/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map

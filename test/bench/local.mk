@@ -1,7 +1,8 @@
 # test/bench - one program per question; `make bench` builds and runs them (BENCH=pattern).
 # A program prints rows through bench.c, which is the one place that knows how to measure.
 bench_programs = \
-	test/bench/copy_speed
+	test/bench/copy_speed \
+	test/bench/split
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
 EXTRA_DIST += %D%/run.sh
@@ -24,6 +25,10 @@ endif
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
 test_bench_copy_speed_LDADD = src/libveloc_core.la
+
+test_bench_split_SOURCES = %D%/split.c $(bench_sources)
+test_bench_split_CPPFLAGS = $(test_cppflags)
+test_bench_split_LDADD = src/libveloc_core.la
 
 .PHONY: bench
 bench: $(bench_programs) $(check_LTLIBRARIES)

@@ -1,10 +1,11 @@
 # test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
-fuzz_names = conf_parse \
+fuzz_names = conf_parse descriptor_decode \
 	frame_decode parity_decode record_decode texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
+	test/fuzz/descriptor_decode.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/parity_decode.t \
 	test/fuzz/record_decode.t \
@@ -28,6 +29,11 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/conf_parse/good-tokens.conf \
 	test/fuzz/corpus/conf_parse/good-user.conf \
 	test/fuzz/corpus/conf_parse/good-veloc.cfg \
+	test/fuzz/corpus/descriptor_decode/disabled \
+	test/fuzz/corpus/descriptor_decode/losses \
+	test/fuzz/corpus/descriptor_decode/outside \
+	test/fuzz/corpus/descriptor_decode/rs \
+	test/fuzz/corpus/descriptor_decode/single \
 	test/fuzz/corpus/frame_decode/alarm-empty.hex \
 	test/fuzz/corpus/frame_decode/alarms.hex \
 	test/fuzz/corpus/frame_decode/alive-nobody.hex \
@@ -47,6 +53,10 @@ EXTRA_DIST += %D%/run.sh \
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_conf_parse_t_LDADD = $(test_ldadd)
+
+test_fuzz_descriptor_decode_t_SOURCES = %D%/descriptor_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_descriptor_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_descriptor_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_frame_decode_t_SOURCES = %D%/frame_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_frame_decode_t_CPPFLAGS = $(test_cppflags)

@@ -29,6 +29,24 @@ test_mpi_red_wide_np8_SOURCES = $(red_mpi_sources)
 test_mpi_red_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_red_wide_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 
+mpi_tests += test/mpi/split.np4 test/mpi/split_wide.np8
+split_mpi_sources = %D%/split.c test/tap/splitlab.c test/tap/splitlab.h
+test_mpi_split_np4_SOURCES = $(split_mpi_sources)
+test_mpi_split_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_split_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+test_mpi_split_wide_np8_SOURCES = $(split_mpi_sources)
+test_mpi_split_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_split_wide_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+mpi_tests += test/mpi/topo.np8
+test_mpi_topo_np8_SOURCES = %D%/topo.c test/tap/topolab.c test/tap/topolab.h
+test_mpi_topo_np8_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_topo_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+mpi_tests += test/mpi/reddesc.np8
+test_mpi_reddesc_np8_SOURCES = %D%/reddesc.c test/tap/redlab.c test/tap/redlab.h \
+	test/tap/topolab.c test/tap/topolab.h
+test_mpi_reddesc_np8_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_reddesc_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+
 # what programs call, in the library they link with
 endif
 check_PROGRAMS += $(mpi_tests)

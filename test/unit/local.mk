@@ -6,6 +6,7 @@ include %D%/conf.mk
 include %D%/record.mk
 include %D%/code.mk
 include %D%/comm.mk
+include %D%/topo.mk
 include %D%/red.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)

@@ -1,0 +1,17 @@
+# topo - which ranks fail together, and how they are divided into redundancy sets.
+core_sources += \
+	%D%/check.c %D%/check.h \
+	%D%/deal.c %D%/deal.h \
+	%D%/group.c %D%/group.h \
+	%D%/group_lines.c %D%/group_lines.h \
+	%D%/level.c %D%/level.h \
+	%D%/rankstr.c %D%/rankstr.h \
+	%D%/reddesc.c %D%/reddesc.h %D%/reddesc_node.c \
+	%D%/reddesc_ring.c %D%/reddesc_ring.h \
+	%D%/same.c %D%/same.h \
+	%D%/sorted.c %D%/sorted.h \
+	%D%/sortnet.c %D%/sortnet.h \
+	%D%/split.c %D%/split.h %D%/split_all.c \
+	%D%/spread.c %D%/spread.h \
+	%D%/store.c %D%/store.h
+# End of topo

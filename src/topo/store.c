@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* First every rank makes the list by itself, from its settings alone; when all lists
+ * are the same, the communicators follow in the order of the list. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/crc.h"
+#include "base/path.h"
+#include "base/vec.h"
+#include "topo/same.h"
+#include "topo/store.h"
+
+struct build {
+    const struct vel_conf *conf;
+    const struct vel_groups *groups;
+    struct vel_vec items; /* of struct vel_store, without communicators */
+    struct vel_store control;
+    struct vel_err *err;
+};
+
+static void store_fini(struct vel_store *store)
+{
+    free(store->name);
+    free(store->base);
+    vel_comm_destroy(store->comm);
+}
+
+/* --- the list */
+
+/* The bytes that a CACHEDIR or CNTLDIR line gives a directory; 0: there is none. */
+static int64_t capacity(const struct vel_conf *conf, enum vel_parent parent,
+                        const char *name)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, parent, i)); i++) {
+        char *dir = vel_path_absolute("/", line->name);
+        bool is_it = dir && strcmp(dir, name) == 0;
+
+        free(dir);
+        if (is_it)
+            return ((const struct vel_dir_line *)line->data)->bytes;
+    }
+    return 0;
+}
+
+/* Virtual nodes share a file system, and must not share what a real node has alone. A
+ * value may be any text, so only the name of a node becomes part of a path as it is. */
+static char *base_of(const struct build *b, const struct vel_store *store)
+{
+    const struct vel_group *group = store->group;
+    struct vel_buf own;
+
+    if (b->conf->virtual_nodes == 0 || strcmp(group->name, "WORLD") == 0)
+        return strdup(store->name);
+    vel_buf_init(&own);
+    if (strcmp(group->name, "NODE") == 0)
+        vel_buf_puts(&own, group->value);
+    else
+        vel_buf_printf(&own, "group.%08x",
+                       (unsigned)vel_crc32c(0, group->value, strlen(group->value)));
+    char *base = own.failed ? NULL : vel_path_join(store->name, vel_buf_text(&own));
+    vel_buf_fini(&own);
+    return base;
+}
+
+static int set_group(const struct build *b, struct vel_store *store, const char *key,
+                     const char *name)
+{
+    store->group = vel_groups_find(b->groups, name);
+    if (!store->group)
+        return vel_fail(b->err, VEL_ECONFIG,
+                        "%s=%s: GROUP=%s is unknown, since no GROUPS line defines it",
+                        key, store->name, name);
+    store->base = base_of(b, store);
+    return store->base ? 0 : vel_out_of_memory(b->err, "describing stores");
+}
+
+static int set_name(const struct build *b, struct vel_store *store, const char *key,
+                    const char *dir)
+{
+    if (dir[0] != '/')
+        return vel_fail(b->err, VEL_ECONFIG,
+                        "%s=%.200s: a store is a directory with its whole path, from / "
+                        "on",
+                        key, dir);
+    store->name = vel_path_absolute("/", dir);
+    return store->name ? 0 : vel_out_of_memory(b->err, "describing stores");
+}
+
+/* A store without a line. */
+static int imply(const struct build *b, struct vel_store *store, const char *key,
+                 const char *dir, const char *group)
+{
+    *store = (struct vel_store){.enabled = true,
+                                .count = b->conf->cache_size,
+                                .type = VEL_STORE_SSD,
+                                .flush = b->conf->flush_type,
+                                .can_mkdir = true};
+    int rc = set_name(b, store, key, dir);
+    return rc < 0 ? rc : set_group(b, store, key, group);
+}
+
+static struct vel_store *find(struct vel_store *items, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(items[i].name, name) == 0)
+            return &items[i];
+    return NULL;
+}
+
+/* Takes the store. */
+static int add(struct build *b, struct vel_store *store, const char *key)
+{
+    int rc = 0;
+
+    if (find(b->items.items, b->items.n, store->name))
+        rc = vel_fail(b->err, VEL_ECONFIG, "%s=%s is given twice", key, store->name);
+    else if (!vel_vec_push(&b->items, store))
+        rc = vel_out_of_memory(b->err, "describing stores");
+    if (rc < 0)
+        store_fini(store);
+    return rc;
+}
+
+static int add_line(struct build *b, const struct vel_line *line)
+{
+    const struct vel_store_line *data = line->data;
+    struct vel_store store;
+    int rc = imply(b, &store, "STORE", line->name, data->group);
+
+    if (rc < 0) {
+        store_fini(&store);
+        return rc;
+    }
+    store.enabled = data->enabled;
+    store.count = data->count;
+    store.type = data->type;
+    store.flush = data->flush;
+    store.bytes =
+        data->bytes ? data->bytes : capacity(b->conf, VEL_CACHEDIR, store.name);
+    store.bandwidth = data->bandwidth;
+    store.mtbf = data->mtbf;
+    store.can_mkdir = data->mkdir;
+    return add(b, &store, "STORE");
+}
+
+/* A directory that is used must be a store; all-or-nothing lists were a trap. */
+static int add_implied(struct build *b, const char *key, const char *dir)
+{
+    struct vel_store store;
+    int rc = imply(b, &store, key, dir, "NODE");
+
+    if (rc < 0 || find(b->items.items, b->items.n, store.name)) {
+        store_fini(&store);
+        return rc;
+    }
+    store.bytes = capacity(b->conf, VEL_CACHEDIR, store.name);
+    return add(b, &store, key);
+}
+
+/* Who shares the control directory is what a STORE line says of it. */
+static int set_control(struct build *b)
+{
+    const char *dir = b->conf->cntl_base;
+    int rc = imply(b, &b->control, "CNTL_BASE", dir, "NODE");
+
+    if (rc < 0)
+        return rc;
+    const struct vel_store *same = find(b->items.items, b->items.n, b->control.name);
+    if (same && same->group != b->control.group) {
+        store_fini(&b->control);
+        rc = imply(b, &b->control, "CNTL_BASE", dir, same->group->name);
+    }
+    if (rc == 0 && same) {
+        b->control.type = same->type;
+        b->control.can_mkdir = same->can_mkdir;
+    }
+    b->control.count = 0;
+    if (rc == 0)
+        b->control.bytes = capacity(b->conf, VEL_CNTLDIR, b->control.name);
+    b->control.index = (uint32_t)b->items.n;
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct vel_store *)a)->name,
+                  ((const struct vel_store *)b)->name);
+}
+
+static int make_list(struct build *b)
+{
+    const struct vel_line *line;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && (line = vel_conf_line(b->conf, VEL_STORE, i)); i++)
+        rc = add_line(b, line);
+    if (rc == 0)
+        rc = add_implied(b, "CACHE_BASE", b->conf->cache_base);
+    for (size_t i = 0; rc == 0 && (line = vel_conf_line(b->conf, VEL_CKPT, i)); i++)
+        rc = add_implied(b, "STORE", ((const struct vel_ckpt *)line->data)->store);
+    if (rc == 0) {
+        vel_vec_sort(&b->items, by_name);
+        rc = set_control(b);
+    }
+    for (size_t i = 0; i < b->items.n; i++)
+        ((struct vel_store *)vel_vec_at(&b->items, i))->index = (uint32_t)i;
+    return rc;
+}
+
+/* --- the same everywhere, and shared */
+
+/* What must not differ between ranks; base does, from node to node. */
+static void describe(const struct vel_store *store, struct vel_buf *text)
+{
+    vel_buf_printf(text, "%s ENABLED=%d GROUP=%s COUNT=%lld TYPE=%d FLUSH=%d\n",
+                   store->name, store->enabled, store->group->name,
+                   (long long)store->count, store->type, store->flush);
+}
+
+/* Collective. */
+static int check_same(struct vel_comm *world, const struct build *b, int rc)
+{
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    for (size_t i = 0; rc == 0 && i < b->items.n; i++)
+        describe(vel_vec_at(&b->items, i), &text);
+    if (rc == 0)
+        describe(&b->control, &text);
+    rc = vel_topo_same(world, "stores", &text, rc, b->err);
+    vel_buf_fini(&text);
+    return rc;
+}
+
+/* Collective over world: all members of a group come here in the same order. */
+static int share(struct vel_comm *world, struct vel_store *store, struct vel_err *err)
+{
+    struct vel_comm *members = store->group->comm;
+
+    return vel_comm_agree(
+        world, vel_comm_split(members, 0, members->rank, &store->comm, err), err);
+}
+
+int vel_stores_create(struct vel_comm *world, const struct vel_conf *conf,
+                      const struct vel_groups *groups, struct vel_stores **ret_stores,
+                      struct vel_err *err)
+{
+    struct vel_stores *stores = calloc(1, sizeof *stores);
+    struct build b = {.conf = conf, .groups = groups, .err = err};
+
+    vel_vec_init(&b.items, sizeof(struct vel_store));
+    int rc = stores ? make_list(&b) : vel_out_of_memory(err, "describing stores");
+    rc = check_same(world, &b, rc);
+    for (size_t i = 0; rc == 0 && i < b.items.n; i++)
+        rc = share(world, vel_vec_at(&b.items, i), err);
+    if (rc == 0)
+        rc = share(world, &b.control, err);
+    if (stores)
+        *stores = (struct vel_stores){
+            .items = b.items.items, .n = b.items.n, .control = b.control};
+    if (rc < 0)
+        vel_stores_destroy(stores);
+    else
+        *ret_stores = stores;
+    return rc;
+}
+
+void vel_stores_destroy(struct vel_stores *stores)
+{
+    if (!stores)
+        return;
+    for (size_t i = 0; i < stores->n; i++)
+        store_fini(&stores->items[i]);
+    store_fini(&stores->control);
+    free(stores->items);
+    free(stores);
+}
+
+const struct vel_store *vel_stores_find(const struct vel_stores *stores,
+                                        const char *name)
+{
+    char *dir = vel_path_absolute("/", name);
+    const struct vel_store *store = dir ? find(stores->items, stores->n, dir) : NULL;
+
+    free(dir);
+    return store;
+}
+
+const struct vel_store *vel_stores_control(const struct vel_stores *stores)
+{
+    return &stores->control;
+}

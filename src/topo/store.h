@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* store - the storage that holds cached datasets: which directory, who shares it, how
+ * much it may hold. */
+#ifndef VEL_TOPO_STORE_H
+#define VEL_TOPO_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "comm/comm.h"
+#include "conf/conf.h"
+#include "topo/group.h"
+
+struct vel_store {
+    char *name; /* its directory, which is its key */
+    char *base; /* where this rank's node keeps its things: name, or a directory of each
+                   node's own below it while nodes are virtual */
+    bool enabled;
+    uint32_t index;                /* in the list */
+    const struct vel_group *group; /* which ranks share it */
+    struct vel_comm *comm;         /* those that share this rank's, by rank */
+    int64_t count;                 /* complete datasets it may hold */
+    int type;                      /* enum vel_store_type */
+    int flush;                     /* who moves bytes from it, as conf's flush_type */
+    int64_t bytes;                 /* it may hold; 0: what is free */
+    int64_t bandwidth;             /* bytes per second; 0: not told */
+    double mtbf;                   /* seconds; 0: not told */
+    bool can_mkdir;                /* we make directories in it */
+};
+
+struct vel_stores {
+    struct vel_store *items; /* sorted by name */
+    size_t n;
+    struct vel_store control; /* of the control directory, CNTL_BASE; its index is n */
+};
+
+/* Collective over world; the same failure on all ranks. The STORE lines, and a store
+ * for CACHE_BASE and for each CKPT's STORE that has no line: shared by a node, with the
+ * defaults. VEL_ECONFIG: a store's GROUP is not there, or the ranks were told different
+ * stores. The groups must live as long as the stores. */
+int vel_stores_create(struct vel_comm *world, const struct vel_conf *conf,
+                      const struct vel_groups *groups, struct vel_stores **ret_stores,
+                      struct vel_err *err);
+
+/* Collective, as vel_comm_destroy() may be. NULL is nothing. */
+void vel_stores_destroy(struct vel_stores *stores);
+
+/* By directory; NULL when there is none. */
+const struct vel_store *vel_stores_find(const struct vel_stores *stores,
+                                        const char *name);
+
+/* The store of the control directory, apart from the one that may have the same
+ * directory. */
+const struct vel_store *vel_stores_control(const struct vel_stores *stores);
+
+#endif
