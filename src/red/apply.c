@@ -2,11 +2,12 @@
 /* Applying a scheme. The steps, each of which all members take together:
  *
  *   list     this member's files as they are on disk
- *   greet    everybody's sizes, the encoding's identity, the next sequence number
+ *   greet    the sizes of all members, from which the plan follows
+ *   meet     the encoding's identity, the next sequence number; all sets can begin
  *   encode   the payloads, under temporary names
  *   tell     the lists with their checksums, to the next m members
  *   seal     headers, fsync, rename
- *   clear    what this encoding replaces, once all agree that it stands
+ *   clear    what this encoding replaces, once all (sets) agree that it stands
  */
 #include "config.h"
 
@@ -21,32 +22,23 @@
 #include "red/set.h"
 #include "sys/entropy.h"
 
-enum { GREETING = 16 + 3 * 8, TAG_LIST = 1, LABEL_MOST = 128 };
+enum { TAG_LIST = 1 };
 
 struct apply {
     const struct vel_red_set *set;
     struct vel_manifest own;
     struct vel_vec before; /* redundancy files of earlier encodings */
     struct vel_red_header header;
-    bool has_header;
-    size_t *list_sizes; /* encoded sizes of all members' lists */
+    struct vel_plan plan;
+    bool has_header, has_plan;
+    size_t *list_sizes;          /* encoded sizes of all members' lists */
+    uint8_t *lists[VEL_SET_MAX]; /* encoded: this member's, those before it */
     struct vel_member member;
     char *name;      /* of the redundancy file */
     char *path;      /* the same with the directory */
     char *temporary; /* and while it is made */
     struct vel_err *err;
 };
-
-static int check_label(const char *label, struct vel_err *err)
-{
-    if (!vel_path_is_inner(label) || strchr(label, '/') || strlen(label) > LABEL_MOST)
-        return vel_fail(
-            err, VEL_EINVAL,
-            "'%s' cannot label redundancy files: it must be the beginning of a file's "
-            "name, of %d bytes at most",
-            label, LABEL_MOST);
-    return 0;
-}
 
 static int add_files(struct apply *a, char *const *names, size_t n)
 {
@@ -70,7 +62,7 @@ static int make_list(struct apply *a, char *const *names, size_t n,
                      const void *descriptor, size_t descriptor_len)
 {
     const struct vel_red_set *set = a->set;
-    int rc = check_label(set->label, a->err);
+    int rc = vel_red_check_label(set->label, a->err);
 
     if (rc < 0)
         return rc;
@@ -88,65 +80,94 @@ static int make_list(struct apply *a, char *const *names, size_t n,
     return rc;
 }
 
-/* everybody's lofi size, list size and newest sequence; the identity is that of member
- * 0 */
-static int greet(struct apply *a, int rc)
+/* The result of everybody in all sets, and the greatest of their numbers. When that
+ * cannot be known the own set must not wait for this member either. */
+static int agree_all(struct apply *a, int rc, int64_t *numbers, size_t n)
 {
     const struct vel_red_set *set = a->set;
-    uint8_t mine[GREETING], id[VEL_ENCODING_ID] = {0};
-    uint64_t sizes[VEL_SET_MAX], newest = 0;
-    struct vel_layout layout;
-    struct vel_buf all;
-    struct vel_le_writer w;
-    struct vel_le_reader r;
-    size_t *lens = NULL, n = (size_t)set->comm->size;
+    struct vel_comm *everybody = set->all ? set->all : set->comm;
+    size_t none;
 
-    if (rc == 0 && n > VEL_SET_MAX)
-        rc = vel_fail(a->err, VEL_EINVAL, "a set has %d members at most, not %zu",
-                      VEL_SET_MAX, n);
-    if (rc == 0)
-        rc = vel_entropy(id, sizeof id, a->err);
-    rc = vel_comm_agree(set->comm, rc, a->err);
-    if (rc < 0)
-        return rc;
-    vel_buf_init(&all);
-    vel_le_write_init(&w, mine, sizeof mine);
-    vel_le_put_bytes(&w, id, sizeof id);
-    vel_le_put64(&w, a->own.total);
-    vel_le_put64(&w, vel_manifest_encoded_size(&a->own));
-    vel_le_put64(&w, a->before.n ? vel_redfile_at(&a->before, 0)->header.sequence : 0);
-    rc = vel_comm_allgather(set->comm, mine, sizeof mine, &all, &lens, a->err);
-    free(lens);
-    if (rc < 0)
-        goto out;
-    vel_le_read_init(&r, all.data, all.len);
+    rc = vel_comm_agree_fold(everybody, rc, VEL_COMM_MAX, numbers, n, a->err);
+    if (rc < 0 && set->all && vel_comm_wait_any(set->all, NULL, 0, &none, NULL) < 0)
+        vel_comm_fail(set->comm, a->err);
+    return rc;
+}
+
+/* Other members' words are input: what does not fit is found here, before anything is
+ * laid out or reserved after it. `sizes` are those of all files, then of all lists. */
+static int read_sizes(struct apply *a, const int64_t *sizes, uint64_t *ret_sizes)
+{
+    size_t n = (size_t)a->set->comm->size, me = (size_t)a->set->comm->rank;
+
+    if (sizes[me] != (int64_t)a->own.total ||
+        sizes[n + me] != (int64_t)vel_manifest_encoded_size(&a->own))
+        return vel_fail(a->err, VEL_ECORRUPT,
+                        "rank %zu: another member has announced sizes for this one",
+                        me);
     for (size_t i = 0; i < n; i++) {
-        const void *bytes = vel_le_get_bytes(&r, sizeof id);
-
-        if (i == 0 && bytes)
-            memcpy(id, bytes, sizeof id);
-        sizes[i] = vel_le_get64(&r);
-        a->list_sizes[i] = vel_le_get64(&r);
-        uint64_t sequence = vel_le_get64(&r);
-        newest = sequence > newest ? sequence : newest;
+        if (sizes[n + i] > VEL_RED_HEADER_MAX)
+            return vel_fail(a->err, VEL_EINVAL,
+                            "rank %zu: its list of files takes %lld bytes, and %d are "
+                            "the most; protect fewer files together",
+                            i, (long long)sizes[n + i], VEL_RED_HEADER_MAX);
+        ret_sizes[i] = (uint64_t)sizes[i];
+        a->list_sizes[i] = (size_t)sizes[n + i];
     }
-    rc = vel_layout_init(&layout, set->scheme, n, set->m, sizes, a->err);
+    return 0;
+}
+
+/* The sizes of all members' files and lists; none are those of a member that failed. */
+static int greet(struct apply *a, int rc, uint64_t *ret_sizes)
+{
+    struct vel_comm *comm = a->set->comm;
+    size_t n = (size_t)comm->size, me = (size_t)comm->rank;
+    int64_t sizes[2 * VEL_SET_MAX] = {0};
+    struct vel_err cause = {0};
+    int broken;
+
+    if (rc == 0) {
+        sizes[me] = (int64_t)a->own.total;
+        sizes[n + me] = (int64_t)vel_manifest_encoded_size(&a->own);
+    }
+    broken = vel_comm_allreduce(comm, VEL_COMM_MAX, sizes, 2 * n, &cause);
+    if (rc == 0 && broken < 0)
+        rc = vel_fail(a->err, (enum vel_status)broken, "%s", cause.text);
+    return rc == 0 ? read_sizes(a, sizes, ret_sizes) : rc;
+}
+
+static int make_header(struct apply *a, const uint64_t *sizes)
+{
+    const struct vel_red_set *set = a->set;
+    struct vel_layout layout;
+    int rc = vel_layout_init(&layout, set->scheme, (size_t)set->comm->size, set->m,
+                             sizes, a->err);
+
     if (rc == 0)
         rc =
             vel_red_header_init(&a->header, &layout, (uint32_t)set->comm->rank, a->err);
-    if (rc == 0) {
-        a->has_header = true;
-        memcpy(a->header.id, id, sizeof id);
-        a->header.sequence = newest + 1;
-        a->header.set = set->set;
-        a->header.sets = set->sets;
-        struct vel_manifest empty = a->header.list[0];
-        a->header.list[0] = a->own;
-        a->own = empty;
+    if (rc < 0)
+        return rc;
+    a->has_header = true;
+    a->header.set = set->set;
+    a->header.sets = set->sets;
+    struct vel_manifest empty = a->header.list[0];
+    a->header.list[0] = a->own;
+    a->own = empty;
+    return 0;
+}
+
+/* Room for the lists that will come. */
+static int make_lists(struct apply *a)
+{
+    size_t n = a->header.layout.n, me = a->header.member;
+
+    for (size_t i = 0; i < a->header.lists; i++) {
+        a->lists[i] = malloc(a->list_sizes[(me + n - i) % n] + 1);
+        if (!a->lists[i])
+            return vel_out_of_memory(a->err, "exchanging lists of files");
     }
-out:
-    vel_buf_fini(&all);
-    return rc;
+    return 0;
 }
 
 static int open_member(struct apply *a)
@@ -167,86 +188,121 @@ static int open_member(struct apply *a)
         NULL, VEL_MEMBER_ENCODE, a->err);
 }
 
+/* All that a member needs to take part. */
+static int prepare(struct apply *a, int rc)
+{
+    uint64_t sizes[VEL_SET_MAX];
+    size_t n = (size_t)a->set->comm->size;
+
+    if (n > VEL_SET_MAX)
+        return rc < 0
+                   ? rc
+                   : vel_fail(a->err, VEL_EINVAL,
+                              "a set has %d members at most, not %zu", VEL_SET_MAX, n);
+    rc = greet(a, rc, sizes);
+    if (rc == 0)
+        rc = make_header(a, sizes);
+    if (rc == 0)
+        rc = make_lists(a);
+    if (rc == 0)
+        rc = vel_plan_encode(&a->header.layout, &a->plan, a->err);
+    a->has_plan = rc == 0;
+    return rc;
+}
+
+/* The identity, which the first of all draws, and the next sequence number: the same in
+ * all sets. From here on every member of every set can take part. */
+static int meet(struct apply *a, int rc)
+{
+    const struct vel_red_set *set = a->set;
+    int64_t all[] = {INT64_MIN, INT64_MIN, 0}; /* the identity, the newest number */
+
+    if (rc == 0 && (set->all ? set->all : set->comm)->rank == 0)
+        rc = vel_entropy(all, sizeof a->header.id, a->err);
+    if (a->before.n > 0)
+        all[2] = (int64_t)vel_redfile_at(&a->before, 0)->header.sequence;
+    rc = agree_all(a, rc, all, sizeof all / sizeof *all);
+    memcpy(a->header.id, all, sizeof a->header.id);
+    a->header.sequence = (uint64_t)all[2] + 1;
+    return rc;
+}
+
 static int encode(struct apply *a)
 {
-    struct vel_plan plan;
     size_t memory = a->set->memory ? a->set->memory : VEL_EXEC_MEMORY_DEFAULT;
-    int rc = vel_plan_encode(&a->header.layout, &plan, a->err);
-    bool is_planned = rc == 0;
+    int rc = open_member(a);
 
-    /* a member without a plan cannot take part; one without its files can, with zeros
-     */
-    rc = vel_comm_agree(a->set->comm, rc, a->err);
-    if (rc == 0) {
-        rc = open_member(a);
-        rc = vel_exec_comm(&a->header.layout, &plan, &a->member, a->set->comm, memory,
-                           rc, a->err);
-    }
-    if (is_planned)
-        vel_plan_fini(&plan);
-    if (rc < 0)
+    /* where nothing is to be computed, nobody waits for this member yet; else it takes
+     * part without its files, with zeros */
+    if (!a->plan.jobs.n)
         return rc;
-    /* files that no block of the plan covers, as those of SINGLE, have not been read
-     * yet */
-    rc = vel_member_read_rest(&a->member, a->err);
+    return vel_exec_comm(&a->header.layout, &a->plan, &a->member, a->set->comm, memory,
+                         rc, a->err);
+}
+
+/* Files that no block of the plan covers, as those of SINGLE, have not been read yet.
+ */
+static int sum_up(struct apply *a)
+{
+    int rc = vel_member_read_rest(&a->member, a->err);
+
     if (rc == 0)
         vel_member_store_crcs(&a->member, &a->header);
     return rc;
 }
 
-static int take_list(struct apply *a, size_t i, const void *bytes, size_t len)
+/* The list of a member before this one; it becomes part of this member's header, where
+ * what its member announced for it has been kept free. */
+static int take_list(struct apply *a, size_t i, size_t from, const void *bytes)
 {
     struct vel_le_reader r;
     struct vel_manifest manifest;
 
-    vel_le_read_init(&r, bytes, len);
+    vel_le_read_init(&r, bytes, a->list_sizes[from]);
     int rc = vel_manifest_decode(&r, &manifest, a->err);
     if (rc < 0)
-        return rc;
+        return vel_wrap(a->err, rc, "from rank %zu", from);
+    if (r.left > 0 || manifest.total != a->header.layout.lofi_size[from]) {
+        vel_manifest_fini(&manifest);
+        return vel_fail(a->err, VEL_ECORRUPT,
+                        "rank %zu: its list of files is not the one it announced",
+                        from);
+    }
     vel_manifest_fini(&a->header.list[i]);
     a->header.list[i] = manifest;
     return 0;
 }
 
-/* This member's list goes to the next m members, theirs come from the m before it. */
+/* This member's list goes to the next m members, theirs come from the m before it. One
+ * that has failed since takes part, and says so afterwards. */
 static int tell(struct apply *a, int rc)
 {
     struct vel_comm *comm = a->set->comm;
     struct vel_req *reqs[2 * VEL_SET_MAX] = {NULL};
-    uint8_t *lists[VEL_SET_MAX] = {NULL};
     size_t n = a->header.layout.n, me = a->header.member, count = 0;
     size_t size = a->list_sizes[me];
     struct vel_le_writer w;
+    struct vel_err cause = {0};
     int broken = 0;
 
-    for (size_t i = 0; i < a->header.lists && rc == 0; i++) {
-        lists[i] = malloc(a->list_sizes[(me + n - i) % n] + 1);
-        if (!lists[i])
-            rc = vel_out_of_memory(a->err, "exchanging lists of files");
-    }
-    rc = vel_comm_agree(comm, rc, a->err);
-    if (rc < 0)
-        goto out;
-    vel_le_write_init(&w, lists[0], size);
+    vel_le_write_init(&w, a->lists[0], size);
     vel_manifest_encode(&a->header.list[0], &w);
     for (size_t i = 1; broken == 0 && i < a->header.lists; i++) {
         size_t from = (me + n - i) % n, to = (me + i) % n;
 
-        broken = vel_comm_irecv(comm, (int)from, TAG_LIST, lists[i],
-                                a->list_sizes[from], &reqs[count++], a->err);
+        broken = vel_comm_irecv(comm, (int)from, TAG_LIST, a->lists[i],
+                                a->list_sizes[from], &reqs[count++], &cause);
         if (broken == 0)
-            broken = vel_comm_isend(comm, (int)to, TAG_LIST, lists[0], size,
-                                    &reqs[count++], a->err);
+            broken = vel_comm_isend(comm, (int)to, TAG_LIST, a->lists[0], size,
+                                    &reqs[count++], &cause);
     }
     if (broken == 0)
-        broken = vel_comm_wait_all(comm, reqs, count, a->err);
+        broken = vel_comm_wait_all(comm, reqs, count, &cause);
     vel_comm_cancel_all(comm, reqs, count);
-    rc = broken;
+    if (rc == 0 && broken < 0)
+        rc = vel_fail(a->err, (enum vel_status)broken, "%s", cause.text);
     for (size_t i = 1; rc == 0 && i < a->header.lists; i++)
-        rc = take_list(a, i, lists[i], a->list_sizes[(me + n - i) % n]);
-out:
-    for (size_t i = 0; i < a->header.lists; i++)
-        free(lists[i]);
+        rc = take_list(a, i, (me + n - i) % n, a->lists[i]);
     return rc;
 }
 
@@ -269,56 +325,79 @@ static void clear_before(struct apply *a)
     vel_redfile_sweep(a->set->fs, a->set->dir, a->set->label, a->set->rank);
 }
 
-static int run(struct apply *a, char *const *names, size_t n, const void *descriptor,
-               size_t descriptor_len)
+/* It failed; what is left of the new encoding goes. But when members were lost in the
+ * last agreement, it may have told some of them that the encoding stands, and those
+ * have removed the one before: then theirs is the only one, and needs this member's
+ * part. A communicator that still agrees has not broken, so that everybody has failed.
+ */
+static void clear_new(struct apply *a)
 {
-    struct vel_comm *comm = a->set->comm;
-    int rc = make_list(a, names, n, descriptor, descriptor_len);
+    bool all_failed = vel_comm_agree(a->set->comm, 0, NULL) == 0;
 
-    rc = greet(a, rc);
-    rc = vel_comm_agree(comm, rc, a->err);
-    if (rc == 0) {
-        rc = encode(a);
-        rc = tell(a, rc);
-        if (rc == 0)
-            rc = seal(a);
-        rc = vel_comm_agree(comm, rc, a->err);
-        if (rc == 0)
-            clear_before(a);
-    }
-    vel_member_close(&a->member);
-    if (rc < 0 && a->temporary) {
+    if (a->temporary)
         vel_fs_unlink(a->set->fs, a->temporary, NULL);
+    if (a->path && all_failed)
         vel_fs_unlink(a->set->fs, a->path, NULL);
-    }
+}
+
+/* A set that fails stands aside until all have done theirs. */
+static int run(struct apply *a)
+{
+    int rc = encode(a);
+
+    if (rc == 0)
+        rc = sum_up(a);
+    rc = tell(a, rc);
+    if (rc == 0)
+        rc = seal(a);
+    rc = agree_all(a, rc, NULL, 0);
+    if (rc == 0)
+        clear_before(a);
+    vel_member_close(&a->member);
+    if (rc < 0)
+        clear_new(a);
     return rc;
 }
 
-int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,
-                  const void *descriptor, size_t descriptor_len, char **ret_name,
-                  struct vel_err *err)
+int vel_red_apply_after(const struct vel_red_set *set, int rc, char *const *names,
+                        size_t n, const void *descriptor, size_t descriptor_len,
+                        char **ret_name, struct vel_err *err)
 {
     struct apply a = {.set = set, .err = err};
-    int rc;
 
     vel_manifest_init(&a.own, set->rank);
     vel_vec_init(&a.before, sizeof(struct vel_redfile));
     a.list_sizes = calloc((size_t)set->comm->size, sizeof *a.list_sizes);
-    rc = vel_comm_agree(
-        set->comm, a.list_sizes ? 0 : vel_out_of_memory(err, "protecting files"), err);
+    if (rc == 0 && !a.list_sizes)
+        rc = vel_out_of_memory(err, "protecting files");
     if (rc == 0)
-        rc = run(&a, names, n, descriptor, descriptor_len);
+        rc = make_list(&a, names, n, descriptor, descriptor_len);
+    rc = meet(&a, prepare(&a, rc));
+    if (rc == 0)
+        rc = run(&a);
     if (rc == 0 && ret_name) {
         *ret_name = a.name;
         a.name = NULL;
     }
     vel_manifest_fini(&a.own);
     vel_redfiles_fini(&a.before);
+    if (a.has_plan)
+        vel_plan_fini(&a.plan);
     if (a.has_header)
         vel_red_header_fini(&a.header);
+    for (size_t i = 0; i < VEL_SET_MAX; i++)
+        free(a.lists[i]);
     free(a.list_sizes);
     free(a.name);
     free(a.path);
     free(a.temporary);
     return rc < 0 ? vel_wrap(err, rc, "protecting the files in %s", set->dir) : 0;
+}
+
+int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,
+                  const void *descriptor, size_t descriptor_len, char **ret_name,
+                  struct vel_err *err)
+{
+    return vel_red_apply_after(set, 0, names, n, descriptor, descriptor_len, ret_name,
+                               err);
 }

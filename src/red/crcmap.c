@@ -12,7 +12,9 @@ struct piece {
     uint32_t crc;
 };
 
-enum { OPEN_MOST = 512 }; /* an executor reads at most one run per block of a set */
+/* An executor reads a run per block of a set, and a few more of blocks that are shared
+ * out; with more at a time there are only more pieces. */
+enum { OPEN_MOST = 512 };
 
 static struct piece *piece_at(const struct vel_crcmap *map, size_t i)
 {

@@ -3,10 +3,10 @@
  * three parts:
  *
  *   begin   sources read their tile and send it to the worker; the worker posts
- * receives for the sources, the places of the result post theirs finish  the worker
- * waits for the sources, computes all outputs in one pass, keeps its own and sends the
- * others; the places wait for theirs and write them free    the sends are done, the
- * buffers are free
+ *           receives for the sources, the places of the result post theirs
+ *   finish  the worker waits for the sources, computes all outputs in one pass, keeps
+ *           its own and sends the others; the places wait for theirs and write them
+ *   free    the sends are done, the buffers are free
  *
  * Steps are finished in order, and begun up to a window ahead, so that reading,
  * sending, arithmetic and writing of different steps overlap without a thread. The
@@ -32,11 +32,11 @@
 enum {
     ALIGN = 64,
     TILE_LEAST = 4096,
-    TILE_MOST =
-        256
-        << 10, /* larger ones leave the processor's cache before they are combined */
-    ROUNDS_LEAST = 2,
-    ROUNDS_MOST = 16,
+    /* a larger tile leaves the processor's cache before it is combined; and so do tiles
+     * of which many are in flight, before they are sent or written: with 16 MiB of them
+     * encoding is slower by a third than with 2 (PARTNER; a tenth under XOR) */
+    TILE_MOST = 256 << 10,
+    FLIGHT_MOST = 2 << 20,
     TAG_MASK = 0xfffff,
 };
 
@@ -89,23 +89,6 @@ static bool takes_part(const struct role *role)
     return role->is_worker || role->source >= 0 || role->output >= 0;
 }
 
-/* Buffers that this member needs for one tile of all jobs. */
-static size_t buffers_of(const struct exec *x)
-{
-    size_t n = 0;
-
-    for (size_t j = 0; j < x->plan->jobs.n; j++) {
-        const struct vel_job *job = vel_plan_job(x->plan, j);
-        const struct role *role = &x->roles[j];
-
-        if (role->is_worker)
-            n += job->sources + (role->is_copy ? 0 : job->outputs);
-        else
-            n += (role->source >= 0) + (role->output >= 0);
-    }
-    return n;
-}
-
 /* Nothing to combine, and nobody to wait for: the worker sends on what it reads itself.
  * (A stripe with one data block has jobs with one source too, but any member may work
  * for them.) */
@@ -146,19 +129,6 @@ static int find_roles(struct exec *x)
     return 0;
 }
 
-static size_t most_spans(const struct vel_plan *plan)
-{
-    size_t most = 0;
-
-    for (size_t j = 0; j < plan->jobs.n; j++) {
-        const struct vel_job *job = vel_plan_job(plan, j);
-
-        if (job->sources + job->outputs > most)
-            most = job->sources + job->outputs;
-    }
-    return most;
-}
-
 /* The pointers of a step lie side by side: in, out, taken, reqs. */
 static void share_pointers(struct exec *x, size_t spans)
 {
@@ -172,42 +142,48 @@ static void share_pointers(struct exec *x, size_t spans)
     }
 }
 
+/* Buffers that each member needs for one tile of all jobs. */
+static void count_buffers(const struct vel_plan *plan, size_t need[VEL_SET_MAX])
+{
+    for (size_t j = 0; j < plan->jobs.n; j++) {
+        const struct vel_job *job = vel_plan_job(plan, j);
+
+        need[job->worker] += job->sources + (is_copy(job) ? 0 : job->outputs);
+        for (size_t i = 0; i < job->sources; i++)
+            need[job->source[i].member] += job->source[i].member != job->worker;
+        for (size_t o = 0; o < job->outputs; o++)
+            need[job->output[o].member] += job->output[o].member != job->worker;
+    }
+}
+
 /* Tile and window are what every member must agree on, so they follow from the plan and
  * the memory alone, as if each member needed as many buffers as the one that needs
- * most: tiles as large as they may be, then as many rounds of them as fit. */
-static void share_memory(struct exec *x, size_t memory)
+ * most: tiles as large as they may be, then as many rounds of them as should be in
+ * flight. Returns the number of this member's buffers. */
+static size_t share_memory(struct exec *x, size_t memory)
 {
     size_t most = 1, need[VEL_SET_MAX] = {0};
 
-    for (size_t j = 0; j < x->plan->jobs.n; j++) {
-        const struct vel_job *job = vel_plan_job(x->plan, j);
-
-        need[job->worker] += job->sources + job->outputs;
-        for (size_t i = 0; i < job->sources; i++)
-            need[job->source[i].member]++;
-        for (size_t o = 0; o < job->outputs; o++)
-            need[job->output[o].member]++;
-    }
+    count_buffers(x->plan, need);
     for (size_t r = 0; r < x->layout->n; r++)
         most = need[r] > most ? need[r] : most;
-    size_t tile = memory / (ROUNDS_LEAST * most + 1) / TILE_LEAST * TILE_LEAST;
+    size_t tile = memory / (most + 1) / TILE_LEAST * TILE_LEAST; /* and one of zeros */
     x->tile = tile < TILE_LEAST ? TILE_LEAST : tile > TILE_MOST ? TILE_MOST : tile;
-    size_t rounds = (memory / x->tile - 1) / most;
-    x->rounds = rounds < ROUNDS_LEAST  ? ROUNDS_LEAST
-                : rounds > ROUNDS_MOST ? ROUNDS_MOST
-                                       : rounds;
+    size_t fit = memory / x->tile - 1, flight = FLIGHT_MOST / x->tile;
+    x->rounds = (fit < flight ? fit : flight) / most;
+    x->rounds = x->rounds == 0 ? 1 : x->rounds;
     x->window = x->rounds * x->plan->jobs.n;
+    return x->rounds * need[x->me];
 }
 
 static int prepare(struct exec *x, size_t memory)
 {
-    size_t spans = most_spans(x->plan);
+    size_t spans = vel_plan_most_spans(x->plan);
     int rc = find_roles(x);
 
     if (rc < 0)
         return rc;
-    share_memory(x, memory);
-    size_t buffers = x->rounds * buffers_of(x);
+    size_t buffers = share_memory(x, memory);
     x->steps = calloc(x->window, sizeof *x->steps);
     x->pointers = calloc(x->window * 4 * spans, sizeof *x->pointers);
     x->free_buffers = calloc(buffers + 1, sizeof *x->free_buffers);

@@ -50,26 +50,13 @@ static int do_tile(struct run *run, const struct vel_job *job,
     return rc;
 }
 
-static size_t most_spans(const struct vel_plan *plan)
-{
-    size_t most = 1;
-
-    for (size_t j = 0; j < plan->jobs.n; j++) {
-        const struct vel_job *job = vel_plan_job(plan, j);
-
-        if (job->sources + job->outputs > most)
-            most = job->sources + job->outputs;
-    }
-    return most;
-}
-
 int vel_exec_local(const struct vel_layout *layout, const struct vel_plan *plan,
                    struct vel_member **member, size_t memory, vel_exec_tick_f *tick,
                    void *arg, struct vel_err *err)
 {
     struct run run = {.layout = layout, .member = member};
     uint64_t done = 0, total = 0;
-    size_t spans = most_spans(plan);
+    size_t spans = vel_plan_most_spans(plan);
     int rc = 0;
 
     run.tile = memory / spans / TILE_LEAST * TILE_LEAST;

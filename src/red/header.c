@@ -9,6 +9,7 @@
 
 #include "base/crc.h"
 #include "base/le.h"
+#include "base/path.h"
 #include "red/header.h"
 
 enum {
@@ -19,6 +20,7 @@ enum {
     SHIFT_LEAST = 20,
     SHIFT_MOST = 62,
     CRCS_MOST = 4096,
+    LABEL_MOST = 128,
 };
 
 static const char magic[8] = {'H', '5', 'V', 'R', 'E', 'D', 'U', 'N'};
@@ -263,9 +265,9 @@ int vel_red_header_decode(const void *bytes, size_t len, uint64_t file_size,
     if (rc < 0)
         return rc;
     if (block != layout.block || payload != vel_layout_payload(&layout, member) ||
-        set >= sets) {
+        set >= sets || sequence >= INT64_MAX) {
         vel_layout_fini(&layout);
-        return vel_fail(err, VEL_ECORRUPT, "sizes in the header do not fit the set");
+        return vel_fail(err, VEL_ECORRUPT, "numbers in the header do not fit the set");
     }
     rc = vel_red_header_init(&h, &layout, member, err);
     if (rc < 0)
@@ -297,6 +299,17 @@ char *vel_red_file_name(const struct vel_red_header *header, const char *label)
         vel_buf_printf(&buf, "%02x", header->id[i]);
     vel_buf_puts(&buf, suffix);
     return vel_buf_take(&buf, &len);
+}
+
+int vel_red_check_label(const char *label, struct vel_err *err)
+{
+    if (!vel_path_is_inner(label) || strchr(label, '/') || strlen(label) > LABEL_MOST)
+        return vel_fail(
+            err, VEL_EINVAL,
+            "'%s' cannot label redundancy files: it must be the beginning of a file's "
+            "name, of %d bytes at most",
+            label, LABEL_MOST);
+    return 0;
 }
 
 bool vel_red_is_file_name(const char *name)

@@ -29,6 +29,14 @@ struct vel_red_header {
     uint32_t *payload_crc;
 };
 
+/* What tells an encoding from others: one apply, in all its sets. */
+struct vel_encoding {
+    uint8_t id[VEL_ENCODING_ID];
+    uint64_t sequence;
+    uint32_t scheme;
+    uint32_t m; /* of the set at hand */
+};
+
 /* How many lists a member of this layout keeps. */
 size_t vel_red_lists(const struct vel_layout *layout);
 
@@ -62,6 +70,9 @@ int vel_red_header_decode(const void *bytes, size_t len, uint64_t file_size,
 /* "LABEL.RANK.XOR.grp_G_of_GS.mem_M_of_N.EEEEEEEE.h5vr", a new string; NULL when out of
  * memory. */
 char *vel_red_file_name(const struct vel_red_header *header, const char *label);
+
+/* VEL_EINVAL unless these names can begin so. */
+int vel_red_check_label(const char *label, struct vel_err *err);
 
 #define VEL_RED_SUFFIX ".h5vr"
 

@@ -2,7 +2,8 @@
 core_sources += \
 	%D%/apply.c \
 	%D%/rebuild.c %D%/rebuild.h \
-	%D%/recover.c %D%/recover.h %D%/recover_brief.c \
+	%D%/recover.c %D%/recover.h %D%/recover_all.c %D%/recover_brief.c \
+	%D%/regroup.c %D%/regroup.h \
 	%D%/restore.c %D%/restore.h \
 	%D%/crcmap.c %D%/crcmap.h \
 	%D%/exec.h %D%/exec_comm.c %D%/exec_local.c \

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "red/manifest.h"
 
-enum { FILE_FIXED = 36, LIST_FIXED = 12 };
+enum { FILE_FIXED = 32, LIST_FIXED = 12 };
 
 void vel_manifest_init(struct vel_manifest *manifest, uint32_t rank)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The worker of stripe s is member s, which holds the stripe's first parity block:
  * every member works for exactly one stripe, so gathering, arithmetic and sending are
- * spread evenly whether everything is encoded or one member is rebuilt. All lost blocks
- * of a stripe are computed by one worker in one pass over the sources and then sent on;
- * having each receiver gather for itself would move the sources once per lost block and
- * cost 2-3 times the arithmetic. */
+ * spread evenly. A lost member has enough to do with taking and writing all that is
+ * rebuilt: its stripe is shared out among others, else it would take nearly twice as
+ * many bytes as anybody, while everybody waits. All lost blocks of a stripe are
+ * computed by one worker in one pass over the sources and then sent on; having each
+ * receiver gather for itself would move the sources once per lost block and cost 2-3
+ * times the arithmetic. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -13,6 +15,11 @@
 #include "base/buf.h"
 #include "code/matrix.h"
 #include "red/plan.h"
+
+enum {
+    SHARES_MOST = 8, /* of a lost member's stripe; each costs buffers */
+    SHARE_LEAST = 512,
+};
 
 static void job_fini(struct vel_job *job)
 {
@@ -50,19 +57,69 @@ static int add_job(struct vel_plan *plan, struct vel_job *job, struct vel_err *e
     return vel_out_of_memory(err, "planning");
 }
 
-/* position q of stripe s as bytes of a member */
-static struct vel_span position(const struct vel_layout *layout, size_t s, size_t q)
+/* position q of stripe s as bytes of a member, from `at` on in its block */
+static struct vel_span position(const struct vel_layout *layout, size_t s, size_t q,
+                                uint64_t at)
 {
     struct vel_span span = {.member = (s + q) % layout->n};
 
     if (q < layout->m) {
         span.region = VEL_REGION_PAYLOAD;
-        span.at = q * layout->block;
+        span.at = q * layout->block + at;
     } else {
         span.region = VEL_REGION_LOFI;
-        span.at = (q - layout->m) * layout->block;
+        span.at = (q - layout->m) * layout->block + at;
     }
     return span;
+}
+
+/* `len` bytes of each block of stripe s, from `at` on */
+static int plan_part(const struct vel_layout *layout, size_t s,
+                     const struct vel_code_solution *solution, size_t worker,
+                     uint64_t at, uint64_t len, struct vel_plan *plan,
+                     struct vel_err *err)
+{
+    struct vel_job job;
+    int rc = job_init(&job, solution->sources, solution->outputs, err);
+
+    if (rc < 0)
+        return rc;
+    job.worker = worker;
+    job.len = len;
+    for (size_t i = 0; i < job.sources; i++)
+        job.source[i] = position(layout, s, solution->source[i], at);
+    for (size_t o = 0; o < job.outputs; o++)
+        job.output[o] = position(layout, s, solution->output[o], at);
+    memcpy(job.coefs, solution->coefs, job.sources * job.outputs);
+    return add_job(plan, &job, err);
+}
+
+/* A lost member's stripe: equal parts to some who are not lost, to others for each lost
+ * member. */
+static int share_stripe(const struct vel_layout *layout, size_t s,
+                        const struct vel_code_solution *solution, const bool *is_lost,
+                        struct vel_plan *plan, struct vel_err *err)
+{
+    size_t others = 0, before = 0;
+    int rc = 0;
+
+    for (size_t r = 0; r < layout->n; r++) {
+        others += !is_lost[r];
+        before += is_lost[r] && r < s;
+    }
+    size_t worker = s + before * SHARES_MOST;
+    uint64_t shares = others < SHARES_MOST ? others : SHARES_MOST;
+    uint64_t len = layout->block / shares + (layout->block % shares != 0);
+    len = (len + SHARE_LEAST - 1) / SHARE_LEAST * SHARE_LEAST;
+    for (uint64_t at = 0; rc == 0 && at < layout->block; at += len) {
+        do
+            worker = (worker + 1) % layout->n;
+        while (is_lost[worker]); /* somebody is left, or there would be no solution */
+        uint64_t left = layout->block - at;
+        rc = plan_part(layout, s, solution, worker, at, left < len ? left : len, plan,
+                       err);
+    }
+    return rc;
 }
 
 static int plan_stripe(const struct vel_layout *layout, size_t s, const bool *is_lost,
@@ -70,7 +127,6 @@ static int plan_stripe(const struct vel_layout *layout, size_t s, const bool *is
 {
     struct vel_code code = {.n = layout->n, .m = layout->m};
     struct vel_code_solution solution;
-    struct vel_job job;
     bool lost[VEL_CODE_MAX];
     int rc;
 
@@ -80,19 +136,11 @@ static int plan_stripe(const struct vel_layout *layout, size_t s, const bool *is
     if (rc < 0)
         return rc;
     if (solution.outputs == 0)
-        goto out; /* nobody is lost */
-    rc = job_init(&job, solution.sources, solution.outputs, err);
-    if (rc < 0)
-        goto out;
-    job.worker = s;
-    job.len = layout->block;
-    for (size_t i = 0; i < job.sources; i++)
-        job.source[i] = position(layout, s, solution.source[i]);
-    for (size_t o = 0; o < job.outputs; o++)
-        job.output[o] = position(layout, s, solution.output[o]);
-    memcpy(job.coefs, solution.coefs, job.sources * job.outputs);
-    rc = add_job(plan, &job, err);
-out:
+        rc = 0; /* nobody is lost */
+    else if (is_lost && is_lost[s])
+        rc = share_stripe(layout, s, &solution, is_lost, plan, err);
+    else
+        rc = plan_part(layout, s, &solution, s, 0, layout->block, plan, err);
     vel_code_solution_fini(&solution);
     return rc;
 }
@@ -189,11 +237,17 @@ static int too_many(const struct vel_layout *layout, const bool *is_lost,
     for (size_t r = 0; r < layout->n; r++)
         if (is_lost[r])
             vel_buf_printf(&names, "%s%zu", names.len ? ", " : "", r);
-    rc = vel_fail(
-        err, VEL_EINVAL,
-        "members %s of a set of %zu are lost, and %s with %zu %s does not bear that",
-        vel_buf_text(&names), layout->n, vel_scheme_name(layout->scheme), layout->m,
-        layout->scheme == VEL_PARTNER ? "replicas" : "parity blocks");
+    if (layout->scheme == VEL_PARTNER)
+        rc = vel_fail(err, VEL_EINVAL,
+                      "members %s of a set of %zu are lost, and with them all %zu "
+                      "copies (PARTNER) of the files of one",
+                      vel_buf_text(&names), layout->n, layout->m + 1);
+    else
+        rc = vel_fail(
+            err, VEL_EINVAL,
+            "members %s of a set of %zu are lost, and %s here bears the loss of %zu",
+            vel_buf_text(&names), layout->n, vel_scheme_name(layout->scheme),
+            layout->m);
     vel_buf_fini(&names);
     return rc;
 }
@@ -261,4 +315,17 @@ bool vel_span_is_void(const struct vel_layout *layout, const struct vel_span *sp
 {
     return span->region == VEL_REGION_LOFI &&
            span->at + from >= layout->lofi_size[span->member];
+}
+
+size_t vel_plan_most_spans(const struct vel_plan *plan)
+{
+    size_t most = 1;
+
+    for (size_t j = 0; j < plan->jobs.n; j++) {
+        const struct vel_job *job = vel_plan_job(plan, j);
+
+        if (job->sources + job->outputs > most)
+            most = job->sources + job->outputs;
+    }
+    return most;
 }

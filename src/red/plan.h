@@ -62,6 +62,9 @@ int vel_plan_rebuild(const struct vel_layout *layout, const bool *is_lost,
 bool vel_span_is_void(const struct vel_layout *layout, const struct vel_span *span,
                       uint64_t from);
 
+/* Sources and outputs of the job that has most of them; at least 1. */
+size_t vel_plan_most_spans(const struct vel_plan *plan);
+
 void vel_plan_fini(struct vel_plan *plan);
 
 static inline const struct vel_job *vel_plan_job(const struct vel_plan *plan, size_t i)

@@ -406,7 +406,9 @@ int vel_rebuild(struct vel_fs *fs, char *const *dirs, size_t n_dirs,
     if (!r.seats)
         rc = vel_out_of_memory(err, "rebuilding");
     else if (r.shelf.found.n == 0)
-        rc = vel_fail(err, VEL_ENOENT, "%s%s: no redundancy file (*%s) is there",
+        rc = vel_fail(err, VEL_ENOENT,
+                      "%s%s: no redundancy file (*%s) is there: name the directories "
+                      "that members have them in",
                       dirs[0], n_dirs > 1 ? " and the others" : "", VEL_RED_SUFFIX);
     else
         rc = each_set(&r, &sets, err);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery of a set. All members go through the same steps:
  *
- *   look     each finds its redundancy files; all learn who has which encoding
- *   choose   the newest encoding whose losses the scheme bears
+ *   look     each finds its redundancy files; all learn who has which encoding; the
+ *            newest one whose losses the scheme bears is taken
  *   brief    lost members get the lists of their files from those who keep them
  *   rebuild  under temporary names
  *   verify   every byte of every member against its checksum; whoever fails counts as
- * lost, and the attempt starts over without it commit   rename, once all agree
+ *            lost, and the attempt starts over without it
+ *   settle   to disk, still under temporary names
+ *   commit   rename, once all agree
  *
  * A member that is there is read once, for rebuilding and verifying together. */
 #include "config.h"
@@ -23,86 +25,14 @@ enum {
     CANDIDATE = VEL_ENCODING_ID + 16, /* id, sequence, scheme, m */
 };
 
-/* --- look
- * ------------------------------------------------------------------------------------
- */
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct vel_encoding *x = a, *y = b;
-
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? 1 : -1;
-    return memcmp(x->id, y->id, sizeof x->id);
-}
-
-static int add_encodings(struct vel_recover *r, const struct vel_buf *all)
-{
-    struct vel_le_reader reader;
-
-    vel_le_read_init(&reader, all->data, all->len);
-    while (reader.left >= CANDIDATE) {
-        struct vel_encoding e;
-        bool is_known = false;
-
-        memcpy(e.id, vel_le_get_bytes(&reader, sizeof e.id), sizeof e.id);
-        e.sequence = vel_le_get64(&reader);
-        e.scheme = vel_le_get32(&reader);
-        e.m = vel_le_get32(&reader);
-        for (size_t i = 0; i < r->encodings.n && !is_known; i++)
-            is_known = memcmp(vel_vec_at(&r->encodings, i), e.id, sizeof e.id) == 0;
-        if (!is_known && !vel_vec_push(&r->encodings, &e))
-            return vel_out_of_memory(r->err, "looking for redundancy files");
-    }
-    vel_vec_sort(&r->encodings, newest_first);
-    return 0;
-}
-
-static int look(struct vel_recover *r)
-{
-    const struct vel_red_set *set = r->set;
-    uint8_t mine[CANDIDATES_MOST * CANDIDATE];
-    struct vel_le_writer w;
-    struct vel_buf all;
-    size_t *lens = NULL;
-    int rc =
-        vel_redfile_scan(set->fs, set->dir, set->label, set->rank, &r->found, r->err);
-
-    rc = vel_comm_agree(set->comm, rc, r->err);
-    if (rc < 0)
-        return rc;
-    vel_le_write_init(&w, mine, sizeof mine);
-    for (size_t i = 0; i < r->found.n && i < CANDIDATES_MOST; i++) {
-        const struct vel_red_header *h = &vel_redfile_at(&r->found, i)->header;
-
-        if (h->layout.n != r->n || h->member != r->me)
-            continue; /* of another set, brought here with the files of another run */
-        vel_le_put_bytes(&w, h->id, sizeof h->id);
-        vel_le_put64(&w, h->sequence);
-        vel_le_put32(&w, h->layout.scheme);
-        vel_le_put32(&w, (uint32_t)h->layout.m);
-    }
-    vel_buf_init(&all);
-    rc = vel_comm_allgather(set->comm, mine, sizeof mine - w.left, &all, &lens, r->err);
-    if (rc == 0)
-        rc = add_encodings(r, &all);
-    free(lens);
-    vel_buf_fini(&all);
-    rc = vel_comm_agree(set->comm, rc, r->err);
-    if (rc == 0 && r->encodings.n == 0)
-        rc = vel_fail(r->err, VEL_ENOENT, "no member has a redundancy file named %s.*",
-                      set->label);
-    return rc;
-}
-
-/* --- choose
- * ---------------------------------------------------------------------------------- */
+/* --- who is lost
+ * ------------------------------------------------------------------------------- */
 
 static const struct vel_redfile *find_mine(const struct vel_recover *r,
                                            const struct vel_encoding *e)
 {
-    for (size_t i = 0; i < r->found.n; i++) {
-        const struct vel_redfile *redfile = vel_redfile_at(&r->found, i);
+    for (size_t i = 0; i < r->found->n; i++) {
+        const struct vel_redfile *redfile = vel_redfile_at(r->found, i);
 
         if (memcmp(redfile->header.id, e->id, sizeof e->id) == 0 &&
             redfile->header.layout.n == r->n && redfile->header.member == r->me)
@@ -144,8 +74,8 @@ static int first_state(struct vel_recover *r, const struct vel_encoding *e)
     r->why = (struct vel_err){0};
     r->mine = find_mine(r, e);
     if (!r->mine) {
-        vel_fail(&r->why, VEL_ENOENT, "%s: no redundancy file of this encoding",
-                 r->set->dir);
+        vel_fail(&r->why, VEL_ENOENT, "%s has no redundancy file %s", r->set->dir,
+                 r->found->n ? "of this encoding" : "that can be read");
         return share_losses(r, true);
     }
     int rc =
@@ -172,12 +102,17 @@ static int open_mine(struct vel_recover *r)
     if (r->is_lost[r->me])
         return vel_restore_open(&r->restore, set->fs, set->dir, set->label, &r->header,
                                 r->err);
-    return vel_member_open(&r->member, set->fs, set->dir, r->mine->path,
-                           vel_red_header_size(&r->header), &r->header, NULL,
-                           VEL_MEMBER_READ, r->err);
+    int rc = vel_member_open(&r->member, set->fs, set->dir, r->mine->path,
+                             vel_red_header_size(&r->header), &r->header, NULL,
+                             VEL_MEMBER_READ, r->err);
+    if (rc < 0)
+        r->why = *r->err; /* told to all when verifying finds that it is not open */
+    return rc;
 }
 
-static int rebuild(struct vel_recover *r)
+/* *ret_moved: bytes were asked for, so that a failure may be that of a member which
+ * verifying finds. */
+static int rebuild(struct vel_recover *r, bool *ret_moved)
 {
     struct vel_member *member = r->is_lost[r->me] ? &r->restore.member : &r->member;
     size_t memory = r->set->memory ? r->set->memory : VEL_EXEC_MEMORY_DEFAULT;
@@ -186,6 +121,7 @@ static int rebuild(struct vel_recover *r)
     bool is_planned = rc == 0;
 
     rc = vel_comm_agree(r->set->comm, rc, r->err);
+    *ret_moved = rc == 0;
     if (rc == 0)
         rc = vel_exec_comm(&r->header.layout, &plan, member, r->set->comm, memory,
                            open_mine(r), r->err);
@@ -220,18 +156,24 @@ static int verify(struct vel_recover *r, int built, bool *ret_more)
     return vel_comm_agree(r->set->comm, rc, r->err);
 }
 
-static int commit(struct vel_recover *r)
+static int settle(struct vel_recover *r)
 {
     int rc = 0;
 
     if (r->is_lost[r->me])
         rc = vel_restore_settle(&r->restore, r->err);
-    rc = vel_comm_agree(r->set->comm, rc, r->err);
-    if (rc == 0 && r->is_lost[r->me])
+    return vel_comm_agree(r->set->comm, rc, r->err);
+}
+
+int vel_recover_commit(struct vel_recover *r)
+{
+    int rc = 0;
+
+    if (r->is_lost[r->me])
         rc = vel_restore_commit(&r->restore, r->err);
     rc = vel_comm_agree(r->set->comm, rc, r->err);
-    for (size_t i = 0; rc == 0 && i < r->found.n; i++) {
-        const struct vel_redfile *redfile = vel_redfile_at(&r->found, i);
+    for (size_t i = 0; rc == 0 && i < r->found->n; i++) {
+        const struct vel_redfile *redfile = vel_redfile_at(r->found, i);
 
         /* other encodings protect files as they no longer are */
         if (memcmp(redfile->header.id, r->header.id, sizeof r->header.id) != 0)
@@ -258,8 +200,7 @@ static int unbearable(struct vel_recover *r)
     return rc;
 }
 
-/* Bring everybody back with one encoding, or find that it cannot be done. */
-static int attempt(struct vel_recover *r, const struct vel_encoding *e)
+int vel_recover_prepare(struct vel_recover *r, const struct vel_encoding *e)
 {
     const struct vel_layout shape = {
         .scheme = (enum vel_scheme)e->scheme, .n = r->n, .m = e->m};
@@ -268,48 +209,31 @@ static int attempt(struct vel_recover *r, const struct vel_encoding *e)
 
     while (rc == 0 && more) {
         rc = vel_plan_check(&shape, r->is_lost, r->err);
-        if (rc < 0)
-            return unbearable(r);
+        if (rc < 0) {
+            rc = unbearable(r);
+            break;
+        }
         rc = vel_recover_brief(r);
         if (rc < 0)
             break;
         struct vel_err why = {0};
         struct vel_err *err = r->err;
         r->err = &why;
-        int built = rebuild(r);
+        bool is_moved;
+        int built = rebuild(r, &is_moved);
         r->err = err;
         /* whoever could not be read is found by verifying, and is lost in the next
          * round */
-        rc = verify(r, built, &more);
+        more = false;
+        if (is_moved)
+            rc = verify(r, built, &more);
         if (rc == 0 && !more)
-            rc = built < 0 ? vel_fail(err, why.status, "%s", why.text) : commit(r);
-        if (rc < 0 || more)
+            rc = built < 0 ? vel_fail(err, why.status, "%s", why.text) : settle(r);
+        if (more)
             leave_attempt(r);
     }
-    return rc;
-}
-
-static int try_all(struct vel_recover *r)
-{
-    struct vel_err newest = {0}, why = {0};
-    struct vel_err *err = r->err;
-    int rc = look(r);
-
     if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < r->encodings.n; i++) {
-        why = (struct vel_err){0};
-        r->err = &why;
-        rc = attempt(r, vel_vec_at(&r->encodings, i));
         leave_attempt(r);
-        if (i == 0)
-            newest = why;
-        if (rc != VEL_EINVAL)
-            break; /* it went well, or the communicator or a disk did not */
-    }
-    r->err = err;
-    if (rc < 0 && err)
-        *err = rc == VEL_EINVAL ? newest : why;
     return rc;
 }
 
@@ -318,8 +242,8 @@ void vel_red_report_fini(struct vel_red_report *report)
     vel_buf_fini(&report->sentences);
 }
 
-int vel_red_recover(const struct vel_red_set *set, struct vel_red_report *ret_report,
-                    struct vel_err *err)
+int vel_recover_begin(const struct vel_red_set *set, const struct vel_vec *found,
+                      struct vel_recover **ret_recover, struct vel_err *err)
 {
     struct vel_recover *r = calloc(1, sizeof *r);
     int rc = vel_comm_agree(set->comm,
@@ -332,17 +256,138 @@ int vel_red_recover(const struct vel_red_set *set, struct vel_red_report *ret_re
     *r = (struct vel_recover){.set = set,
                               .n = (size_t)set->comm->size,
                               .me = (size_t)set->comm->rank,
+                              .found = found,
                               .err = err};
-    vel_vec_init(&r->found, sizeof(struct vel_redfile));
-    vel_vec_init(&r->encodings, sizeof(struct vel_encoding));
     vel_buf_init(&r->report.sentences);
-    rc = try_all(r);
-    if (rc == 0 && ret_report)
+    *ret_recover = r;
+    return 0;
+}
+
+void vel_recover_end(struct vel_recover *r, struct vel_red_report *ret_report)
+{
+    if (!r)
+        return;
+    leave_attempt(r);
+    if (ret_report)
         *ret_report = r->report;
     else
         vel_red_report_fini(&r->report);
-    vel_redfiles_fini(&r->found);
-    vel_vec_fini(&r->encodings);
     free(r);
+}
+
+/* --- a set by itself
+ * ---------------------------------------------------------------------------- */
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct vel_encoding *x = a, *y = b;
+
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? 1 : -1;
+    return memcmp(x->id, y->id, sizeof x->id);
+}
+
+static int add_encodings(struct vel_vec *encodings, const struct vel_buf *all,
+                         struct vel_err *err)
+{
+    struct vel_le_reader reader;
+
+    vel_le_read_init(&reader, all->data, all->len);
+    while (reader.left >= CANDIDATE) {
+        struct vel_encoding e;
+        bool is_known = false;
+
+        memcpy(e.id, vel_le_get_bytes(&reader, sizeof e.id), sizeof e.id);
+        e.sequence = vel_le_get64(&reader);
+        e.scheme = vel_le_get32(&reader);
+        e.m = vel_le_get32(&reader);
+        for (size_t i = 0; i < encodings->n && !is_known; i++)
+            is_known = memcmp(vel_vec_at(encodings, i), e.id, sizeof e.id) == 0;
+        if (!is_known && !vel_vec_push(encodings, &e))
+            return vel_out_of_memory(err, "looking for redundancy files");
+    }
+    vel_vec_sort(encodings, newest_first);
+    return 0;
+}
+
+/* this member's redundancy files, and the encodings that any member has, newest first
+ */
+static int look(const struct vel_red_set *set, struct vel_vec *found,
+                struct vel_vec *encodings, struct vel_err *err)
+{
+    uint8_t mine[CANDIDATES_MOST * CANDIDATE];
+    struct vel_le_writer w;
+    struct vel_buf all;
+    size_t *lens = NULL;
+    int rc = vel_redfile_scan(set->fs, set->dir, set->label, set->rank, found, err);
+
+    if (rc < 0)
+        vel_vec_init(found, sizeof(struct vel_redfile));
+    rc = vel_comm_agree(set->comm, rc, err);
+    if (rc < 0)
+        return rc;
+    vel_le_write_init(&w, mine, sizeof mine);
+    for (size_t i = 0; i < found->n && i < CANDIDATES_MOST; i++) {
+        const struct vel_red_header *h = &vel_redfile_at(found, i)->header;
+
+        if (h->layout.n != (size_t)set->comm->size ||
+            h->member != (uint32_t)set->comm->rank)
+            continue; /* of another set, brought here with the files of another run */
+        vel_le_put_bytes(&w, h->id, sizeof h->id);
+        vel_le_put64(&w, h->sequence);
+        vel_le_put32(&w, h->layout.scheme);
+        vel_le_put32(&w, (uint32_t)h->layout.m);
+    }
+    vel_buf_init(&all);
+    rc = vel_comm_allgather(set->comm, mine, sizeof mine - w.left, &all, &lens, err);
+    if (rc == 0)
+        rc = add_encodings(encodings, &all, err);
+    free(lens);
+    vel_buf_fini(&all);
+    rc = vel_comm_agree(set->comm, rc, err);
+    if (rc == 0 && encodings->n == 0)
+        rc = vel_fail(err, VEL_ENOENT, "no member has a redundancy file named %s.*",
+                      set->label);
+    return rc;
+}
+
+static int try_all(struct vel_recover *r, const struct vel_vec *encodings)
+{
+    struct vel_err newest = {0}, why = {0};
+    struct vel_err *err = r->err;
+    int rc = 0;
+
+    for (size_t i = 0; i < encodings->n; i++) {
+        why = (struct vel_err){0};
+        r->err = &why;
+        rc = vel_recover_prepare(r, vel_vec_at(encodings, i));
+        if (rc == 0)
+            rc = vel_recover_commit(r);
+        if (i == 0)
+            newest = why;
+        if (rc != VEL_EINVAL)
+            break; /* it went well, or the communicator or a disk did not */
+    }
+    r->err = err;
+    if (rc < 0 && err)
+        *err = rc == VEL_EINVAL ? newest : why;
+    return rc;
+}
+
+int vel_red_recover(const struct vel_red_set *set, struct vel_red_report *ret_report,
+                    struct vel_err *err)
+{
+    struct vel_recover *r = NULL;
+    struct vel_vec found, encodings;
+
+    vel_vec_init(&encodings, sizeof(struct vel_encoding));
+    int rc = look(set, &found, &encodings, err);
+    if (rc == 0)
+        rc = vel_recover_begin(set, &found, &r, err);
+    if (rc == 0)
+        rc = try_all(r, &encodings);
+    vel_recover_end(r, rc == 0 ? ret_report : NULL);
+    vel_redfiles_fini(&found);
+    vel_vec_fini(&encodings);
     return rc < 0 ? vel_wrap(err, rc, "recovering the files in %s", set->dir) : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* recover - what the parts of a recovery share (recover.c, recover_brief.c). */
+/* recover - a recovery in its parts, for those who have more to agree on than one set:
+ * everything is rebuilt and checked first, and takes effect when it is committed. */
 #ifndef VEL_RED_RECOVER_H
 #define VEL_RED_RECOVER_H
 
@@ -13,18 +14,10 @@
 #include "red/restore.h"
 #include "red/set.h"
 
-struct vel_encoding {
-    uint8_t id[VEL_ENCODING_ID];
-    uint64_t sequence;
-    uint32_t scheme;
-    uint32_t m;
-};
-
 struct vel_recover {
     const struct vel_red_set *set;
     size_t n, me;
-    struct vel_vec found;           /* my redundancy files */
-    struct vel_vec encodings;       /* of anybody, newest first */
+    const struct vel_vec *found;    /* my redundancy files */
     const struct vel_redfile *mine; /* of the encoding at hand; NULL: I have none */
     bool is_lost[VEL_SET_MAX];
     struct vel_err why; /* when I am lost */
@@ -35,6 +28,23 @@ struct vel_recover {
     struct vel_red_report report;
     struct vel_err *err;
 };
+
+/* Collective over the set. `found` are this member's redundancy files
+ * (vel_redfile_scan); both are borrowed until the end. */
+int vel_recover_begin(const struct vel_red_set *set, const struct vel_vec *found,
+                      struct vel_recover **ret_recover, struct vel_err *err);
+
+/* Collective over the set. Rebuild with this encoding: afterwards everything is checked
+ * and on disk, under temporary names. VEL_EINVAL: more is lost than the scheme bears;
+ * another encoding may be tried. */
+int vel_recover_prepare(struct vel_recover *r, const struct vel_encoding *encoding);
+
+/* Collective over the set. Rename, and remove what other encodings left. */
+int vel_recover_commit(struct vel_recover *r);
+
+/* Leave; what was not committed has changed nothing. *ret_report (may be NULL) receives
+ * what was done. Accepts NULL. */
+void vel_recover_end(struct vel_recover *r, struct vel_red_report *ret_report);
 
 /* Collective. Lost members get a header with the lists of their files from those who
  * keep them, the others one as they have it; *r->header is there afterwards. */

@@ -134,21 +134,42 @@ static int scan(struct vel_fs *fs, const char *dir, const char *label,
     return rc;
 }
 
+/* A label may begin like another one: of this rank and label is what has just the name
+ * that follows from its header. */
+static int check_owner(const struct vel_redfile *redfile, const char *label,
+                       uint32_t rank, bool *ret_is_own, struct vel_err *err)
+{
+    char *name = vel_red_file_name(&redfile->header, label);
+
+    if (!name)
+        return vel_out_of_memory(err, redfile->path);
+    *ret_is_own = redfile->header.list[0].rank == rank &&
+                  strcmp(name, vel_path_base(redfile->path)) == 0;
+    free(name);
+    return 0;
+}
+
 int vel_redfile_scan(struct vel_fs *fs, const char *dir, const char *label,
                      uint32_t rank, struct vel_vec *ret, struct vel_err *err)
 {
     int rc = scan(fs, dir, label, ret, err);
 
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; rc == 0 && i < ret->n;) {
         struct vel_redfile *redfile = vel_redfile_at(ret, i);
+        bool is_own = false;
 
-        if (redfile->header.list[0].rank == rank) {
+        rc = check_owner(redfile, label, rank, &is_own, err);
+        if (is_own) {
             i++;
             continue;
         }
         redfile_fini(redfile);
         vel_vec_remove(ret, i);
     }
+    if (rc < 0)
+        vel_redfiles_fini(ret);
     return rc;
 }
 
@@ -236,6 +257,19 @@ static bool ends_with(const char *text, const char *end)
     return len > n && strcmp(text + len - n, end) == 0;
 }
 
+/* Is this text SCHEME.grp_..., and not the rest of a longer label? */
+static bool is_tail(const char *text)
+{
+    const char *dot = strchr(text, '.');
+    char scheme[16];
+
+    if (!dot || (size_t)(dot - text) >= sizeof scheme || strncmp(dot, ".grp_", 5) != 0)
+        return false;
+    snprintf(scheme, sizeof scheme, "%.*s", (int)(dot - text), text);
+    enum vel_scheme ignored;
+    return vel_scheme_parse(scheme, &ignored, NULL) == 0;
+}
+
 void vel_redfile_sweep(struct vel_fs *fs, const char *dir, const char *label,
                        uint32_t rank)
 {
@@ -250,6 +284,7 @@ void vel_redfile_sweep(struct vel_fs *fs, const char *dir, const char *label,
         char *path;
 
         if (strncmp(name, begin, strlen(begin)) != 0 ||
+            !is_tail(name + strlen(begin)) ||
             !ends_with(name, VEL_RED_SUFFIX VEL_RED_TEMPORARY))
             continue;
         path = vel_path_join(dir, name);

@@ -142,15 +142,6 @@ int vel_restore_settle(struct vel_restore *restore, struct vel_err *err)
     return rc < 0 ? rc : vel_redfile_seal(&restore->member, restore->header, err);
 }
 
-static int sync_parent(struct vel_fs *fs, const char *path, struct vel_err *err)
-{
-    char *dir = vel_path_dir(path);
-    int rc = dir ? vel_fs_sync_dir(fs, dir, err) : vel_out_of_memory(err, path);
-
-    free(dir);
-    return rc;
-}
-
 static int commit_file(struct vel_restore *restore, size_t i, struct vel_err *err)
 {
     char *from = vel_path_join(restore->dir, restore->names[i]);
@@ -166,9 +157,9 @@ static int commit_file(struct vel_restore *restore, size_t i, struct vel_err *er
         size_t len = (size_t)(vel_path_base(name) - name);
         bool is_same = len == (size_t)(vel_path_base(next) - next) &&
                        strncmp(name, next, len) == 0;
-        rc = is_same ? 0 : sync_parent(restore->fs, to, err);
+        rc = is_same ? 0 : vel_fs_sync_parent(restore->fs, to, err);
     } else if (rc == 0) {
-        rc = sync_parent(restore->fs, to, err);
+        rc = vel_fs_sync_parent(restore->fs, to, err);
     }
     free(from);
     free(to);

@@ -26,17 +26,25 @@ struct vel_red_set {
     const char *dir; /* where its files and its redundancy file lie */
     const char *
         label; /* begins the names of redundancy files; tells apart what shares a dir */
-    size_t memory; /* for buffers; 0: the default */
+    size_t memory;        /* for buffers; 0: the default */
+    struct vel_comm *all; /* everybody, when this set is one of several; else NULL */
 };
 
-/* Collective over the set. Protect `n` files of this member (names relative to dir);
- * descriptor are bytes to keep with them, at most VEL_DESCRIPTOR_MAX. What protected an
- * earlier state under the same label stays until the new protection is in place
- * everywhere, and stays when this fails. *ret_name (may be NULL) is the name of this
- * member's redundancy file, freed by the caller. */
+/* Collective over the set, and over `all` when it is not NULL. Protect `n` files of
+ * this member (names relative to dir); descriptor are bytes to keep with them, at most
+ * VEL_DESCRIPTOR_MAX. What protected an earlier state under the same label stays until
+ * the new protection is in place everywhere (in all sets), and stays when this fails
+ * (in any). *ret_name (may be NULL) is the name of this member's redundancy file, freed
+ * by the caller. */
 int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,
                   const void *descriptor, size_t descriptor_len, char **ret_name,
                   struct vel_err *err);
+
+/* The same, where members come with what they did before: a failure `rc` of one, with
+ * its sentence in *err, is the failure of all. */
+int vel_red_apply_after(const struct vel_red_set *set, int rc, char *const *names,
+                        size_t n, const void *descriptor, size_t descriptor_len,
+                        char **ret_name, struct vel_err *err);
 
 /* What a recovery found and did, the same on all members. */
 struct vel_red_report {
@@ -51,6 +59,16 @@ struct vel_red_report {
  * bears, with the reasons; nothing has changed then. */
 int vel_red_recover(const struct vel_red_set *set, struct vel_red_report *ret_report,
                     struct vel_err *err);
+
+/* Collective over set->all: the same for everybody of a run that need not know how an
+ * earlier one formed its sets. They are found again in the redundancy files, rank by
+ * rank: rank r finds the directory of rank r then, or nothing in it. All sets go back
+ * to the same state, or none is changed; the newest that can be made whole is taken. Of
+ * *set are used all, fs, dir, label and memory; completed are scheme, m, set, sets,
+ * rank and comm, which is the caller's, and NULL for a rank that was in no set.
+ * VEL_ENOENT: no rank has a redundancy file of this label. */
+int vel_red_recover_all(struct vel_red_set *set, struct vel_red_report *ret_report,
+                        struct vel_err *err);
 void vel_red_report_fini(struct vel_red_report *report);
 
 /* Collective over the set. Remove the redundancy files of this label; the files stay.

@@ -2,7 +2,8 @@
 cluster_tests = \
 	%D%/lifecycle.t \
 	%D%/nodes.t \
-	%D%/loss.t
+	%D%/loss.t \
+	%D%/rebuild.t
 TESTS += $(cluster_tests)
 EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh
 
@@ -15,5 +16,10 @@ test_cluster_busy_SOURCES = %D%/busy.c
 test_cluster_busy_CPPFLAGS = $(test_mpi_cppflags)
 test_cluster_busy_LDADD = $(MPI_LIBS)
 test_cluster_busy_LDFLAGS = $(AM_LDFLAGS) -no-install
+check_PROGRAMS += test/cluster/redset
+test_cluster_redset_SOURCES = %D%/redset.c test/tap/redlab.c test/tap/redlab.h
+test_cluster_redset_CPPFLAGS = $(test_mpi_cppflags)
+test_cluster_redset_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+test_cluster_redset_LDFLAGS = $(AM_LDFLAGS) -no-install
 endif
 # End of test/cluster

@@ -1,11 +1,17 @@
 # test/fault - campaigns: random work with faults, crashes and losses, chosen by seeds.
 # make check runs a small slice of each; make check-fault SEEDS=a-b these seeds of all.
 fault_tests = \
+	test/fault/protect.t \
 	test/fault/replace.t
 if HAVE_MPI
 endif
 check_PROGRAMS += $(fault_tests)
 TESTS += $(fault_tests)
+
+test_fault_protect_t_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h \
+	test/tap/sockjob.c test/tap/sockjob.h
+test_fault_protect_t_CPPFLAGS = $(test_cppflags)
+test_fault_protect_t_LDADD = $(test_ldadd)
 
 test_fault_replace_t_SOURCES = %D%/replace.c
 test_fault_replace_t_CPPFLAGS = $(test_cppflags)

@@ -24,8 +24,16 @@ struct redcase {
  * wrong; *ret_tried tells how many. */
 int redcase_losses(const struct redcase *c, struct vel_comm *comm, int *ret_tried);
 
-/* A byte flips in each file and redundancy file of each member in turn; each is found
- * and repaired. Returns how often that went wrong. */
+/* A bit flips in each file and redundancy file and in the header of that one, of each
+ * member in turn; each is found and repaired. Returns how often that went wrong. */
 int redcase_flips(const struct redcase *c, struct vel_comm *comm, int *ret_tried);
+
+/* Member `lost` is lost, and the n-th file operation of member `faulty` fails while all
+ * recover, for n = 1, 2, 3 ... until none fails any more. Each recovery brings
+ * everything back, or fails with a sentence and changes nothing at members that are
+ * there; the next one without fault succeeds; every member that counts as lost has a
+ * reason. Returns how often that went wrong. */
+int redcase_faults(const struct redcase *c, struct vel_comm *comm, int lost, int faulty,
+                   int *ret_tried);
 
 #endif

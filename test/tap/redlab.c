@@ -15,6 +15,25 @@
 #include "tap/redlab.h"
 #include "tap/tap.h"
 
+static int forget_to_sync(struct vel_fs *fs, int fd)
+{
+    (void)fs, (void)fd;
+    return 0;
+}
+
+struct vel_fs *redlab_fs(void)
+{
+    static struct vel_fs_ops ops;
+    static struct vel_fs fs;
+
+    if (!fs.ops) {
+        ops = *vel_fs_posix()->ops;
+        ops.fsync = forget_to_sync;
+        fs.ops = &ops;
+    }
+    return &fs;
+}
+
 const char *redlab_dir(const char *root, size_t member)
 {
     static char dirs[8][1024];
@@ -34,7 +53,7 @@ static void must(int rc, const struct vel_err *err)
 static void make_file(const char *dir, const char *name, size_t size,
                       struct vel_rng *rng)
 {
-    struct vel_fs *fs = vel_fs_posix();
+    struct vel_fs *fs = redlab_fs();
     struct vel_err err = {0};
     char *path = vel_path_join(dir, name), *parent = vel_path_dir(path);
     uint8_t *bytes = malloc(size + 1);
@@ -65,7 +84,7 @@ void redlab_make(const char *root, size_t member, uint64_t seed, size_t most,
 
     vel_rng_init(&rng, seed * 1000 + member);
     vel_vec_init(ret_names, sizeof(char *));
-    must(vel_fs_make_dirs(vel_fs_posix(), dir, 0700, &err), &err);
+    must(vel_fs_make_dirs(redlab_fs(), dir, 0700, &err), &err);
     size_t files = vel_rng_below(&rng, REDLAB_FILES + 1); /* none at times */
     for (size_t i = 0; i < files; i++) {
         char *name = malloc(64);
@@ -126,7 +145,7 @@ static void open_all(struct lab *lab, const char *root, const char *label,
         lab->path[i] = vel_path_join(redlab_dir(root, i), name);
         lab->temporary[i] = vel_red_temporary(redlab_dir(root, i), name);
         free(name);
-        must(vel_member_open(&lab->member[i], vel_fs_posix(), redlab_dir(root, i),
+        must(vel_member_open(&lab->member[i], redlab_fs(), redlab_dir(root, i),
                              lab->temporary[i],
                              vel_red_header_size_of(&h->layout, (uint32_t)i, sizes), h,
                              NULL, VEL_MEMBER_ENCODE, &err),
@@ -147,8 +166,7 @@ static void seal_all(struct lab *lab, size_t n)
         for (size_t k = 1; k < lab->header[i].lists; k++)
             copy_list(&lab->header[(i + n - k) % n].list[0], &lab->header[i].list[k]);
         must(vel_redfile_seal(&lab->member[i], &lab->header[i], &err), &err);
-        must(vel_fs_rename(vel_fs_posix(), lab->temporary[i], lab->path[i], &err),
-             &err);
+        must(vel_fs_rename(redlab_fs(), lab->temporary[i], lab->path[i], &err), &err);
     }
 }
 
@@ -167,7 +185,7 @@ int redlab_apply(const char *root, const char *label, enum vel_scheme scheme, si
         redlab_make(root, i, seed, most, &names);
         vel_manifest_init(&lab->list[i], (uint32_t)i);
         for (size_t f = 0; f < names.n; f++)
-            must(vel_manifest_add(&lab->list[i], vel_fs_posix(), redlab_dir(root, i),
+            must(vel_manifest_add(&lab->list[i], redlab_fs(), redlab_dir(root, i),
                                   ((char **)names.items)[f], &err),
                  &err);
         vel_fs_names_fini(&names);
@@ -207,7 +225,7 @@ static int add_to_sum(void *arg, enum vel_fs_visit what, const char *below,
         return 0;
     char *path = vel_path_join(sum->root, below);
     vel_buf_init(&bytes);
-    int rc = vel_fs_read_file(vel_fs_posix(), path, 1 << 30, &bytes, err);
+    int rc = vel_fs_read_file(redlab_fs(), path, 1 << 30, &bytes, err);
     /* redundancy files are ours: their times may change */
     bool ours = vel_red_is_file_name(below);
     uint64_t meta[4] = {st->st_mode, ours ? 0 : (uint64_t)st->st_mtim.tv_sec,
@@ -226,8 +244,8 @@ uint64_t redlab_state(const char *root, size_t member)
     struct sum sum = {.root = redlab_dir(root, member)};
     struct vel_err err = {0};
 
-    if (vel_fs_exists(vel_fs_posix(), sum.root))
-        must(vel_fs_walk(vel_fs_posix(), sum.root, add_to_sum, &sum, &err), &err);
+    if (vel_fs_exists(redlab_fs(), sum.root))
+        must(vel_fs_walk(redlab_fs(), sum.root, add_to_sum, &sum, &err), &err);
     return sum.value;
 }
 
@@ -235,14 +253,46 @@ void redlab_lose(const char *root, size_t member)
 {
     struct vel_err err = {0};
 
-    must(vel_fs_remove_tree(vel_fs_posix(), redlab_dir(root, member), &err), &err);
+    must(vel_fs_remove_tree(redlab_fs(), redlab_dir(root, member), &err), &err);
+}
+
+static char *aside_of(const char *dir)
+{
+    char *aside = malloc(strlen(dir) + 8);
+
+    sprintf(aside, "%s.aside", dir);
+    return aside;
+}
+
+void redlab_put_aside(const char *root, size_t member)
+{
+    const char *dir = redlab_dir(root, member);
+    char *aside = aside_of(dir);
+    struct vel_err err = {0};
+
+    must(vel_fs_remove_tree(redlab_fs(), aside, &err), &err);
+    must(vel_fs_rename(redlab_fs(), dir, aside, &err), &err);
+    free(aside);
+}
+
+void redlab_put_back(const char *root, size_t member)
+{
+    const char *dir = redlab_dir(root, member);
+    char *aside = aside_of(dir);
+    struct vel_err err = {0};
+
+    redlab_lose(root, member);
+    must(vel_fs_rename(redlab_fs(), aside, dir, &err), &err);
+    free(aside);
 }
 
 struct pick {
     const char *root;
+    bool is_redundancy; /* only such files count */
     size_t left;
     char *path;
     uint64_t size;
+    struct timespec times[2];
 };
 
 static int pick_file(void *arg, enum vel_fs_visit what, const char *below,
@@ -251,35 +301,65 @@ static int pick_file(void *arg, enum vel_fs_visit what, const char *below,
     struct pick *pick = arg;
 
     (void)err;
-    if (what == VEL_FS_FILE && pick->left-- == 0) {
-        pick->path = vel_path_join(pick->root, below);
-        pick->size = (uint64_t)st->st_size;
-        return VEL_ECANCEL; /* found: end the walk */
-    }
-    return 0;
+    if (what != VEL_FS_FILE || (pick->is_redundancy && !vel_red_is_file_name(below)) ||
+        pick->left-- > 0)
+        return 0;
+    pick->path = vel_path_join(pick->root, below);
+    pick->size = (uint64_t)st->st_size;
+    pick->times[0] = st->st_atim;
+    pick->times[1] = st->st_mtim;
+    return VEL_ECANCEL; /* found: end the walk */
+}
+
+static void flip(const struct pick *pick, uint64_t bit)
+{
+    struct vel_fs *fs = redlab_fs();
+    struct vel_err err = {0};
+    off_t at = (off_t)(bit / 8);
+    uint8_t byte;
+    int fd;
+
+    must(vel_fs_open(fs, pick->path, O_RDWR, 0, &fd, &err), &err);
+    must(vel_fs_read_at(fs, fd, &byte, 1, at, pick->path, &err), &err);
+    byte ^= (uint8_t)(1 << bit % 8);
+    must(vel_fs_write_at(fs, fd, &byte, 1, at, pick->path, &err), &err);
+    fs->ops->set_times(fs, fd, pick->times);
+    must(vel_fs_close(fs, fd, pick->path, &err), &err);
 }
 
 bool redlab_damage(const char *root, size_t member, size_t i, uint64_t seed)
 {
     struct pick pick = {.root = redlab_dir(root, member), .left = i};
-    struct vel_fs *fs = vel_fs_posix();
     struct vel_rng rng;
-    uint8_t byte;
+
+    vel_fs_walk(redlab_fs(), pick.root, pick_file, &pick, NULL);
+    bool has_bytes = pick.path && pick.size > 0;
+    if (has_bytes) {
+        vel_rng_init(&rng, seed);
+        flip(&pick, vel_rng_below(&rng, 8 * pick.size));
+    }
+    free(pick.path);
+    return has_bytes;
+}
+
+bool redlab_damage_header(const char *root, size_t member, uint64_t bit)
+{
+    struct pick pick = {.root = redlab_dir(root, member), .is_redundancy = true};
+    uint8_t size[8] = {0};
+    struct vel_err err = {0};
+    struct vel_le_reader r;
     int fd;
 
-    vel_fs_walk(fs, pick.root, pick_file, &pick, NULL);
-    if (!pick.path || pick.size == 0) {
-        free(pick.path);
+    vel_fs_walk(redlab_fs(), pick.root, pick_file, &pick, NULL);
+    if (!pick.path)
         return false;
-    }
-    vel_rng_init(&rng, seed);
-    off_t at = (off_t)vel_rng_below(&rng, pick.size);
-    struct vel_err err = {0};
-    must(vel_fs_open(fs, pick.path, O_RDWR, 0, &fd, &err), &err);
-    must(vel_fs_read_at(fs, fd, &byte, 1, at, pick.path, &err), &err);
-    byte ^= (uint8_t)(1 << vel_rng_below(&rng, 8));
-    must(vel_fs_write_at(fs, fd, &byte, 1, at, pick.path, &err), &err);
-    must(vel_fs_close(fs, fd, pick.path, &err), &err);
+    must(vel_fs_open(redlab_fs(), pick.path, O_RDONLY, 0, &fd, &err), &err);
+    must(vel_fs_read_at(redlab_fs(), fd, size, sizeof size, 16, pick.path, &err), &err);
+    must(vel_fs_close(redlab_fs(), fd, pick.path, &err), &err);
+    vel_le_read_init(&r, size, sizeof size);
+    bool is_inside = bit / 8 < vel_le_get64(&r);
+    if (is_inside)
+        flip(&pick, bit);
     free(pick.path);
-    return true;
+    return is_inside;
 }

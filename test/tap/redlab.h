@@ -10,8 +10,13 @@
 
 #include "base/vec.h"
 #include "red/layout.h"
+#include "sys/fs.h"
 
 enum { REDLAB_FILES = 4 };
+
+/* The real file system, but fsync does nothing: tests that make thousands of files and
+ * lose no power do not wait for the disk. */
+struct vel_fs *redlab_fs(void);
 
 /* "<root>/m<i>"; the last 8 results stay good */
 const char *redlab_dir(const char *root, size_t member);
@@ -30,11 +35,19 @@ int redlab_apply(const char *root, const char *label, enum vel_scheme scheme, si
  * directory. */
 uint64_t redlab_state(const char *root, size_t member);
 
-/* Remove the directory, or all in it. */
+/* Remove the directory and all in it; or put it aside, and back in the place of
+ * whatever is there now. */
 void redlab_lose(const char *root, size_t member);
+void redlab_put_aside(const char *root, size_t member);
+void redlab_put_back(const char *root, size_t member);
 
-/* Change one byte of the i-th file (sorted, redundancy file included) of a member;
- * false when it has none of that number, or it is empty. */
+/* Flip a bit of the i-th file (sorted, redundancy file included) of a member, as a disk
+ * that lies does: its times stay. The same once more flips it back. False when it has
+ * none of that number, or it is empty. */
 bool redlab_damage(const char *root, size_t member, size_t i, uint64_t seed);
+
+/* The same for bit `bit` of the header of a member's redundancy file; false behind its
+ * end. */
+bool redlab_damage_header(const char *root, size_t member, uint64_t bit);
 
 #endif

@@ -33,6 +33,43 @@ static int flips(struct vel_comm *comm, void *arg)
     return redcase_flips(c, comm, &tried);
 }
 
+struct faults {
+    struct redcase c;
+    int lost, faulty;
+};
+
+static int faults(struct vel_comm *comm, void *arg)
+{
+    const struct faults *f = arg;
+    int tried;
+    int bad = redcase_faults(&f->c, comm, f->lost, f->faulty, &tried);
+
+    return bad || tried < 10; /* a recovery takes more operations than that */
+}
+
+static void failing_disks(void)
+{
+    static const struct {
+        int lost, faulty;
+        size_t m;
+    } cases[] = {{-1, 1, 1}, {2, 1, 2}, {2, 1, 1}, {2, 2, 2}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct faults f = {.c = {.root = tap_dir(),
+                                 .scheme = VEL_RS,
+                                 .m = cases[i].m,
+                                 .seed = 21,
+                                 .most = 9000},
+                           .lost = cases[i].lost,
+                           .faulty = cases[i].faulty};
+
+        is_int(sockjob_run(4, "unix", faults, &f), 0,
+               "RS m=%zu, member %d lost: a fault at any operation of member %d is "
+               "named and borne, or changes nothing",
+               f.c.m, f.lost, f.faulty);
+    }
+}
+
 int main(void)
 {
     static const struct {
@@ -63,7 +100,7 @@ int main(void)
     }
     struct redcase c = {
         .root = tap_dir(), .scheme = VEL_RS, .m = 2, .seed = 5, .most = 30000};
-    is_int(sockjob_run(4, "unix", flips, &c), 0,
-           "flipped bytes are found and repaired");
+    is_int(sockjob_run(4, "unix", flips, &c), 0, "flipped bits are found and repaired");
+    failing_disks();
     return done_testing();
 }
