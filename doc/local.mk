@@ -4,7 +4,20 @@ dist_man_MANS += \
 	%D%/h5veloc-schema.1 \
 	%D%/veloc.conf.5
 api_pages = \
-	%D%/VELOC_Get_version.3
+	%D%/VELOC_Get_version.3 \
+	%D%/VELOC_Redset_add.3 \
+	%D%/VELOC_Redset_apply.3 \
+	%D%/VELOC_Redset_clear.3 \
+	%D%/VELOC_Redset_create.3 \
+	%D%/VELOC_Redset_delete.3 \
+	%D%/VELOC_Redset_error.3 \
+	%D%/VELOC_Redset_files.3 \
+	%D%/VELOC_Redset_place.3 \
+	%D%/VELOC_Redset_protected.3 \
+	%D%/VELOC_Redset_recover.3 \
+	%D%/VELOC_Redset_report.3 \
+	%D%/VELOC_Redset_unapply.3 \
+	%D%/veloc_redset.3
 if HAVE_MPI
 dist_man_MANS += $(api_pages)
 endif

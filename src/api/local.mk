@@ -8,6 +8,7 @@ if HAVE_MPI
 flavour_LTLIBRARIES += src/libveloc.la
 src_libveloc_la_SOURCES = \
 	src/comm/mpi.c src/comm/mpi.h \
+	%D%/redset.c %D%/redset.h %D%/redset_make.c \
 	%D%/version.c
 src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 src_libveloc_la_LIBADD = src/libveloc_core.la $(MPI_LIBS)

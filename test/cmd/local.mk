@@ -3,6 +3,7 @@ cmd_tests = \
 	test/cmd/configure.t \
 	test/cmd/demo.t \
 	test/cmd/rebuild.t \
+	test/cmd/redset.t \
 	test/cmd/schema.t
 TESTS += $(cmd_tests)
 EXTRA_DIST += $(cmd_tests) test/fresh/fresh-debian.sh

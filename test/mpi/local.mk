@@ -48,6 +48,10 @@ test_mpi_reddesc_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_reddesc_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 
 # what programs call, in the library they link with
+mpi_tests += test/mpi/redset.np4
+test_mpi_redset_np4_SOURCES = %D%/redset.c test/tap/redlab.c test/tap/redlab.h
+test_mpi_redset_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_redset_np4_LDADD = src/libveloc.la $(test_mpi_ldadd)
 mpi_tests += test/mpi/redsame.np4
 test_mpi_redsame_np4_SOURCES = %D%/redsame.c test/tap/redlab.c test/tap/redlab.h
 test_mpi_redsame_np4_CPPFLAGS = $(test_mpi_cppflags)
