@@ -24,6 +24,7 @@ endif
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
 	%D%/format-descriptor.txt \
+	%D%/format-mem.txt \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
 	%D%/protocol-comm.txt \

@@ -3,6 +3,15 @@
 EXTRA_DIST += %D%/api.map %D%/veloc.pc.in
 
 # protected memory needs no MPI: a library of its own, so that tests can have it without
+noinst_LTLIBRARIES += src/libmemory.la
+src_libmemory_la_SOURCES = \
+	%D%/image.h \
+	%D%/image_format.c %D%/image_format.h \
+	%D%/image_name.c %D%/image_name.h \
+	%D%/image_read.c \
+	%D%/image_write.c \
+	%D%/regions.c %D%/regions.h \
+	%D%/selection.c %D%/selection.h
 
 if HAVE_MPI
 flavour_LTLIBRARIES += src/libveloc.la
@@ -11,7 +20,7 @@ src_libveloc_la_SOURCES = \
 	%D%/redset.c %D%/redset.h %D%/redset_make.c \
 	%D%/version.c
 src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-src_libveloc_la_LIBADD = src/libveloc_core.la $(MPI_LIBS)
+src_libveloc_la_LIBADD = src/libmemory.la src/libveloc_core.la $(MPI_LIBS)
 src_libveloc_la_LDFLAGS = $(AM_LDFLAGS) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/api.map
 EXTRA_src_libveloc_la_DEPENDENCIES = %D%/api.map

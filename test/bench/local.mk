@@ -2,6 +2,7 @@
 # A program prints rows through bench.c, which is the one place that knows how to measure.
 bench_programs = \
 	test/bench/copy_speed \
+	test/bench/memory \
 	test/bench/split
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
@@ -25,6 +26,10 @@ endif
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
 test_bench_copy_speed_LDADD = src/libveloc_core.la
+
+test_bench_memory_SOURCES = %D%/memory.c $(bench_sources)
+test_bench_memory_CPPFLAGS = $(test_cppflags)
+test_bench_memory_LDADD = $(memory_ldadd)
 
 test_bench_split_SOURCES = %D%/split.c $(bench_sources)
 test_bench_split_CPPFLAGS = $(test_cppflags)

@@ -2,11 +2,12 @@
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse descriptor_decode \
-	frame_decode parity_decode record_decode texts_decode
+	frame_decode image_decode parity_decode record_decode texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
 	test/fuzz/frame_decode.t \
+	test/fuzz/image_decode.t \
 	test/fuzz/parity_decode.t \
 	test/fuzz/record_decode.t \
 	test/fuzz/texts_decode.t
@@ -41,6 +42,9 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/frame_decode/long.hex \
 	test/fuzz/corpus/frame_decode/messages.hex \
 	test/fuzz/corpus/frame_decode/wrong-length.hex \
+	test/fuzz/corpus/image_decode/empty.hex \
+	test/fuzz/corpus/image_decode/plain.hex \
+	test/fuzz/corpus/image_decode/two.hex \
 	test/fuzz/corpus/parity_decode/partner.hex \
 	test/fuzz/corpus/parity_decode/xor.hex \
 	test/fuzz/corpus/record_decode/kinds \
@@ -61,6 +65,10 @@ test_fuzz_descriptor_decode_t_LDADD = $(test_ldadd)
 test_fuzz_frame_decode_t_SOURCES = %D%/frame_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_frame_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_frame_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_image_decode_t_SOURCES = %D%/image_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_image_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_image_decode_t_LDADD = $(memory_ldadd)
 
 test_fuzz_parity_decode_t_SOURCES = %D%/parity_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_parity_decode_t_CPPFLAGS = $(test_cppflags)
