@@ -24,7 +24,9 @@ endif
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
 	%D%/format-descriptor.txt \
+	%D%/format-events.txt \
 	%D%/format-mem.txt \
+	%D%/format-meta.txt \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
 	%D%/protocol-comm.txt \

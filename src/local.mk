@@ -9,6 +9,7 @@ include %D%/comm/local.mk
 include %D%/code/local.mk
 include %D%/topo/local.mk
 include %D%/red/local.mk
+include %D%/meta/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \

@@ -1,11 +1,15 @@
 # test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
-fuzz_names = conf_parse descriptor_decode \
-	frame_decode image_decode parity_decode record_decode texts_decode
+fuzz_names = conf_parse descriptor_decode entry_decode event_decode filelist_decode \
+	filemap_decode frame_decode image_decode parity_decode record_decode texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
+	test/fuzz/entry_decode.t \
+	test/fuzz/event_decode.t \
+	test/fuzz/filelist_decode.t \
+	test/fuzz/filemap_decode.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/image_decode.t \
 	test/fuzz/parity_decode.t \
@@ -35,6 +39,16 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/descriptor_decode/outside \
 	test/fuzz/corpus/descriptor_decode/rs \
 	test/fuzz/corpus/descriptor_decode/single \
+	test/fuzz/corpus/entry_decode/flushing \
+	test/fuzz/corpus/entry_decode/wrong \
+	test/fuzz/corpus/event_decode/full \
+	test/fuzz/corpus/event_decode/other-version \
+	test/fuzz/corpus/event_decode/wrong \
+	test/fuzz/corpus/filelist_decode/containers \
+	test/fuzz/corpus/filelist_decode/outside \
+	test/fuzz/corpus/filelist_decode/plain \
+	test/fuzz/corpus/filemap_decode/levelless \
+	test/fuzz/corpus/filemap_decode/xor \
 	test/fuzz/corpus/frame_decode/alarm-empty.hex \
 	test/fuzz/corpus/frame_decode/alarms.hex \
 	test/fuzz/corpus/frame_decode/alive-nobody.hex \
@@ -61,6 +75,22 @@ test_fuzz_conf_parse_t_LDADD = $(test_ldadd)
 test_fuzz_descriptor_decode_t_SOURCES = %D%/descriptor_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_descriptor_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_descriptor_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_entry_decode_t_SOURCES = %D%/entry_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_entry_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_entry_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_event_decode_t_SOURCES = %D%/event_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_event_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_event_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_filelist_decode_t_SOURCES = %D%/filelist_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_filelist_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_filelist_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_filemap_decode_t_SOURCES = %D%/filemap_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_filemap_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_filemap_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_frame_decode_t_SOURCES = %D%/frame_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_frame_decode_t_CPPFLAGS = $(test_cppflags)

@@ -8,6 +8,7 @@ include %D%/code.mk
 include %D%/comm.mk
 include %D%/topo.mk
 include %D%/red.mk
+include %D%/meta.mk
 include %D%/api.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/cache.h"
+#include "meta/dataset.h"
+#include "meta/paths.h"
+
+char *vel_cache_home(const char *store, const char *user, const char *prefix_id)
+{
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    vel_buf_printf(&text, "%s/%s/%s", store, user, prefix_id);
+    return vel_buf_take(&text, NULL);
+}
+
+/* Whoever may write in the directory above could put another one in the place of ours.
+ */
+static int check_above(struct vel_fs *fs, const char *dir, struct vel_err *err)
+{
+    char *above = vel_path_dir(dir);
+    struct stat st;
+    int rc = above ? vel_fs_lstat(fs, above, &st, err)
+                   : vel_out_of_memory(err, "a directory of the cache");
+
+    /* as below /tmp, where everybody can only exchange what is his */
+    if (rc == 0 && !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX && st.st_uid == 0))
+        rc = vel_fs_check_private_dir(fs, above, err);
+    free(above);
+    return rc;
+}
+
+int vel_cache_make_dir(struct vel_fs *fs, const char *dir, struct vel_err *err)
+{
+    int rc = vel_fs_make_dirs(fs, dir, 0700, err);
+
+    if (rc == 0)
+        rc = vel_fs_check_private_dir(fs, dir, err);
+    return rc < 0 ? rc : check_above(fs, dir, err);
+}
+
+void vel_parts_fini(struct vel_vec *parts)
+{
+    struct vel_part *p = parts->items;
+
+    for (size_t i = 0; i < parts->n; i++)
+        free(p[i].level);
+    vel_vec_fini(parts);
+}
+
+/* Names in a directory that vanishes under our eyes are none. */
+static int list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = vel_fs_list(fs, dir, ret, &why);
+
+    if (rc == VEL_ENOENT) {
+        vel_vec_init(ret, sizeof(char *));
+        return 0;
+    }
+    if (rc < 0)
+        vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    return rc;
+}
+
+static int scan_dataset(struct vel_fs *fs, const char *level, int64_t id,
+                        struct vel_vec *ret, struct vel_err *err)
+{
+    char *dir = vel_cache_dataset_dir(level, id);
+    struct vel_vec names = {0};
+    size_t first = ret->n;
+    bool is_aside = false;
+    int rc = dir ? list(fs, dir, &names, err) : vel_out_of_memory(err, "the cache");
+
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        int64_t rank;
+        struct vel_part part = {.id = id};
+
+        is_aside |= strcmp(name, "aside") == 0;
+        if ((!vel_number_behind(name, "rank.", &rank) &&
+             !vel_number_behind(name, "map.", &rank)) ||
+            rank > VEL_RANKS_MAX)
+            continue;
+        part.rank = (int)rank;
+        /* map.R comes before rank.R, since names are sorted; not next to it */
+        bool is_known = false;
+        for (size_t k = first; k < ret->n && !is_known; k++)
+            is_known = ((struct vel_part *)vel_vec_at(ret, k))->rank == part.rank;
+        if (is_known)
+            continue;
+        part.level = strdup(level);
+        if (!part.level || !vel_vec_push(ret, &part)) {
+            free(part.level);
+            rc = vel_out_of_memory(err, "the cache");
+        }
+    }
+    for (size_t k = first; k < ret->n; k++)
+        ((struct vel_part *)vel_vec_at(ret, k))->is_aside = is_aside;
+    vel_fs_names_fini(&names);
+    free(dir);
+    return rc;
+}
+
+static int scan_level(struct vel_fs *fs, const char *level, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    struct vel_vec names = {0};
+    int64_t id;
+    int rc = list(fs, level, &names, err);
+
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id) && id > 0)
+            rc = scan_dataset(fs, level, id, ret, err);
+    vel_fs_names_fini(&names);
+    return rc;
+}
+
+int vel_cache_scan(struct vel_fs *fs, const char *home, struct vel_vec *ret,
+                   struct vel_err *err)
+{
+    struct vel_vec names = {0};
+    struct vel_err why = {0};
+    int64_t index;
+    int rc = vel_fs_check_private_dir(fs, home, &why);
+
+    if (rc < 0) {
+        if (rc != VEL_ENOENT)
+            vel_log(VEL_LOG_WARN, "cache left alone: %s", why.text);
+        return 0;
+    }
+    rc = list(fs, home, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        char *level;
+
+        if (!vel_number_behind(name, "index.", &index))
+            continue;
+        level = vel_path_join(home, name);
+        rc = level ? scan_level(fs, level, ret, err)
+                   : vel_out_of_memory(err, "the cache");
+        free(level);
+    }
+    vel_fs_names_fini(&names);
+    return rc;
+}
+
+static bool is_half_done(const char *name)
+{
+    size_t len = strlen(name), suffix = strlen(VEL_CACHE_NEW);
+
+    return strncmp(name, "rank.", 5) == 0 && len > suffix &&
+           strcmp(name + len - suffix, VEL_CACHE_NEW) == 0;
+}
+
+/* The directory of a dataset goes when nothing of any rank is left in it but what a
+ * crash left half written. */
+static void remove_empty(struct vel_fs *fs, const char *level, int64_t id)
+{
+    char *dir = vel_cache_dataset_dir(level, id);
+    struct vel_vec names = {0};
+    bool is_empty = dir && vel_fs_list(fs, dir, &names, NULL) == 0;
+
+    for (size_t i = 0; is_empty && i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+
+        is_empty = strcmp(name, "aside") == 0 || vel_fs_is_temporary(name);
+    }
+    for (size_t i = 0; is_empty && i < names.n; i++) {
+        char *path = vel_path_join(dir, ((char **)names.items)[i]);
+
+        if (path)
+            vel_fs_unlink(fs, path, NULL);
+        free(path);
+    }
+    if (is_empty)
+        fs->ops->rmdir(fs, dir);
+    vel_fs_names_fini(&names);
+    free(dir);
+}
+
+static void sweep_dataset(struct vel_fs *fs, const char *level, int64_t id)
+{
+    char *dir = vel_cache_dataset_dir(level, id);
+    struct vel_vec names = {0};
+
+    if (dir && vel_fs_list(fs, dir, &names, NULL) == 0) {
+        for (size_t i = 0; i < names.n; i++) {
+            const char *name = ((char **)names.items)[i];
+            char *path = is_half_done(name) ? vel_path_join(dir, name) : NULL;
+
+            if (path)
+                vel_fs_remove_tree(fs, path, NULL);
+            free(path);
+        }
+        vel_fs_names_fini(&names);
+        remove_empty(fs, level, id);
+    }
+    free(dir);
+}
+
+static void sweep_level(struct vel_fs *fs, const char *level)
+{
+    struct vel_vec names = {0};
+    int64_t id;
+
+    if (vel_fs_list(fs, level, &names, NULL) < 0)
+        return;
+    for (size_t i = 0; i < names.n; i++)
+        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id) && id > 0)
+            sweep_dataset(fs, level, id);
+    vel_fs_names_fini(&names);
+}
+
+void vel_cache_sweep(struct vel_fs *fs, const char *home)
+{
+    struct vel_vec names = {0};
+    int64_t index;
+
+    if (vel_fs_check_private_dir(fs, home, NULL) < 0 ||
+        vel_fs_list(fs, home, &names, NULL) < 0)
+        return;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        char *level = vel_number_behind(name, "index.", &index)
+                          ? vel_path_join(home, name)
+                          : NULL;
+
+        if (level)
+            sweep_level(fs, level);
+        free(level);
+    }
+    vel_fs_names_fini(&names);
+}
+
+int vel_cache_remove_part(struct vel_fs *fs, const char *level, int64_t id, int rank,
+                          struct vel_err *err)
+{
+    char *dir = vel_cache_rank_dir(level, id, rank);
+    char *map = vel_cache_map_path(level, id, rank);
+    struct vel_vec names = {0};
+    int rc = 0;
+
+    if (!dir || !map) {
+        rc = vel_out_of_memory(err, "removing from the cache");
+        goto out;
+    }
+    rc = list(fs, dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        size_t len = strlen(name);
+        char *path;
+
+        if (len < 5 || strcmp(name + len - 5, ".h5vr") != 0)
+            continue;
+        path = vel_path_join(dir, name);
+        rc = path ? vel_fs_unlink(fs, path, err)
+                  : vel_out_of_memory(err, "removing from the cache");
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    if (rc == 0)
+        rc = vel_fs_remove_tree(fs, dir, err);
+    if (rc == 0)
+        rc = vel_fs_unlink(fs, map, err);
+    if (rc == 0)
+        remove_empty(fs, level, id);
+out:
+    free(map);
+    free(dir);
+    return rc;
+}
+
+int vel_cache_set_aside(struct vel_fs *fs, const char *level, int64_t id, bool aside,
+                        struct vel_err *err)
+{
+    char *path = vel_cache_aside_path(level, id);
+    int rc, fd;
+
+    if (!path)
+        return vel_out_of_memory(err, "setting a dataset aside");
+    if (!aside) {
+        /* what is not there needs no cache that can be written */
+        rc = vel_fs_exists(fs, path) ? vel_fs_unlink(fs, path, err) : 0;
+    } else {
+        rc = vel_fs_open(fs, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
+        if (rc == 0)
+            rc = vel_fs_close(fs, fd, path, err);
+    }
+    free(path);
+    return rc;
+}

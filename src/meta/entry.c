@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/entry.h"
+#include "meta/paths.h"
+#include "record/record.h"
+
+enum { FORMAT = 1 };
+
+static const char *const places[] = {"CACHE", "FLUSHING", "REMOVING", "STAGED",
+                                     "PREFIX"};
+
+void vel_entry_fini(struct vel_entry *entry)
+{
+    vel_dataset_fini(&entry->dataset);
+}
+
+bool vel_entry_is_fetchable(const struct vel_entry *entry)
+{
+    return (entry->place == VEL_ON_PREFIX || entry->place == VEL_ON_STAGED) &&
+           !entry->failed && !entry->refused && !entry->replaced;
+}
+
+/* What is not so is left out. */
+static int put_mark(struct vel_node *body, const char *key, int64_t value)
+{
+    return value ? vel_node_set_int(body, key, value) : 0;
+}
+
+static int put(struct vel_node *body, const struct vel_entry *entry)
+{
+    return vel_node_adopt(body, "dataset", vel_dataset_to_node(&entry->dataset)) ||
+           vel_node_set_text(body, "place", places[entry->place]) ||
+           vel_node_set_int(body, "lists", entry->lists) ||
+           vel_node_set_int(body, "flushed", entry->flushed) ||
+           vel_node_set_int(body, "fetched", entry->fetched) ||
+           vel_node_set_int(body, "failed", entry->failed) ||
+           put_mark(body, "refused", entry->refused) ||
+           put_mark(body, "replaced", entry->replaced);
+}
+
+int vel_entry_save(struct vel_fs *fs, const char *dir, const struct vel_entry *entry,
+                   struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char *path = vel_entry_path(dir, entry->dataset.id);
+    int rc = !body || !path || put(body, entry)
+                 ? vel_out_of_memory(err, "an index entry")
+                 : vel_record_save(fs, path, "entry", FORMAT, body, err);
+
+    free(path);
+    vel_node_destroy(body);
+    return rc;
+}
+
+static int get_place(const struct vel_node *body, enum vel_place_on_prefix *ret,
+                     struct vel_err *err)
+{
+    const char *text;
+    int rc = vel_node_get_text(body, "place", &text, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strcmp(text, places[i]) == 0) {
+            *ret = (enum vel_place_on_prefix)i;
+            return 0;
+        }
+    return vel_fail(err, VEL_ECORRUPT, "place: '%s' is none", text);
+}
+
+static int get_mark(const struct vel_node *body, const char *key, int64_t least,
+                    int64_t *ret, struct vel_err *err)
+{
+    return vel_node_has(body, key)
+               ? vel_node_get_int(body, key, least, INT64_MAX, ret, err)
+               : 0;
+}
+
+static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err *err)
+{
+    const struct vel_node *dataset;
+    int64_t lists;
+    int rc;
+
+    if ((rc = get_place(body, &e->place, err)) < 0 ||
+        (rc = vel_node_get_int(body, "lists", 0, VEL_RANKS_MAX, &lists, err)) < 0 ||
+        (rc = vel_node_get_int(body, "flushed", INT64_MIN, INT64_MAX, &e->flushed,
+                               err)) < 0 ||
+        (rc = vel_node_get_int(body, "fetched", INT64_MIN, INT64_MAX, &e->fetched,
+                               err)) < 0 ||
+        (rc = vel_node_get_int(body, "failed", INT64_MIN, INT64_MAX, &e->failed, err)) <
+            0 ||
+        (rc = get_mark(body, "refused", INT64_MIN, &e->refused, err)) < 0 ||
+        (rc = get_mark(body, "replaced", 1, &e->replaced, err)) < 0 ||
+        (rc = vel_node_get_object(body, "dataset", &dataset, err)) < 0 ||
+        (rc = vel_dataset_from_node(dataset, &e->dataset, err)) < 0)
+        return rc;
+    e->lists = (int)lists;
+    return 0;
+}
+
+int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
+                   struct vel_entry *ret, struct vel_err *err)
+{
+    struct vel_entry entry = {0};
+    struct vel_node *body = NULL;
+    char *path = vel_entry_path(dir, id);
+    int version, rc;
+
+    if (!path)
+        return vel_out_of_memory(err, "an index entry");
+    rc = vel_record_load(fs, path, "entry", FORMAT, &version, &body, err);
+    if (rc == 0)
+        rc = get(body, &entry, err);
+    if (rc == 0 && entry.dataset.id != id)
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: it is the entry of dataset %" PRId64,
+                      path, entry.dataset.id);
+    vel_node_destroy(body);
+    free(path);
+    if (rc < 0)
+        vel_entry_fini(&entry);
+    else
+        *ret = entry;
+    return rc;
+}
+
+int vel_entry_encode(const struct vel_entry *entry, struct vel_buf *ret,
+                     struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    int rc = !body || put(body, entry)
+                 ? vel_out_of_memory(err, "an index entry")
+                 : vel_record_encode("entry", FORMAT, body, ret, err);
+
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
+                     struct vel_err *err)
+{
+    struct vel_entry entry = {0};
+    struct vel_node *body = NULL;
+    int version, rc;
+
+    rc = vel_record_decode(bytes, len, "entry", FORMAT, &version, &body, err);
+    if (rc == 0)
+        rc = get(body, &entry, err);
+    vel_node_destroy(body);
+    if (rc < 0)
+        vel_entry_fini(&entry);
+    else
+        *ret = entry;
+    return rc;
+}
+
+int vel_entry_remove(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_err *err)
+{
+    char *path = vel_entry_path(dir, id);
+    int rc =
+        path ? vel_fs_unlink(fs, path, err) : vel_out_of_memory(err, "an index entry");
+
+    free(path);
+    return rc;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = ((const struct vel_entry *)a)->dataset.id;
+    int64_t y = ((const struct vel_entry *)b)->dataset.id;
+
+    return (x < y) - (x > y);
+}
+
+void vel_index_fini(struct vel_vec *entries)
+{
+    struct vel_entry *e = entries->items;
+
+    for (size_t i = 0; i < entries->n; i++)
+        vel_entry_fini(&e[i]);
+    vel_vec_fini(entries);
+}
+
+static int add_entry(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_vec *entries, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    struct vel_entry entry;
+    int rc = vel_entry_load(fs, dir, id, &entry, &why);
+
+    if (rc == VEL_ENOMEM)
+        return vel_out_of_memory(err, "the index");
+    if (rc < 0) {
+        if (rc != VEL_ENOENT)
+            vel_log(VEL_LOG_WARN, "index entry left out: %s", why.text);
+        return 0;
+    }
+    if (vel_vec_push(entries, &entry))
+        return 0;
+    vel_entry_fini(&entry);
+    return vel_out_of_memory(err, "the index");
+}
+
+/* Names in the index. */
+static int list_index(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
+                      struct vel_err *err)
+{
+    char *index = vel_path_join(dir, "index");
+    struct vel_err why = {0};
+    int rc;
+
+    if (!index)
+        return vel_out_of_memory(err, "the index");
+    rc = vel_fs_list(fs, index, ret_names, &why);
+    free(index);
+    if (rc < 0 && rc != VEL_ENOENT)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    return 0;
+}
+
+int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                   struct vel_err *err)
+{
+    struct vel_vec names = {0}, entries;
+    int64_t id;
+    int rc = list_index(fs, dir, &names, err);
+
+    vel_vec_init(&entries, sizeof(struct vel_entry));
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id))
+            rc = add_entry(fs, dir, id, &entries, err);
+    vel_fs_names_fini(&names);
+    if (rc < 0) {
+        vel_index_fini(&entries);
+        return rc;
+    }
+    vel_vec_sort(&entries, newest_first);
+    *ret = entries;
+    return 0;
+}
+
+int vel_index_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                   struct vel_err *err)
+{
+    struct vel_vec names = {0};
+    int64_t id, last = 0;
+    int rc = list_index(fs, dir, &names, err);
+
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id) && id > last)
+            last = id;
+    vel_fs_names_fini(&names);
+    if (rc == 0)
+        *ret_id = last;
+    return rc;
+}
+
+int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char *path = vel_path_join(dir, "current");
+    int rc = !body || !path || vel_node_set_int(body, "dataset", id)
+                 ? vel_out_of_memory(err, "the current dataset")
+                 : vel_record_save(fs, path, "current", FORMAT, body, err);
+
+    free(path);
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_current_load(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                     struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    char *path = vel_path_join(dir, "current");
+    int version, rc;
+
+    if (!path)
+        return vel_out_of_memory(err, "the current dataset");
+    rc = vel_record_load(fs, path, "current", FORMAT, &version, &body, err);
+    free(path);
+    if (rc == VEL_ENOENT) {
+        *ret_id = 0;
+        return 0;
+    }
+    if (rc == 0)
+        rc = vel_node_get_int(body, "dataset", 0, INT64_MAX, ret_id, err);
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_dropped_save(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char *path = vel_dropped_path(dir, id);
+    int rc = !body || !path || vel_node_set_int(body, "dataset", id)
+                 ? vel_out_of_memory(err, "a tombstone")
+                 : vel_record_save(fs, path, "dropped", FORMAT, body, err);
+
+    free(path);
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_dropped_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret_ids,
+                     struct vel_err *err)
+{
+    struct vel_vec names = {0}, ids;
+    struct vel_err why = {0};
+    int64_t id;
+    int rc = vel_fs_list(fs, dir, &names, &why);
+
+    if (rc < 0 && rc != VEL_ENOENT)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    rc = 0;
+    vel_vec_init(&ids, sizeof id);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(((char **)names.items)[i], "dropped.", &id) &&
+            !vel_vec_push(&ids, &id))
+            rc = vel_out_of_memory(err, "tombstones");
+    vel_fs_names_fini(&names);
+    if (rc < 0)
+        vel_vec_fini(&ids);
+    else
+        *ret_ids = ids;
+    return rc;
+}

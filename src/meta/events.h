@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* events - the history of a prefix: one JSON line per event, appended
+ * (doc/format-events.txt).
+ *
+ * For people, reports and scripts: nothing is decided by it, nothing is lost with it,
+ * and it may be removed at any time. A line is appended in one piece by one process; a
+ * line that a killed writer left unfinished spoils no other. Lines are not synced.
+ */
+#ifndef VEL_META_EVENTS_H
+#define VEL_META_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sys/clock.h"
+#include "record/node.h"
+#include "sys/fs.h"
+
+#define VEL_EVENT_FILE "events"
+
+enum { VEL_EVENT_LINE_MOST = 65536 };
+
+/* kind, its word in the file; in the order of a life */
+#define VEL_EVENT_MAP(X)                                                               \
+    X(RUN_START, "run_start")                                                          \
+    X(INIT, "init")                                                                    \
+    X(FETCH, "fetch")                                                                  \
+    X(REBUILD, "rebuild")                                                              \
+    X(RESTART, "restart")                                                              \
+    X(COMPUTE, "compute")                                                              \
+    X(CHECKPOINT_START, "checkpoint_start")                                            \
+    X(CHECKPOINT, "checkpoint")                                                        \
+    X(OUTPUT_START, "output_start")                                                    \
+    X(OUTPUT, "output")                                                                \
+    X(ENCODE, "encode")                                                                \
+    X(FLUSH_START, "flush_start")                                                      \
+    X(FLUSH, "flush")                                                                  \
+    X(DROP, "drop")                                                                    \
+    X(HALT, "halt")                                                                    \
+    X(NODE_FAIL, "node_fail")                                                          \
+    X(SCAVENGE, "scavenge")                                                            \
+    X(RUN_END, "run_end")
+
+enum vel_event_kind {
+    VEL_EVENT_OTHER, /* read only: a word of another version */
+#define X(name, word) VEL_EVENT_##name,
+    VEL_EVENT_MAP(X)
+#undef X
+};
+
+enum vel_event_result {
+    VEL_EVENT_OPEN, /* it has none, or not yet */
+    VEL_EVENT_OK,
+    VEL_EVENT_FAILED,
+};
+
+/* What is not above 0, or NULL, is not in the line. */
+struct vel_event {
+    enum vel_event_kind kind;
+    enum vel_event_result result;
+    int64_t id;       /* of the dataset */
+    const char *name; /* of the dataset */
+    int64_t files;
+    int64_t bytes;
+    double seconds;   /* that it took */
+    const char *text; /* a sentence: why, from where to where */
+    int64_t ranks;
+    int64_t nodes;
+
+    /* filled by the log when written */
+    const char *word; /* of the kind */
+    double time;      /* wall clock of the writer, seconds since 1970 */
+    const char *job;
+    const char *user;
+};
+
+/* Where a process writes its events, and what it puts into every line. */
+struct vel_event_log {
+    struct vel_fs *fs;
+    struct vel_clock *clock;
+    char *path; /* NULL: nothing is recorded */
+    char *job;
+    char *user;
+};
+
+/* `dir` is the directory .veloc of the prefix; with NULL (LOG_ENABLE=0) events go
+ * nowhere. `job` and `user` may be NULL. All are copied; fs and clock must outlive the
+ * log. */
+int vel_event_log_init(struct vel_event_log *log, struct vel_fs *fs,
+                       struct vel_clock *clock, const char *dir, const char *job,
+                       const char *user, struct vel_err *err);
+void vel_event_log_fini(struct vel_event_log *log);
+
+/* Append one event. Its last four members are not looked at. A failure is no reason for
+ * anything else to fail: say it once and go on. */
+int vel_event_log_add(const struct vel_event_log *log, const struct vel_event *event,
+                      struct vel_err *err);
+
+/* Called for one event, whose texts are good until it returns. A negative result ends
+ * the reading and is returned. */
+typedef int vel_event_f(void *arg, const struct vel_event *event, struct vel_err *err);
+
+/* Every event of `dir` in the order of the file; *ret_damaged (may be NULL) is the
+ * number of lines that are none. Without a file there is no event. */
+int vel_events_read(struct vel_fs *fs, const char *dir, vel_event_f *each, void *arg,
+                    size_t *ret_damaged, struct vel_err *err);
+
+/* One line, and what it owns. */
+struct vel_event_line {
+    struct vel_event event;
+    struct vel_node *node;
+    char *owned[4];
+};
+
+/* From the text of a line without its newline; VEL_ECORRUPT when it is no event. */
+int vel_event_decode(const char *text, size_t len, struct vel_event_line *ret,
+                     struct vel_err *err);
+void vel_event_line_fini(struct vel_event_line *line);
+
+#endif

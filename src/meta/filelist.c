@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "meta/dataset.h"
+#include "meta/filelist.h"
+#include "meta/paths.h"
+#include "record/record.h"
+
+#define TYPE "files"
+enum { FORMAT = 1 };
+
+void vel_listed_fini(struct vel_listed *file)
+{
+    free(file->name);
+    file->name = NULL;
+}
+
+void vel_filelist_fini(struct vel_vec *files)
+{
+    struct vel_listed *f = files->items;
+
+    for (size_t i = 0; i < files->n; i++)
+        vel_listed_fini(&f[i]);
+    vel_vec_fini(files);
+}
+
+static int put(struct vel_node *node, const struct vel_listed *f)
+{
+    if (vel_node_set_int(node, "rank", f->rank) ||
+        vel_node_set_name(node, "name", f->name) ||
+        vel_node_set_int(node, "size", (int64_t)f->size) ||
+        vel_node_set_int(node, "crc", f->crc) ||
+        vel_node_set_int(node, "mode", f->mode) ||
+        vel_node_set_int(node, "mtime", f->mtime_s) ||
+        vel_node_set_int(node, "mtime_ns", f->mtime_ns) ||
+        (f->is_through && vel_node_set_bool(node, "through", true)))
+        return VEL_ENOMEM;
+    if (f->container < 0)
+        return 0;
+    return vel_node_set_int(node, "container", f->container) ||
+           vel_node_set_int(node, "offset", (int64_t)f->offset);
+}
+
+static struct vel_node *to_body(const struct vel_vec *files, struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object(), *list = vel_node_list();
+    const struct vel_listed *f = files->items;
+    int rc = body && list ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        struct vel_node *node = vel_node_object();
+
+        rc = node ? put(node, &f[i]) : VEL_ENOMEM;
+        if (rc == 0)
+            rc = vel_node_append(list, node);
+        else
+            vel_node_destroy(node);
+    }
+    if (rc == 0) {
+        rc = vel_node_adopt(body, "files", list);
+        list = NULL;
+    }
+    if (rc == 0)
+        return body;
+    vel_out_of_memory(err, "a list of files");
+    vel_node_destroy(list);
+    vel_node_destroy(body);
+    return NULL;
+}
+
+static int get(const struct vel_node *node, struct vel_listed *f, struct vel_err *err)
+{
+    int64_t rank, size, crc, mode, ns, container = -1, offset = 0;
+    int rc;
+
+    if ((rc = vel_node_get_int(node, "rank", 0, VEL_RANKS_MAX, &rank, err)) < 0 ||
+        (rc = vel_node_get_int(node, "size", 0, INT64_MAX / 2, &size, err)) < 0 ||
+        (rc = vel_node_get_int(node, "crc", 0, UINT32_MAX, &crc, err)) < 0 ||
+        (rc = vel_node_get_int(node, "mode", 0, 07777, &mode, err)) < 0 ||
+        (rc = vel_node_get_int(node, "mtime", INT64_MIN, INT64_MAX, &f->mtime_s, err)) <
+            0 ||
+        (rc = vel_node_get_int(node, "mtime_ns", 0, 999999999, &ns, err)) < 0 ||
+        (rc = vel_node_get_name(node, "name", &f->name, err)) < 0)
+        return rc;
+    if (vel_node_has(node, "container"))
+        if ((rc = vel_node_get_int(node, "container", 0, INT32_MAX, &container, err)) <
+                0 ||
+            (rc = vel_node_get_int(node, "offset", 0, INT64_MAX / 2, &offset, err)) < 0)
+            return rc;
+    if (vel_node_has(node, "through") &&
+        (rc = vel_node_get_bool(node, "through", &f->is_through, err)) < 0)
+        return rc;
+    if (!vel_path_is_inner(f->name))
+        return vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a cached file", f->name);
+    f->rank = (int)rank;
+    f->size = (uint64_t)size;
+    f->crc = (uint32_t)crc;
+    f->mode = (uint32_t)mode;
+    f->mtime_ns = (uint32_t)ns;
+    f->container = (int)container;
+    f->offset = (uint64_t)offset;
+    return 0;
+}
+
+/* Takes the body. */
+static int from_body(struct vel_node *body, struct vel_vec *ret, struct vel_err *err)
+{
+    const struct vel_node *list, *node;
+    int rc = vel_node_get_list(body, "files", &list, err);
+
+    for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
+        struct vel_listed file = {0};
+
+        rc = vel_node_object_at(list, i, &node, err);
+        if (rc == 0)
+            rc = get(node, &file, err);
+        if (rc == 0 && !vel_vec_push(ret, &file))
+            rc = vel_out_of_memory(err, "a list of files");
+        if (rc < 0)
+            vel_listed_fini(&file);
+    }
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_filelist_encode(const struct vel_vec *files, struct vel_buf *ret,
+                        struct vel_err *err)
+{
+    struct vel_node *body = to_body(files, err);
+    int rc = body ? vel_record_encode(TYPE, FORMAT, body, ret, err) : VEL_ENOMEM;
+
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_filelist_decode(const void *bytes, size_t len, struct vel_vec *ret,
+                        struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    int version, rc;
+
+    rc = vel_record_decode(bytes, len, TYPE, FORMAT, &version, &body, err);
+    return rc < 0 ? rc : from_body(body, ret, err);
+}
+
+int vel_filelist_save_at(struct vel_fs *fs, const char *path,
+                         const struct vel_vec *files, struct vel_err *err)
+{
+    struct vel_node *body = to_body(files, err);
+    int rc = body ? vel_record_save(fs, path, TYPE, FORMAT, body, err) : VEL_ENOMEM;
+
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_filelist_load_at(struct vel_fs *fs, const char *path, struct vel_vec *ret,
+                         struct vel_err *err)
+{
+    struct vel_vec files;
+    struct vel_node *body = NULL;
+    int version, rc;
+
+    vel_vec_init(&files, sizeof(struct vel_listed));
+    rc = vel_record_load(fs, path, TYPE, FORMAT, &version, &body, err);
+    if (rc == 0) {
+        rc = from_body(body, &files, err);
+        if (rc < 0)
+            rc = vel_wrap(err, rc, "%s", path);
+    }
+    if (rc < 0)
+        vel_filelist_fini(&files);
+    else
+        *ret = files;
+    return rc;
+}
+
+int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
+                      const struct vel_vec *files, struct vel_err *err)
+{
+    char *path = vel_files_path(dir, id, list);
+    int rc = path ? vel_filelist_save_at(fs, path, files, err)
+                  : vel_out_of_memory(err, "a list of files");
+
+    free(path);
+    return rc;
+}
+
+int vel_filelist_load(struct vel_fs *fs, const char *dir, int64_t id, int list,
+                      struct vel_vec *ret, struct vel_err *err)
+{
+    char *path = vel_files_path(dir, id, list);
+    int rc = path ? vel_filelist_load_at(fs, path, ret, err)
+                  : vel_out_of_memory(err, "a list of files");
+
+    free(path);
+    return rc;
+}

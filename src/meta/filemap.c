@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <string.h>
+
+#include "meta/filemap.h"
+#include "record/record.h"
+
+#define TYPE "filemap"
+enum { FORMAT = 1 };
+
+void vel_filemap_fini(struct vel_filemap *map)
+{
+    vel_dataset_fini(&map->dataset);
+    vel_node_destroy(map->descriptor);
+    memset(map, 0, sizeof *map);
+}
+
+static struct vel_node *to_body(const struct vel_filemap *map, struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+
+    if (!body || vel_node_set_int(body, "rank", map->rank) ||
+        vel_node_adopt(body, "dataset", vel_dataset_to_node(&map->dataset)) ||
+        vel_node_adopt(body, "descriptor", vel_node_copy(map->descriptor))) {
+        vel_out_of_memory(err, "a file map");
+        vel_node_destroy(body);
+        return NULL;
+    }
+    return body;
+}
+
+/* Takes the body. */
+static int from_body(struct vel_node *body, struct vel_filemap *ret,
+                     struct vel_err *err)
+{
+    struct vel_filemap map = {0};
+    const struct vel_node *dataset, *descriptor;
+    int64_t rank;
+    int rc;
+
+    if ((rc = vel_node_get_int(body, "rank", 0, VEL_RANKS_MAX, &rank, err)) < 0 ||
+        (rc = vel_node_get_object(body, "descriptor", &descriptor, err)) < 0 ||
+        (rc = vel_node_get_object(body, "dataset", &dataset, err)) < 0 ||
+        (rc = vel_dataset_from_node(dataset, &map.dataset, err)) < 0)
+        goto out;
+    map.rank = (int)rank;
+    map.descriptor = vel_node_copy(descriptor);
+    if (!map.descriptor)
+        rc = vel_out_of_memory(err, "a file map");
+out:
+    vel_node_destroy(body);
+    if (rc < 0)
+        vel_filemap_fini(&map);
+    else
+        *ret = map;
+    return rc;
+}
+
+int vel_filemap_encode(const struct vel_filemap *map, struct vel_buf *ret,
+                       struct vel_err *err)
+{
+    struct vel_node *body = to_body(map, err);
+    int rc = body ? vel_record_encode(TYPE, FORMAT, body, ret, err) : VEL_ENOMEM;
+
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_filemap_decode(const void *bytes, size_t len, struct vel_filemap *ret,
+                       struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    int version, rc;
+
+    rc = vel_record_decode(bytes, len, TYPE, FORMAT, &version, &body, err);
+    if (rc == 0)
+        rc = from_body(body, ret, err);
+    return rc < 0 ? vel_wrap(err, rc, "reading file map") : 0;
+}
+
+int vel_filemap_save(struct vel_fs *fs, const char *path, const struct vel_filemap *map,
+                     struct vel_err *err)
+{
+    struct vel_node *body = to_body(map, err);
+    int rc = body ? vel_record_save(fs, path, TYPE, FORMAT, body, err) : VEL_ENOMEM;
+
+    vel_node_destroy(body);
+    return rc < 0 ? vel_wrap(err, rc, "writing file map") : 0;
+}
+
+int vel_filemap_load(struct vel_fs *fs, const char *path, struct vel_filemap *ret,
+                     struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    int version, rc;
+
+    rc = vel_record_load(fs, path, TYPE, FORMAT, &version, &body, err);
+    if (rc == 0)
+        rc = from_body(body, ret, err);
+    return rc < 0 ? vel_wrap(err, rc, "reading file map") : 0;
+}

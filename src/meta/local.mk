@@ -1,0 +1,16 @@
+# meta - what is remembered about datasets and runs: one record, one file.
+core_sources += \
+	%D%/cache.c %D%/cache.h \
+	%D%/cachename.c %D%/cachename.h \
+	%D%/dataset.c %D%/dataset.h \
+	%D%/entry.c %D%/entry.h \
+	%D%/events.c %D%/events.h %D%/events_read.c \
+	%D%/filelist.c %D%/filelist.h \
+	%D%/filemap.c %D%/filemap.h \
+	%D%/halt.c %D%/halt.h \
+	%D%/halt_test.c \
+	%D%/halt_watch.c %D%/halt_watch.h \
+	%D%/nodes.c %D%/nodes.h \
+	%D%/paths.c %D%/paths.h \
+	%D%/prefix.c %D%/prefix.h
+# End of meta

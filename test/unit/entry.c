@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "meta/entry.h"
+#include "tap/files.h"
+#include "tap/recordlab.h"
+#include "tap/sweep.h"
+#include "tap/tap.h"
+
+static char heat[] = "heat";
+
+static struct vel_entry sample(int64_t id)
+{
+    struct vel_entry entry = {.dataset = {.id = id,
+                                          .name = heat,
+                                          .version = 30,
+                                          .use = VEL_USE_OUTPUT,
+                                          .ranks = 4,
+                                          .nodes = 2,
+                                          .files = 8,
+                                          .bytes = 99},
+                              .place = VEL_ON_STAGED,
+                              .lists = 2,
+                              .flushed = 11,
+                              .fetched = 12,
+                              .failed = 13,
+                              .refused = 14,
+                              .replaced = 15};
+
+    return entry;
+}
+
+static int decode(const void *bytes, size_t len, struct vel_err *err)
+{
+    struct vel_entry entry;
+    int rc = vel_entry_decode(bytes, len, &entry, err);
+
+    if (rc == 0)
+        vel_entry_fini(&entry);
+    return rc;
+}
+
+static bool same(const struct vel_entry *a, const struct vel_entry *b)
+{
+    return a->dataset.id == b->dataset.id &&
+           strcmp(a->dataset.name, b->dataset.name) == 0 &&
+           a->dataset.files == b->dataset.files && a->place == b->place &&
+           a->lists == b->lists && a->flushed == b->flushed &&
+           a->fetched == b->fetched && a->failed == b->failed &&
+           a->refused == b->refused && a->replaced == b->replaced;
+}
+
+static void as_bytes(void)
+{
+    static const struct recordlab_damage damages[] = {
+        {"\"place\":\"STAGED\"", "\"place\":\"staged\"", "place"},
+        {"\"place\":\"STAGED\"", "\"place\":2", "place"},
+        {"\"lists\":2", "\"lists\":-1", "lists"},
+        {"\"lists\":2", "\"lists\":1073741825", "lists"},
+        {"\"flushed\":11", "\"flushed\":\"11\"", "flushed"},
+        {"\"fetched\":12", "\"fetched\":1.5", "fetched"},
+        {"\"failed\"", "\"fail\"", "failed"},
+        {"\"refused\":14", "\"refused\":[]", "refused"},
+        {"\"replaced\":15", "\"replaced\":-5", "replaced"},
+        {"\"dataset\":{", "\"dataset\":[],\"x\":{", "dataset"},
+        {"\"id\":7", "\"id\":-7", "id"},
+        {"\"heat\"", "\"he/at\"", "no name of a dataset"},
+    };
+    const struct vel_entry entry = sample(7);
+    struct vel_entry back = {0};
+    struct vel_buf bytes;
+    struct vel_err err = {0};
+
+    vel_buf_init(&bytes);
+    ok(vel_entry_encode(&entry, &bytes, &err) == 0 &&
+           vel_entry_decode(bytes.data, bytes.len, &back, &err) == 0 &&
+           same(&entry, &back),
+       "an entry comes to other ranks as it is");
+    vel_entry_fini(&back);
+    recordlab_refused(&bytes, "entry", decode, damages,
+                      sizeof damages / sizeof *damages);
+    vel_buf_fini(&bytes);
+}
+
+static void fetchable(void)
+{
+    struct vel_entry entry = sample(7);
+
+    ok(!vel_entry_is_fetchable(&entry), "what has failed once is not fetched again");
+    entry.failed = 0;
+    ok(!vel_entry_is_fetchable(&entry), "nor what a program could not use");
+    entry.refused = 0;
+    ok(!vel_entry_is_fetchable(&entry), "nor what has lost files to a newer dataset");
+    entry.replaced = 0;
+    ok(vel_entry_is_fetchable(&entry), "what is staged can be finished and fetched");
+    entry.place = VEL_ON_PREFIX;
+    ok(vel_entry_is_fetchable(&entry), "so can what is on the prefix");
+    entry.place = VEL_ON_FLUSHING;
+    ok(!vel_entry_is_fetchable(&entry), "half of it cannot");
+    entry.place = VEL_ON_CACHE;
+    ok(!vel_entry_is_fetchable(&entry), "nor what is in caches only");
+}
+
+/* --- the index --- */
+
+static char heard[4096];
+
+static void hear(void *arg, enum vel_log_level level, const char *line, size_t len)
+{
+    (void)arg, (void)level;
+    snprintf(heard + strlen(heard), sizeof heard - strlen(heard), "%.*s", (int)len,
+             line);
+}
+
+static void put(const char *dir, int64_t id, const char *as)
+{
+    const struct vel_entry entry = sample(id);
+    struct vel_buf bytes;
+
+    vel_buf_init(&bytes);
+    vel_entry_encode(&entry, &bytes, NULL);
+    snprintf(heard, sizeof heard, "%s/index/%s", dir, as);
+    tap_put_bytes(heard, bytes.data, bytes.len);
+    heard[0] = '\0';
+    vel_buf_fini(&bytes);
+}
+
+static void index_of_many(void)
+{
+    const struct vel_log_sink sink = {.level = VEL_LOG_WARN, .write = hear};
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_vec entries = {0};
+    struct vel_err err = {0};
+    char order[64] = "";
+    const struct vel_entry *e;
+    int64_t last = 77;
+
+    ok(vel_index_load(fs, tap_dir(), &entries, &err) == 0 && entries.n == 0,
+       "without an index there is no entry");
+    vel_index_fini(&entries);
+    ok(vel_index_last(fs, tap_dir(), &last, &err) == 0 && last == 0, "nor a last id");
+    mkdir(tap_path("index"), 0700);
+    put(tap_dir(), 9, "dataset.9");
+    put(tap_dir(), 10, "dataset.10");
+    put(tap_dir(), 2, "dataset.2");
+    put(tap_dir(), 4, "dataset.3");  /* what it says it is not */
+    put(tap_dir(), 5, "dataset.05"); /* not as we write them */
+    put(tap_dir(), 6, "dataset.6x");
+    put(tap_dir(), 7, ".dataset.7.tmp");
+    tap_put_file(tap_path("index/dataset.11"), "");
+    tap_put_file(tap_path("index/dataset.99999999999999999999"), "");
+    mkdir(tap_path("index/dataset.12"), 0700);
+    vel_log_open(&sink);
+    is_int(vel_index_load(fs, tap_dir(), &entries, &err), 0,
+           "an index with strange things in it is read");
+    vel_log_open(NULL);
+    e = entries.items;
+    for (size_t i = 0; i < entries.n; i++)
+        snprintf(order + strlen(order), sizeof order - strlen(order), "%d ",
+                 (int)e[i].dataset.id);
+    is_str(order, "10 9 2 ", "newest first, and only what is what its name says");
+    vel_index_fini(&entries);
+    ok(vel_index_last(fs, tap_dir(), &last, &err) == 0 && last == 12,
+       "the last id is that of a name, be its entry readable or not");
+    ok(strstr(heard, "dataset.3: it is the entry of dataset 4") &&
+           strstr(heard, "dataset.11") && strstr(heard, "dataset.12"),
+       "the log names what was left out");
+    ok(vel_entry_remove(fs, tap_dir(), 9, &err) == 0 &&
+           vel_entry_remove(fs, tap_dir(), 9, &err) == 0,
+       "an entry is removed, and once more is no failure");
+    struct vel_entry entry = {.lists = 77};
+    is_int(vel_entry_load(fs, tap_dir(), 9, &entry, &err), VEL_ENOENT, "it is gone");
+    is_int(entry.lists, 77, "and nothing is returned");
+}
+
+/* --- current and dropped --- */
+
+static void current_one(void)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_err err = {0};
+    int64_t id = 77;
+
+    ok(vel_current_load(fs, tap_dir(), &id, &err) == 0 && id == 0,
+       "at first no dataset is the current one");
+    ok(vel_current_save(fs, tap_dir(), 12, &err) == 0 &&
+           vel_current_load(fs, tap_dir(), &id, &err) == 0 && id == 12,
+       "then one is");
+    tap_put_file(tap_path("current"), "13\n");
+    id = 77;
+    is_int(vel_current_load(fs, tap_dir(), &id, &err), VEL_ECORRUPT,
+           "a damaged note of it is told apart from none");
+    is_int(id, 77, "and nothing is returned");
+}
+
+static void tombstones(void)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_vec ids = {0};
+    struct vel_err err = {0};
+
+    ok(vel_dropped_load(fs, tap_path("nowhere"), &ids, &err) == 0 && ids.n == 0,
+       "where there is no directory nothing was dropped");
+    vel_vec_fini(&ids);
+    vel_dropped_save(fs, tap_dir(), 3, &err);
+    vel_dropped_save(fs, tap_dir(), 3, &err);
+    vel_dropped_save(fs, tap_dir(), 400, &err);
+    tap_put_file(tap_path("dropped.x"), "");
+    tap_put_file(tap_path("dropped."), "");
+    tap_put_file(tap_path("dropped.-4"), "");
+    is_int(vel_dropped_load(fs, tap_dir(), &ids, &err), 0, "tombstones are listed");
+    ok(ids.n == 2 && ((int64_t *)ids.items)[0] + ((int64_t *)ids.items)[1] == 403,
+       "each once, and nothing else");
+    vel_vec_fini(&ids);
+}
+
+/* --- what a crash leaves --- */
+
+static void prepare(const char *dir, void *arg)
+{
+    struct vel_entry entry = sample(7);
+    char path[1200];
+
+    (void)arg;
+    snprintf(path, sizeof path, "%s/index", dir);
+    mkdir(path, 0700);
+    entry.place = VEL_ON_CACHE;
+    if (vel_entry_save(vel_fs_posix(), dir, &entry, NULL) < 0 ||
+        vel_current_save(vel_fs_posix(), dir, 6, NULL) < 0)
+        bail_out("cannot write in %s", dir);
+}
+
+static int publish(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+{
+    struct vel_entry entry = sample(7);
+    int rc;
+
+    (void)arg;
+    entry.place = VEL_ON_PREFIX;
+    rc = vel_entry_save(fs, dir, &entry, err);
+    return rc < 0 ? rc : vel_current_save(fs, dir, 7, err);
+}
+
+static enum sweep_state check(const char *dir, void *arg)
+{
+    struct vel_entry entry = {0};
+    int64_t id = 0;
+
+    (void)arg;
+    if (vel_entry_load(vel_fs_posix(), dir, 7, &entry, NULL) < 0 ||
+        vel_current_load(vel_fs_posix(), dir, &id, NULL) < 0)
+        return SWEEP_BROKEN;
+    vel_entry_fini(&entry);
+    if (entry.place == VEL_ON_PREFIX && id == 7)
+        return SWEEP_NEW;
+    /* what is current without being on the prefix is never there */
+    return id == 6 ? SWEEP_OLD : SWEEP_BROKEN;
+}
+
+static int drop(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+{
+    (void)arg;
+    return vel_dropped_save(fs, dir, 7, err);
+}
+
+static enum sweep_state check_drop(const char *dir, void *arg)
+{
+    struct vel_vec ids = {0};
+
+    (void)arg;
+    if (vel_dropped_load(vel_fs_posix(), dir, &ids, NULL) < 0)
+        return SWEEP_BROKEN;
+    enum sweep_state state = ids.n ? SWEEP_NEW : SWEEP_OLD;
+    vel_vec_fini(&ids);
+    return state;
+}
+
+int main(void)
+{
+    const struct sweep publishing = {.name = "an entry and the current one",
+                                     .prepare = prepare,
+                                     .action = publish,
+                                     .check = check};
+    const struct sweep dropping = {
+        .name = "a tombstone", .prepare = prepare, .action = drop, .check = check_drop};
+
+    as_bytes();
+    fetchable();
+    index_of_many();
+    current_one();
+    tombstones();
+    sweep_run(&publishing);
+    sweep_run(&dropping);
+    return done_testing();
+}
