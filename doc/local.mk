@@ -2,7 +2,8 @@
 dist_man_MANS += \
 	%D%/h5veloc-rebuild.1 \
 	%D%/h5veloc-schema.1 \
-	%D%/veloc.conf.5
+	%D%/veloc.conf.5 \
+	%D%/veloc_transport.7
 api_pages = \
 	%D%/VELOC_Get_version.3 \
 	%D%/VELOC_Redset_add.3 \
@@ -31,5 +32,6 @@ EXTRA_DIST += $(api_pages) \
 	%D%/format-record.txt \
 	%D%/protocol-comm.txt \
 	%D%/style.md \
-	%D%/topology.txt
+	%D%/topology.txt \
+	%D%/transport.txt
 # End of doc

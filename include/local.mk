@@ -1,5 +1,5 @@
 # include - what users compile against.
-include_HEADERS += %D%/H5VLveloc.h
+include_HEADERS += %D%/H5VLveloc.h %D%/veloc_transport.h
 if HAVE_MPI
 include_HEADERS += %D%/veloc.h %D%/veloc_redset.h
 endif

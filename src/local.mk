@@ -10,6 +10,7 @@ include %D%/code/local.mk
 include %D%/topo/local.mk
 include %D%/red/local.mk
 include %D%/meta/local.mk
+include %D%/xfer/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \
@@ -19,6 +20,7 @@ include %D%/meta/local.mk
 	-Wl,--version-script=$(srcdir)/%D%/core.map
 EXTRA_%C%_libveloc_core_la_DEPENDENCIES = %D%/core.map
 
+include %D%/xfer/modules.mk
 include %D%/api/local.mk
 include %D%/cmd/local.mk
 # End of src

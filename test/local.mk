@@ -78,6 +78,7 @@ include %D%/mpi/local.mk
 include %D%/fault/local.mk
 include %D%/vol/local.mk
 include %D%/cmd/local.mk
+include %D%/sdk/local.mk
 include %D%/unit/local.mk
 include %D%/fuzz/local.mk
 include %D%/lint/local.mk

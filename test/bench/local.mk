@@ -2,6 +2,7 @@
 # A program prints rows through bench.c, which is the one place that knows how to measure.
 bench_programs = \
 	test/bench/copy_speed \
+	test/bench/flush \
 	test/bench/memory \
 	test/bench/split
 EXTRA_PROGRAMS += $(bench_programs)
@@ -34,6 +35,10 @@ test_bench_memory_LDADD = $(memory_ldadd)
 test_bench_split_SOURCES = %D%/split.c $(bench_sources)
 test_bench_split_CPPFLAGS = $(test_cppflags)
 test_bench_split_LDADD = src/libveloc_core.la
+
+test_bench_flush_SOURCES = %D%/flush.c $(bench_sources)
+test_bench_flush_CPPFLAGS = $(test_cppflags)
+test_bench_flush_LDADD = src/libveloc_core.la
 
 .PHONY: bench
 bench: $(bench_programs) $(check_LTLIBRARIES)

@@ -10,6 +10,7 @@ include %D%/topo.mk
 include %D%/red.mk
 include %D%/meta.mk
 include %D%/api.mk
+include %D%/xfer.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 

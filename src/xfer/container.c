@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/crc.h"
+#include "base/path.h"
+#include "meta/paths.h"
+#include "xfer/container.h"
+#include "xfer/flush.h"
+
+int vel_container_plan(const struct vel_crew *crew, struct vel_vec *files,
+                       int *ret_containers, struct vel_err *err)
+{
+    struct vel_flush_file *f = files->items;
+    uint64_t room = crew->container_size;
+    int64_t mine = 0, before, last = -1;
+    int rc;
+
+    for (size_t i = 0; i < files->n; i++)
+        mine += f[i].listed.is_through ? 0 : (int64_t)f[i].listed.size;
+    rc = vel_comm_exscan(crew->world, mine, &before, err);
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        if (f[i].listed.is_through)
+            continue;
+        f[i].listed.container = (int)((uint64_t)before / room);
+        f[i].listed.offset = (uint64_t)before % room;
+        before += (int64_t)f[i].listed.size;
+        last = f[i].listed.container;
+    }
+    if (rc == 0)
+        rc = vel_comm_allreduce(crew->world, VEL_COMM_MAX, &last, 1, err);
+    if (rc == 0)
+        *ret_containers = (int)last + 1;
+    return rc;
+}
+
+int vel_container_make(const struct vel_crew *crew, int64_t id, int containers,
+                       struct vel_err *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < containers; i++) {
+        char *path = vel_container_path(crew->dir, id, i);
+        int fd = -1;
+
+        rc = path ? vel_fs_open(crew->fs, path,
+                                O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &fd,
+                                err)
+                  : vel_out_of_memory(err, "containers");
+        if (rc == 0)
+            rc = vel_fs_close(crew->fs, fd, path, err);
+        free(path);
+    }
+    return rc;
+}
+
+/* One end of a copy; nothing is written where there is no other. */
+struct end {
+    const char *path;
+    int fd;
+    uint64_t at;
+};
+
+static int copy_bytes(const struct vel_crew *crew, const struct end *from,
+                      const struct end *to, const struct vel_listed *file,
+                      struct vel_err *err)
+{
+    const struct vel_copy_how *how = &crew->copy;
+    size_t chunk = how->chunk ? how->chunk : 1 << 20;
+    char *bytes = malloc(chunk);
+    uint32_t crc = 0;
+    int rc = bytes ? 0 : vel_out_of_memory(err, "copying a file");
+
+    for (uint64_t at = 0; rc == 0 && at < file->size;) {
+        size_t len = file->size - at < chunk ? (size_t)(file->size - at) : chunk;
+
+        rc = vel_throttle_take(how->throttle, len, how->watch, err);
+        if (rc == 0)
+            rc = vel_fs_read_at(how->fs, from->fd, bytes, len, (off_t)(from->at + at),
+                                from->path, err);
+        if (rc == 0 && to)
+            rc = vel_fs_write_at(how->fs, to->fd, bytes, len, (off_t)(to->at + at),
+                                 to->path, err);
+        crc = vel_crc32c(crc, bytes, len);
+        at += len;
+    }
+    free(bytes);
+    if (rc == 0 && crew->checks_crc && crc != file->crc)
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: its checksum is %08x, recorded is %08x",
+                      from->path, crc, file->crc);
+    if (rc == 0 && to)
+        rc = vel_fs_sync(how->fs, to->fd, to->path, err);
+    return rc;
+}
+
+static int set_metadata(const struct vel_crew *crew, const struct end *to,
+                        const struct vel_listed *file, struct vel_err *err)
+{
+    const struct timespec mtime = {.tv_sec = file->mtime_s, .tv_nsec = file->mtime_ns};
+    const struct timespec times[2] = {mtime, mtime};
+    int rc;
+
+    if (!crew->copy.keeps_metadata)
+        return 0;
+    rc = crew->fs->ops->set_mode(crew->fs, to->fd, file->mode);
+    if (rc == 0)
+        rc = crew->fs->ops->set_times(crew->fs, to->fd, times);
+    return rc < 0 ? vel_fail_errno(err, -rc, "setting mode and times of %s", to->path)
+                  : 0;
+}
+
+static int copy_between(const struct vel_crew *crew, struct end *from, struct end *to,
+                        int flags, const struct vel_listed *file, struct vel_err *err)
+{
+    struct vel_fs *fs = crew->fs;
+    int rc, rc2;
+
+    from->fd = to->fd = -1;
+    rc = vel_fs_open(fs, from->path, O_RDONLY | O_NOFOLLOW, 0, &from->fd, err);
+    if (rc == 0)
+        rc = vel_fs_open(fs, to->path, O_WRONLY | O_NOFOLLOW | flags, file->mode | 0600,
+                         &to->fd, err);
+    if (rc == 0)
+        rc = copy_bytes(crew, from, to, file, err);
+    if (rc == 0 && (flags & O_CREAT))
+        rc = set_metadata(crew, to, file, err);
+    vel_fs_close(fs, from->fd, from->path, NULL);
+    rc2 = vel_fs_close(fs, to->fd, to->path, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : rc2;
+}
+
+int vel_container_put(const struct vel_crew *crew, int64_t id, const char *from,
+                      struct vel_listed *file, struct vel_err *err)
+{
+    char *path = vel_container_path(crew->dir, id, file->container);
+    struct end in = {.path = from}, out = {.path = path, .at = file->offset};
+    int rc = path ? copy_between(crew, &in, &out, 0, file, err)
+                  : vel_out_of_memory(err, "containers");
+
+    free(path);
+    return rc;
+}
+
+int vel_container_get(const struct vel_crew *crew, int64_t id,
+                      const struct vel_listed *file, const char *to,
+                      struct vel_err *err)
+{
+    char *path = vel_container_path(crew->dir, id, file->container);
+    char *parent = vel_path_dir(to);
+    struct end in = {.path = path, .at = file->offset}, out = {.path = to};
+    int rc;
+
+    if (!path || !parent)
+        rc = vel_out_of_memory(err, "containers");
+    else
+        rc = vel_fs_make_dirs(crew->fs, parent, 0700, err);
+    if (rc == 0)
+        rc = copy_between(crew, &in, &out, O_CREAT | O_EXCL, file, err);
+    free(parent);
+    free(path);
+    return rc;
+}
+
+int vel_container_check(const struct vel_crew *crew, int64_t id,
+                        const struct vel_listed *file, struct vel_err *err)
+{
+    char *path = vel_container_path(crew->dir, id, file->container);
+    struct end in = {.path = path, .at = file->offset, .fd = -1};
+    int rc = path ? vel_fs_open(crew->fs, path, O_RDONLY | O_NOFOLLOW, 0, &in.fd, err)
+                  : vel_out_of_memory(err, "containers");
+
+    if (rc == 0)
+        rc = copy_bytes(crew, &in, NULL, file, err);
+    vel_fs_close(crew->fs, in.fd, path, NULL);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* container - many small files in one on the prefix: where each lies, in and out. */
+#ifndef VEL_XFER_CONTAINER_H
+#define VEL_XFER_CONTAINER_H
+
+#include "base/vec.h"
+#include "meta/filelist.h"
+#include "xfer/crew.h"
+
+/* Collective. Give every file of `files` (struct vel_flush_file) its container and its
+ * offset there: all files of all ranks lie one behind the other, and a container ends
+ * behind the file that fills it. *ret_containers is how many there are. */
+int vel_container_plan(const struct vel_crew *crew, struct vel_vec *files,
+                       int *ret_containers, struct vel_err *err);
+
+/* Local. Make the container files empty; one process does it for all, before they are
+ * written. */
+int vel_container_make(const struct vel_crew *crew, int64_t id, int containers,
+                       struct vel_err *err);
+
+/* Local. Copy a file into its container, or out of it to `to`: checked against size and
+ * checksum, synced, throttled as crew->copy says. */
+int vel_container_put(const struct vel_crew *crew, int64_t id, const char *from,
+                      struct vel_listed *file, struct vel_err *err);
+int vel_container_get(const struct vel_crew *crew, int64_t id,
+                      const struct vel_listed *file, const char *to,
+                      struct vel_err *err);
+
+/* Local. Are its bytes in the container those that were recorded? */
+int vel_container_check(const struct vel_crew *crew, int64_t id,
+                        const struct vel_listed *file, struct vel_err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* copy - one file copied to a temporary name, checked and brought to its disk; and put
+ * under its real name when everyone agrees.
+ *
+ * How long and of which checksum a file must be is known before it is copied: from the
+ * dataset's records. What is read is never believed without them.
+ */
+#ifndef VEL_XFER_COPY_H
+#define VEL_XFER_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "sys/fs.h"
+#include "xfer/throttle.h"
+#include "xfer/watch.h"
+
+/* How files are copied. Everything is borrowed. */
+struct vel_copy_how {
+    struct vel_fs *fs;
+    size_t chunk;                  /* bytes at once (FILE_BUF_SIZE); 0: 1 MiB */
+    struct vel_throttle *throttle; /* NULL: no limit */
+    const struct vel_watch *watch; /* NULL: nobody */
+    bool keeps_metadata;           /* mode and times of the source (COPY_METADATA) */
+    bool wants_crc;                /* of files for which none is known, too */
+};
+
+/* What is copied. The paths are borrowed. */
+struct vel_xfer_file {
+    const char *from;
+    const char *to; /* the temporary name, see xfer/temp.h */
+    uint64_t size;
+    uint32_t crc; /* CRC-32C, when has_crc */
+    bool has_crc;
+};
+
+/* What a record tells of the file that was copied. */
+struct vel_xfer_copied {
+    uint32_t crc; /* when has_crc */
+    bool has_crc;
+    uint32_t mode; /* of the source: the permissions */
+    struct timespec mtime;
+};
+
+/* Copy a regular file: directories on the way are made, what stands at `to` (left by a
+ * crash) is replaced, holes stay holes. On success the copy is whole, has the size and
+ * the checksum that were told, and is on disk. VEL_ECORRUPT when size or checksum
+ * differ, VEL_EBUSY when the source changed meanwhile, VEL_ECANCEL when the watch says
+ * stop. On failure nothing stands at `to`. */
+int vel_copy_file(const struct vel_copy_how *how, const struct vel_xfer_file *file,
+                  struct vel_xfer_copied *ret_copied, struct vel_err *err);
+
+/* The same promises for a copy that somebody else made (a transfer plug-in): it is read
+ * back when there is a checksum to compare, gets mode and times, and is synced. On
+ * failure it is left to the caller. */
+int vel_copy_check(const struct vel_copy_how *how, const struct vel_xfer_file *file,
+                   struct vel_xfer_copied *ret_copied, struct vel_err *err);
+
+/* Give the copy its real name, replacing what stands there, and sync the directory:
+ * forward only, after all have agreed. VEL_ENOENT when there is no temporary: whoever
+ * finishes the work of one who died looks at `dest` then. */
+int vel_copy_publish(struct vel_fs *fs, const char *temporary, const char *dest,
+                     struct vel_err *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* flush - a complete dataset goes from the caches to the prefix (doc/engine.txt, 3).
+ *
+ * All of it is copied under temporary names, checked and synced before the first file
+ * gets its own name; from then on whoever comes next can only finish. So a file that
+ * replaces an older one of the same name is never the only trace of either dataset.
+ */
+#ifndef VEL_XFER_FLUSH_H
+#define VEL_XFER_FLUSH_H
+
+#include "base/vec.h"
+#include "meta/entry.h"
+#include "meta/filelist.h"
+#include "xfer/crew.h"
+
+/* A file of this process to be flushed; one that was written through is only checked,
+ * and listed. */
+struct vel_flush_file {
+    char *from;               /* where it is now */
+    struct vel_listed listed; /* whose it is; size and checksum as recorded */
+};
+
+/* Frees the items of a vector of them, too. */
+void vel_flush_files_fini(struct vel_vec *files);
+
+/* Collective over crew->world. `store` is the directory of the store that this
+ * process's files lie on. *entry is the dataset's: it has the place VEL_ON_PREFIX
+ * afterwards, on disk too. On failure, the same on all ranks, the prefix is as it was
+ * and the entry says VEL_ON_CACHE; or *entry says VEL_ON_STAGED, when everything had
+ * been copied: the entry on disk then tells whether vel_flush_finish() or
+ * vel_flush_take_back() goes on from there. */
+int vel_flush(const struct vel_crew *crew, const char *store, struct vel_vec *files,
+              struct vel_entry *entry, struct vel_err *err);
+
+/* Collective. The same for files that were written on the prefix, under their temporary
+ * names (xfer/temp.h), by one rank or by several: VEL_ON_CACHE means that they are as
+ * they were. */
+int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
+                    struct vel_entry *entry, struct vel_err *err);
+
+/* Collective. Give the files of a staged dataset their names, whoever staged it.
+ * VEL_ENOENT, VEL_ECORRUPT: some are lost. */
+int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
+                     struct vel_err *err);
+
+/* Collective. Remove what a dataset that the caches hold has on the prefix: the entry
+ * says VEL_ON_CACHE. Files that were written through stay, as a part of what is held.
+ */
+int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
+                        struct vel_err *err);
+
+/* Collective. Remove a dataset's files from the prefix, unless another dataset has
+ * replaced them, with the directories that are empty then; and its entry. */
+int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
+                     struct vel_err *err);
+
+#endif

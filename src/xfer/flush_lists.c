@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset on the prefix as its records tell of it, whoever flushed it: the entry that
+ * says how far it is, and the lists by which it is finished or removed. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "meta/cachename.h"
+#include "meta/paths.h"
+#include "xfer/flush_in.h"
+#include "xfer/stands.h"
+#include "xfer/temp.h"
+
+/* The same as below after something that rank 0 did with the result `rc`. */
+static int mark_after(const struct vel_crew *crew, struct vel_entry *entry, int rc,
+                      enum vel_place_on_prefix place, struct vel_err *err)
+{
+    enum vel_place_on_prefix before = entry->place;
+
+    if (rc == 0 && crew->world->rank == 0) {
+        entry->place = place;
+        if (place == VEL_ON_PREFIX)
+            entry->flushed = vel_clock_wall(crew->clock) / (int64_t)VEL_CLOCK_S;
+        rc = vel_entry_save(crew->fs, crew->dir, entry, err);
+    }
+    rc = vel_comm_agree(crew->world, rc, err);
+    entry->place = rc == 0 ? place : before;
+    return rc;
+}
+
+int vel_flush_mark(const struct vel_crew *crew, struct vel_entry *entry,
+                   enum vel_place_on_prefix place, struct vel_err *err)
+{
+    return mark_after(crew, entry, 0, place, err);
+}
+
+int vel_flush_target(const struct vel_crew *crew, int64_t id, const char *name,
+                     struct vel_flush_target *ret, struct vel_err *err)
+{
+    int rc = vel_cachename_path(crew->prefix, name, &ret->dest, err);
+
+    return rc < 0 ? rc
+                  : vel_xfer_temp_name(ret->dest, (uint64_t)id, &ret->temporary, err);
+}
+
+void vel_flush_target_fini(struct vel_flush_target *target)
+{
+    free(target->dest);
+    free(target->temporary);
+}
+
+int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_err *err)
+{
+    char *list = vel_files_path(crew->dir, id, 0);
+    char *dir = list ? vel_path_dir(list) : NULL;
+    int rc = dir ? vel_fs_remove_tree(crew->fs, dir, err)
+                 : vel_out_of_memory(err, "removing a dataset");
+
+    free(dir);
+    free(list);
+    return rc;
+}
+
+/* What is done with each file of the lists that this process takes: list l is rank
+ * l mod ranks'. */
+typedef int listed_f(const struct vel_crew *crew, const struct vel_entry *entry,
+                     const struct vel_listed *file, struct vel_err *err);
+
+static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
+                    listed_f *act, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (int l = crew->world->rank; rc == 0 && l < entry->lists;
+         l += crew->world->size) {
+        struct vel_vec files;
+        struct vel_listed *file;
+        struct vel_err why = {0};
+
+        rc = vel_filelist_load(crew->fs, crew->dir, entry->dataset.id, l, &files, &why);
+        if (rc == VEL_ENOENT && entry->place < VEL_ON_STAGED) {
+            rc = 0; /* nothing is copied before all lists are there */
+            continue;
+        }
+        if (rc < 0)
+            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+        file = files.items;
+        for (size_t i = 0; rc == 0 && i < files.n; i++)
+            if (file[i].container < 0)
+                rc = act(crew, entry, &file[i], err);
+        vel_filelist_fini(&files);
+    }
+    return rc;
+}
+
+int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entry,
+                       const struct vel_listed *file, struct vel_err *err)
+{
+    struct vel_flush_target target = {0};
+    struct vel_err why = {0};
+    int rc = vel_flush_target(crew, entry->dataset.id, file->name, &target, &why);
+
+    if (rc == 0)
+        rc = vel_copy_publish(crew->fs, target.temporary, target.dest, &why);
+    if (rc == VEL_ENOENT) { /* it has its name already, perhaps not on disk yet */
+        rc = vel_stands_check(crew, target.dest, file, err);
+        if (rc == 0)
+            rc = vel_fs_sync_parent(crew->fs, target.dest, err);
+    } else if (rc < 0) {
+        vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    }
+    vel_flush_target_fini(&target);
+    return rc;
+}
+
+int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
+                     struct vel_err *err)
+{
+    int rc = vel_comm_agree(crew->world, for_each(crew, entry, vel_flush_name_one, err),
+                            err);
+
+    if (rc == 0)
+        rc = vel_flush_mark(crew, entry, VEL_ON_PREFIX, err);
+    return rc < 0 ? vel_wrap(err, rc, "publishing dataset %" PRId64, entry->dataset.id)
+                  : 0;
+}
+
+/* --- removal --- */
+
+/* Directories that a removal left empty, up to the prefix. */
+static void remove_empty(const struct vel_crew *crew, const char *path)
+{
+    char *dir = vel_path_dir(path);
+
+    while (dir) {
+        const char *below = vel_path_below(crew->prefix, dir);
+        char *above;
+
+        if (!below || !*below || crew->fs->ops->rmdir(crew->fs, dir) < 0)
+            break;
+        above = vel_path_dir(dir);
+        free(dir);
+        dir = above;
+    }
+    free(dir);
+}
+
+static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry,
+                      const struct vel_listed *file, struct vel_err *err)
+{
+    struct vel_flush_target target = {0};
+    int rc = vel_flush_target(crew, entry->dataset.id, file->name, &target, err);
+
+    if (rc == 0 && !(file->is_through && entry->place == VEL_ON_FLUSHING) &&
+        vel_stands_untouched(crew->fs, target.dest, file))
+        rc = vel_fs_unlink(crew->fs, target.dest, err);
+    if (rc == 0)
+        rc = vel_fs_unlink(crew->fs, target.temporary, err);
+    if (rc == 0)
+        remove_empty(crew, target.dest);
+    vel_flush_target_fini(&target);
+    return rc;
+}
+
+/* Collective. The files of a dataset that nobody takes for a whole one; its lists, with
+ * a result that rank 0 has to tell. */
+static int remove_files(const struct vel_crew *crew, const struct vel_entry *entry,
+                        struct vel_err *err)
+{
+    int rc = vel_comm_agree(crew->world, for_each(crew, entry, remove_one, err), err);
+
+    return rc == 0 && crew->world->rank == 0
+               ? vel_flush_remove_lists(crew, entry->dataset.id, err)
+               : rc;
+}
+
+/* Collective. From here on nobody takes it for a dataset that can be fetched. */
+static int begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
+                         enum vel_place_on_prefix place, struct vel_err *err)
+{
+    return entry->place == place ? 0 : vel_flush_mark(crew, entry, place, err);
+}
+
+int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
+                        struct vel_err *err)
+{
+    int rc = begin_removal(crew, entry, VEL_ON_FLUSHING, err);
+
+    if (rc == 0) {
+        rc = remove_files(crew, entry, err);
+        rc = mark_after(crew, entry, rc, VEL_ON_CACHE, err);
+    }
+    return rc < 0 ? vel_wrap(err, rc, "taking back the flush of dataset %" PRId64,
+                             entry->dataset.id)
+                  : 0;
+}
+
+int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
+                     struct vel_err *err)
+{
+    int64_t id = entry->dataset.id;
+    int rc = 0;
+
+    if (entry->place != VEL_ON_CACHE) {
+        rc = begin_removal(crew, entry, VEL_ON_REMOVING, err);
+        if (rc == 0)
+            rc = remove_files(crew, entry, err);
+    }
+    if (rc == 0 && crew->world->rank == 0)
+        rc = vel_entry_remove(crew->fs, crew->dir, id, err);
+    rc = vel_comm_agree(crew->world, rc, err);
+    return rc < 0
+               ? vel_wrap(err, rc, "removing dataset %" PRId64 " from the prefix", id)
+               : 0;
+}

@@ -1,0 +1,16 @@
+# xfer - bytes between the caches and the prefix: files copied and checked, and who moves them.
+core_sources += \
+	%D%/container.c %D%/container.h \
+	%D%/copy.c %D%/copy.h \
+	%D%/crew.c %D%/crew.h \
+	%D%/fetch.c %D%/fetch.h \
+	%D%/flush.c %D%/flush.h %D%/flush_in.h \
+	%D%/flush_lists.c \
+	%D%/names.c %D%/names.h \
+	%D%/plugin.c %D%/plugin.h \
+	%D%/stands.c %D%/stands.h \
+	%D%/temp.c %D%/temp.h \
+	%D%/throttle.c %D%/throttle.h \
+	%D%/transport.c %D%/transport.h \
+	%D%/watch.h
+# End of xfer

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stands - is a file on the prefix still the one that a record lists?
+ *
+ * Anybody may write there: a newer dataset under the same names, the program itself, a
+ * user. Size and time of a file that nobody touched are those of the record, which
+ * costs one look; bytes are compared where that is not enough. Nothing here is
+ * collective.
+ */
+#ifndef VEL_XFER_STANDS_H
+#define VEL_XFER_STANDS_H
+
+#include <stdbool.h>
+
+#include "meta/entry.h"
+#include "meta/filelist.h"
+#include "xfer/crew.h"
+
+/* It is there, with the recorded size and time. */
+bool vel_stands_untouched(struct vel_fs *fs, const char *path,
+                          const struct vel_listed *file);
+
+/* The same, or with the recorded bytes: touched, or copied back. VEL_ENOENT,
+ * VEL_ECORRUPT. */
+int vel_stands_check(const struct vel_crew *crew, const char *path,
+                     const struct vel_listed *file, struct vel_err *err);
+
+/* Size, checksum, mode and time of a file that stands where it belongs, into *file. */
+int vel_stands_record(const struct vel_crew *crew, const char *path,
+                      struct vel_listed *file, struct vel_err *err);
+
+/* Of a dataset on the prefix, as far as the lists that this process takes tell (list l
+ * is rank l mod ranks'): is every file untouched? Containers are nobody else's. */
+int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entry,
+                       bool *ret_stands, struct vel_err *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* throttle - no more bytes per second than allowed, for all threads that share one.
+ *
+ * A bucket that fills with the allowed rate and holds a tenth of a second of it: what a
+ * write itself lasts is not lost, and nobody saves up for a burst.
+ */
+#ifndef VEL_XFER_THROTTLE_H
+#define VEL_XFER_THROTTLE_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sys/clock.h"
+#include "xfer/watch.h"
+
+struct vel_throttle {
+    struct vel_clock *clock;
+    pthread_mutex_t lock; /* guards what follows */
+    uint64_t rate;        /* bytes per second; 0: no limit */
+    uint64_t paid;        /* when everything granted so far is paid for */
+};
+
+/* Starts with an empty bucket. The clock is borrowed. */
+void vel_throttle_init(struct vel_throttle *throttle, struct vel_clock *clock,
+                       uint64_t rate);
+void vel_throttle_fini(struct vel_throttle *throttle);
+
+/* For what is asked for from now on. */
+void vel_throttle_set_rate(struct vel_throttle *throttle, uint64_t rate);
+
+/* Returns when `bytes` more may be moved. VEL_ECANCEL when the watch, asked at least
+ * ten times a second, says stop; the bytes are then given back. throttle may be NULL:
+ * no limit. */
+int vel_throttle_take(struct vel_throttle *throttle, uint64_t bytes,
+                      const struct vel_watch *watch, struct vel_err *err);
+
+#endif

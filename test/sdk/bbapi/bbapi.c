@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Strict where the real one is: nothing before BB_InitLibrary, a tag starts once, the
+ * target of a cancelled transfer is deleted. Handles outlive BB_TerminateLibrary. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sdk/bbapi/bbapi.h"
+#include "sdk/sdk.h"
+
+enum { NFILES = 16, NTAGS = 256 };
+
+struct def {
+    char from[NFILES][1200], to[NFILES][1200];
+    int n;
+};
+
+struct tag {
+    BBTAG tag;
+    bool is_started;
+    int first, n; /* its copies */
+    char to[NFILES][1200];
+};
+
+static bool is_open;
+static struct tag tags[NTAGS];
+static uint64_t ntags;
+
+static int failed(int rc)
+{
+    return rc ? rc : is_open ? 0 : -1;
+}
+
+int BB_InitLibrary(uint32_t contribId, const char *clientVersion)
+{
+    int rc = sdk_call("BB_InitLibrary", "%u %s", contribId, clientVersion);
+
+    if (rc == 0 && is_open)
+        return -1;
+    is_open = rc == 0;
+    return rc;
+}
+
+int BB_TerminateLibrary(void)
+{
+    int rc = failed(sdk_call("BB_TerminateLibrary", "%s", ""));
+
+    is_open = false;
+    return rc;
+}
+
+int BB_GetLastErrorDetails(BBERRORFORMAT format, size_t *numAvailBytes,
+                           size_t buffersize, char *bufferForErrorDetails)
+{
+    int n = snprintf(bufferForErrorDetails, buffersize, "details of format %d", format);
+
+    *numAvailBytes = (size_t)n;
+    return sdk_call("BB_GetLastErrorDetails", "%s", "");
+}
+
+int BB_CreateTransferDef(BBTransferDef_t **transfer)
+{
+    int rc = failed(sdk_call("BB_CreateTransferDef", "%s", ""));
+
+    if (rc == 0)
+        *transfer = calloc(1, sizeof(struct def));
+    return rc;
+}
+
+int BB_AddFiles(BBTransferDef_t *transfer, const char *source, const char *target,
+                BBFILEFLAGS flags)
+{
+    struct def *def = (struct def *)transfer;
+    int rc = failed(
+        sdk_call("BB_AddFiles", "%s %s %d", sdk_base(source), sdk_base(target), flags));
+
+    if (rc != 0)
+        return rc;
+    if (def->n == NFILES)
+        return ENOMEM;
+    snprintf(def->from[def->n], sizeof def->from[0], "%s", source);
+    snprintf(def->to[def->n++], sizeof def->to[0], "%s", target);
+    return 0;
+}
+
+int BB_FreeTransferDef(BBTransferDef_t *transfer)
+{
+    free(transfer);
+    return failed(sdk_call("BB_FreeTransferDef", "%s", ""));
+}
+
+int BB_GetTransferHandle(BBTAG tag, uint64_t numcontrib, uint32_t contrib[],
+                         BBTransferHandle_t *handle)
+{
+    int rc =
+        failed(sdk_call("BB_GetTransferHandle", "%llu %s",
+                        (unsigned long long)numcontrib, contrib ? "list" : "self"));
+
+    if (rc != 0)
+        return rc;
+    for (uint64_t i = 0; i < ntags; i++)
+        if (tags[i].tag == tag) {
+            *handle = i + 1;
+            return 0;
+        }
+    if (ntags == NTAGS)
+        return ENOMEM;
+    tags[ntags] = (struct tag){.tag = tag};
+    *handle = ++ntags;
+    return 0;
+}
+
+int BB_StartTransfer(BBTransferDef_t *transfer, BBTransferHandle_t handle)
+{
+    struct def *def = (struct def *)transfer;
+    int rc = failed(sdk_call("BB_StartTransfer", "%s", ""));
+
+    if (rc != 0)
+        return rc;
+    if (handle == 0 || handle > ntags)
+        return EINVAL;
+    struct tag *tag = &tags[handle - 1];
+    if (tag->is_started)
+        return EEXIST;
+    tag->is_started = true;
+    tag->n = def->n;
+    for (int i = 0; i < def->n; i++) {
+        int copy = sdk_begin(def->from[i], def->to[i]);
+
+        if (copy < 0)
+            return ENOENT;
+        tag->first = i == 0 ? copy : tag->first;
+        snprintf(tag->to[i], sizeof tag->to[0], "%s", def->to[i]);
+    }
+    return 0;
+}
+
+int BB_CancelTransfer(BBTransferHandle_t handle, BBCANCELSCOPE scope)
+{
+    int rc = failed(sdk_call("BB_CancelTransfer", "%d", scope));
+
+    if (rc != 0)
+        return rc;
+    if (handle == 0 || handle > ntags)
+        return EINVAL;
+    for (int i = 0; i < tags[handle - 1].n; i++) {
+        sdk_cancel(tags[handle - 1].first + i);
+        unlink(tags[handle - 1].to[i]);
+    }
+    return 0;
+}
+
+int BB_GetTransferInfo(BBTransferHandle_t handle, BBTransferInfo_t *info)
+{
+    int rc = failed(sdk_call("BB_GetTransferInfo", "%s", ""));
+    const BBSTATUS of[] = {[SDK_PENDING] = BBINPROGRESS,
+                           [SDK_DONE] = BBFULLSUCCESS,
+                           [SDK_LOST] = BBFAILED,
+                           [SDK_CANCELLED] = BBCANCELED};
+
+    if (rc != 0)
+        return rc;
+    if (handle == 0 || handle > ntags)
+        return EINVAL;
+    const struct tag *tag = &tags[handle - 1];
+    info->status = tag->is_started ? BBFULLSUCCESS : BBNOTSTARTED;
+    for (int i = 0; i < tag->n; i++) {
+        BBSTATUS here = of[sdk_look(tag->first + i)];
+
+        info->totalTransferSize += sdk_size(tag->first + i);
+        if (here != BBFULLSUCCESS)
+            info->status = here;
+    }
+    return 0;
+}

@@ -1,0 +1,47 @@
+# unit tests of src/xfer
+unit_tests += \
+	test/unit/bbapi.t \
+	test/unit/copy.t \
+	test/unit/cppr.t \
+	test/unit/datawarp.t \
+	test/unit/stands.t \
+	test/unit/temp.t \
+	test/unit/throttle.t \
+	test/unit/transport.t
+test_unit_copy_t_SOURCES = %D%/copy.c
+test_unit_copy_t_CPPFLAGS = $(test_cppflags)
+test_unit_copy_t_LDADD = $(test_ldadd)
+test_unit_stands_t_SOURCES = %D%/stands.c
+test_unit_stands_t_CPPFLAGS = $(test_cppflags)
+test_unit_stands_t_LDADD = $(test_ldadd)
+test_unit_temp_t_SOURCES = %D%/temp.c
+test_unit_temp_t_CPPFLAGS = $(test_cppflags)
+test_unit_temp_t_LDADD = $(test_ldadd)
+test_unit_throttle_t_SOURCES = %D%/throttle.c
+test_unit_throttle_t_CPPFLAGS = $(test_cppflags)
+test_unit_throttle_t_LDADD = $(test_ldadd)
+movelab_sources = test/tap/movelab.c test/tap/movelab.h
+test_unit_bbapi_t_SOURCES = %D%/bbapi.c $(movelab_sources)
+test_unit_bbapi_t_CPPFLAGS = $(test_cppflags)
+test_unit_bbapi_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+test_unit_cppr_t_SOURCES = %D%/cppr.c $(movelab_sources)
+test_unit_cppr_t_CPPFLAGS = $(test_cppflags)
+test_unit_cppr_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+test_unit_datawarp_t_SOURCES = %D%/datawarp.c $(movelab_sources)
+test_unit_datawarp_t_CPPFLAGS = $(test_cppflags)
+test_unit_datawarp_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+test_unit_transport_t_SOURCES = %D%/transport.c $(movelab_sources)
+test_unit_transport_t_CPPFLAGS = $(test_cppflags)
+test_unit_transport_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+unit_tests += test/unit/crew.t test/unit/flush.t test/unit/fetch.t
+crewlab_sources = test/tap/crewlab.c test/tap/crewlab.h test/tap/crowd.c test/tap/crowd.h
+test_unit_crew_t_SOURCES = %D%/crew.c $(crewlab_sources)
+test_unit_crew_t_CPPFLAGS = $(test_cppflags)
+test_unit_crew_t_LDADD = $(test_ldadd) -lpthread
+test_unit_flush_t_SOURCES = %D%/flush.c $(crewlab_sources)
+test_unit_flush_t_CPPFLAGS = $(test_cppflags)
+test_unit_flush_t_LDADD = $(test_ldadd) -lpthread
+test_unit_fetch_t_SOURCES = %D%/fetch.c $(crewlab_sources)
+test_unit_fetch_t_CPPFLAGS = $(test_cppflags)
+test_unit_fetch_t_LDADD = $(test_ldadd) -lpthread
+# End of test/unit/xfer
