@@ -10,6 +10,7 @@ include %D%/code/local.mk
 include %D%/topo/local.mk
 include %D%/red/local.mk
 include %D%/meta/local.mk
+include %D%/recover/local.mk
 include %D%/xfer/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map

@@ -11,6 +11,7 @@ include %D%/red.mk
 include %D%/meta.mk
 include %D%/api.mk
 include %D%/xfer.mk
+include %D%/recover.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 

@@ -1,0 +1,6 @@
+# unit tests of src/recover
+unit_tests += test/unit/stream.t
+test_unit_stream_t_SOURCES = %D%/stream.c test/tap/crowd.c test/tap/crowd.h
+test_unit_stream_t_CPPFLAGS = $(test_cppflags)
+test_unit_stream_t_LDADD = $(test_ldadd) -lpthread
+# End of test/unit/recover
