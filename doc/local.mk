@@ -24,6 +24,7 @@ dist_man_MANS += $(api_pages)
 endif
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
+	%D%/engine.txt \
 	%D%/format-descriptor.txt \
 	%D%/format-events.txt \
 	%D%/format-mem.txt \

@@ -12,6 +12,7 @@ include %D%/red/local.mk
 include %D%/meta/local.mk
 include %D%/recover/local.mk
 include %D%/xfer/local.mk
+include %D%/engine/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \

@@ -1,6 +1,7 @@
 # test/bench - one program per question; `make bench` builds and runs them (BENCH=pattern).
 # A program prints rows through bench.c, which is the one place that knows how to measure.
 bench_programs = \
+	test/bench/checkpoint \
 	test/bench/copy_speed \
 	test/bench/flush \
 	test/bench/memory \
@@ -23,6 +24,10 @@ EXTRA_LTLIBRARIES += src/libcommmpi.la
 src_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
 src_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags)
 endif
+
+test_bench_checkpoint_SOURCES = %D%/checkpoint.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
+test_bench_checkpoint_CPPFLAGS = $(test_cppflags)
+test_bench_checkpoint_LDADD = $(test_ldadd)
 
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)

@@ -9,6 +9,7 @@ include %D%/comm.mk
 include %D%/topo.mk
 include %D%/red.mk
 include %D%/meta.mk
+include %D%/engine.mk
 include %D%/api.mk
 include %D%/xfer.mk
 include %D%/recover.mk

@@ -1,6 +1,9 @@
 # unit tests of src/recover
-unit_tests += test/unit/stream.t
+unit_tests += test/unit/stream.t test/unit/revive.t
 test_unit_stream_t_SOURCES = %D%/stream.c test/tap/crowd.c test/tap/crowd.h
 test_unit_stream_t_CPPFLAGS = $(test_cppflags)
 test_unit_stream_t_LDADD = $(test_ldadd) -lpthread
+test_unit_revive_t_SOURCES = %D%/revive.c test/tap/crowd.c test/tap/crowd.h test/tap/seslab.c test/tap/seslab.h
+test_unit_revive_t_CPPFLAGS = $(test_cppflags)
+test_unit_revive_t_LDADD = $(test_ldadd) -lpthread
 # End of test/unit/recover

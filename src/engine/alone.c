@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One launch at a time works with a prefix, or with a unit's part of it: another one
+ * would take what is being written for what a crash has left, and give its numbers to
+ * datasets of its own.
+ *
+ * The lock of a process that was killed is free at once. That of a node that was lost
+ * is free when its file system has noticed, so a new launch asks for some time. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "engine/session_in.h"
+
+static const uint64_t patience = 120 * VEL_CLOCK_S;
+
+static int wait_for(struct vel_session *s, const char *path, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = vel_lock_try(s->fs, &s->host, path, &s->lock, &why);
+
+    if (rc == VEL_EBUSY) {
+        vel_log(VEL_LOG_WARN, "%s: waiting for it to end", why.text);
+        rc = vel_lock_wait(s->fs, &s->host, s->clock, patience, path, &s->lock, &why);
+    }
+    if (rc == VEL_EBUSY || rc == VEL_ETIMEOUT)
+        return vel_fail(err, VEL_EBUSY,
+                        "another program works with the prefix: %s: give this one a "
+                        "PREFIX of its own, or when that node is gone remove the file",
+                        why.text);
+    /* not every file system has locks, and a prefix may be for reading only */
+    if (rc < 0)
+        vel_log(VEL_LOG_INFO,
+                "nothing keeps other programs from working with the prefix at the same "
+                "time: %s",
+                why.text);
+    return 0;
+}
+
+int vel_session_lock(struct vel_session *s, struct vel_err *err)
+{
+    char *path;
+    int rc = 0;
+
+    if (s->world->rank == 0) {
+        path = vel_path_join(s->dir, "lock");
+        rc = path ? wait_for(s, path, err) : vel_out_of_memory(err, "the prefix");
+        free(path);
+    }
+    return vel_comm_agree(s->world, rc, err);
+}

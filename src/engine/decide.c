@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Questions that rank 0 answers for everyone. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/load.h"
+#include "engine/session_in.h"
+
+/* The end of the allocation, as told, else as the scheduler says; 0: unknown. */
+static int64_t end_of_allocation(const struct vel_session *s)
+{
+    const char *text = vel_conf_variable(NULL, "SLURM_JOB_END_TIME");
+    char *end;
+    long long seconds;
+
+    if (s->conf->end_time)
+        return s->conf->end_time;
+    if (!text || !*text)
+        return 0;
+    seconds = strtoll(text, &end, 10);
+    return *end || seconds < 0 ? 0 : seconds;
+}
+
+static int spread(struct vel_session *s, int64_t answer, bool *ret, struct vel_err *err)
+{
+    int rc;
+
+    if (s->world->rank != 0)
+        answer = 0;
+    rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &answer, 1, err);
+    if (rc == 0)
+        *ret = answer != 0;
+    return rc;
+}
+
+static void ask_halt(struct vel_session *s, struct vel_halt_verdict *ret)
+{
+    vel_policy_exit(&s->policy, s->conf, vel_halt_watch_look(&s->halt),
+                    end_of_allocation(s), ret);
+}
+
+/* Is the program to end? Told when that is new, not whenever somebody asks. */
+static bool must_end(struct vel_session *s)
+{
+    struct vel_halt_verdict halt = {.why = VEL_HALT_NONE};
+
+    ask_halt(s, &halt);
+    if (halt.why != VEL_HALT_NONE && !s->is_halt_told) {
+        vel_log(VEL_LOG_INFO, "the program is asked to end: %s", halt.text);
+        vel_session_tell(
+            s, (struct vel_event){.kind = VEL_EVENT_HALT, .text = halt.text}, NULL);
+    }
+    s->is_halt_told = halt.why != VEL_HALT_NONE;
+    return s->is_halt_told;
+}
+
+void vel_session_look_for_halt(struct vel_session *s)
+{
+    if (s->has_halt)
+        must_end(s);
+}
+
+int vel_session_need_checkpoint(struct vel_session *session, bool *ret_need,
+                                struct vel_err *err)
+{
+    struct vel_session *s = session;
+    struct vel_policy_verdict verdict = {.why = VEL_POLICY_NOT_DUE};
+
+    if (s->world->rank == 0) {
+        struct vel_policy_facts facts;
+        struct vel_halt_verdict halt;
+
+        vel_policy_ask(&s->policy);
+        vel_policy_get_facts(&s->policy, &facts);
+        ask_halt(s, &halt);
+        vel_policy_need(s->conf, &facts, &halt, &verdict);
+        if (verdict.why != VEL_POLICY_NOT_DUE)
+            vel_log(VEL_LOG_DEBUG, "a checkpoint is due: %s", verdict.text);
+    }
+    return spread(s, verdict.why != VEL_POLICY_NOT_DUE, ret_need, err);
+}
+
+int vel_session_exit_test(struct vel_session *session, bool *ret_exit,
+                          struct vel_err *err)
+{
+    struct vel_session *s = session;
+    bool must = s->world->rank == 0 && must_end(s);
+
+    return spread(s, must, ret_exit, err);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "engine/health.h"
+#include "engine/session_in.h"
+#include "topo/check.h"
+
+static int worst(struct vel_session *s, int status, int *ret_status,
+                 struct vel_err *err)
+{
+    int64_t all = status;
+    int rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &all, 1, err);
+
+    if (rc == 0)
+        *ret_status = (int)all;
+    return rc;
+}
+
+int vel_health_configuration(struct vel_session *session, const char *dir,
+                             int *ret_status, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    enum vel_topo_fault fault = vel_topo_check(session->conf, &why);
+
+    (void)dir;
+    if (fault != VEL_TOPO_VALID)
+        vel_log_shared(VEL_LOG_WARN, "%s", why.text);
+    return worst(session, (int)fault, ret_status, err);
+}
+
+/* Only writing tells whether one can write. */
+static enum vel_health_storage_status try_file(const struct vel_session *s,
+                                               const char *dir)
+{
+    struct vel_buf path;
+    struct vel_err why = {0};
+    int fd, rc;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/.veloc-check.%d.%s", dir, s->world->rank, s->node);
+    rc = vel_buf_status(&path, &why);
+    if (rc == 0)
+        rc = vel_fs_open(s->fs, path.data, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd,
+                         &why);
+    if (rc == 0) {
+        rc = vel_fs_write_at(s->fs, fd, "check", 5, 0, path.data, &why);
+        vel_fs_close(s->fs, fd, path.data, NULL);
+        vel_fs_unlink(s->fs, path.data, NULL);
+    }
+    vel_buf_fini(&path);
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "%s", why.text);
+    switch (rc) {
+    case 0:
+        return VEL_STORAGE_GOOD;
+    case VEL_EACCESS:
+        return VEL_STORAGE_NO_PERMISSION;
+    case VEL_ENOSPC:
+        return VEL_STORAGE_NO_SPACE;
+    default:
+        return VEL_STORAGE_OTHER;
+    }
+}
+
+int vel_health_storage(struct vel_session *session, const char *dir, int *ret_status,
+                       struct vel_err *err)
+{
+    enum vel_health_storage_status status = VEL_STORAGE_GOOD;
+    struct stat st;
+    uint64_t free_bytes;
+
+    if (!dir || vel_fs_lstat(session->fs, dir, &st, NULL) < 0)
+        status = VEL_STORAGE_NO_DIRECTORY;
+    else if (!S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
+        status = VEL_STORAGE_NO_DIRECTORY;
+    else
+        status = try_file(session, dir);
+    if (status == VEL_STORAGE_GOOD &&
+        vel_fs_space(session->fs, dir, &free_bytes, NULL) == 0 &&
+        free_bytes < session->last_bytes)
+        status = VEL_STORAGE_NO_SPACE;
+    return worst(session, (int)status, ret_status, err);
+}
+
+int vel_health_listeners(struct vel_session *session, const char *dir, int *ret_status,
+                         struct vel_err *err)
+{
+    (void)dir;
+    return worst(session, 0, ret_status, err);
+}
+
+int vel_health_nodes(struct vel_session *session, const char *dir, int *ret_status,
+                     struct vel_err *err)
+{
+    (void)dir;
+    return worst(session, 0, ret_status, err);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The complete datasets that this launch can restore from its caches. All ranks hold
+ * the same ones, so that who must go is known without asking. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/session_in.h"
+#include "meta/cache.h"
+#include "recover/revive.h"
+#include "red/redfile.h"
+
+void vel_held_fini(struct vel_held *held)
+{
+    struct vel_revived_part *p = held->parts.items;
+
+    for (size_t i = 0; i < held->parts.n; i++)
+        free(p[i].dir);
+    vel_vec_fini(&held->parts);
+    vel_filemap_fini(&held->map);
+    free(held->level);
+    free(held->dir);
+}
+
+bool vel_session_has_id(const struct vel_vec *ids, int64_t id)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        if (*(int64_t *)vel_vec_at(ids, i) == id)
+            return true;
+    return false;
+}
+
+struct vel_held *vel_session_held(const struct vel_session *s, size_t i)
+{
+    return vel_vec_at(&s->held, i);
+}
+
+int vel_session_hold(struct vel_session *s, struct vel_held *held, struct vel_err *err)
+{
+    size_t at = s->held.n;
+
+    /* one that is fetched may be older than others */
+    while (at > 0 && vel_session_held(s, at - 1)->map.dataset.id > held->map.dataset.id)
+        at--;
+    if (vel_vec_insert(&s->held, at, held))
+        return 0;
+    vel_held_fini(held);
+    return vel_out_of_memory(err, "a dataset");
+}
+
+struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
+                                  int64_t version)
+{
+    for (size_t i = s->held.n; i-- > 0;) {
+        struct vel_held *held = vel_session_held(s, i);
+        const struct vel_dataset *d = &held->map.dataset;
+
+        if ((!name || strcmp(d->name, name) == 0) &&
+            (version < 0 || d->version == version))
+            return held;
+    }
+    return NULL;
+}
+
+/* CRC_ON_DELETE: a file that went bad in the cache is worth knowing of. */
+static void check_before(struct vel_session *s, const struct vel_held *held)
+{
+    struct vel_vec files;
+    struct vel_flush_file *f;
+
+    if (!held->dir || vel_session_files(s, held, &files, NULL) < 0)
+        return;
+    f = files.items;
+    for (size_t i = 0; i < files.n; i++) {
+        struct vel_xfer_file file = {.from = f[i].from,
+                                     .to = f[i].from,
+                                     .size = f[i].listed.size,
+                                     .crc = f[i].listed.crc,
+                                     .has_crc = true};
+        struct vel_copy_how how = {.fs = s->fs, .chunk = s->crew.copy.chunk};
+        struct vel_xfer_copied copied;
+        struct vel_err why = {0};
+
+        if (vel_copy_check(&how, &file, &copied, &why) < 0)
+            vel_log(VEL_LOG_WARN, "found when dataset %" PRId64 " was deleted: %s",
+                    held->map.dataset.id, why.text);
+    }
+    vel_flush_files_fini(&files);
+}
+
+void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix)
+{
+    struct vel_held *held = vel_session_held(s, i);
+    struct vel_err why = {0};
+    struct vel_vec through;
+
+    vel_session_keep_through(s, held, &through);
+
+    if (s->conf->crc_on_delete)
+        check_before(s, held);
+    if (held->level && vel_cache_remove_part(s->fs, held->level, held->map.dataset.id,
+                                             s->world->rank, &why) < 0)
+        vel_log(VEL_LOG_WARN, "dataset %" PRId64 " not removed from the cache: %s",
+                held->map.dataset.id, why.text);
+    if (held->entry.place < VEL_ON_STAGED && !keeps_prefix)
+        vel_session_remove_through(s, &through);
+    vel_filelist_fini(&through);
+    /* nothing of it is left anywhere then */
+    if (s->world->rank == 0 && held->entry.place < VEL_ON_STAGED &&
+        vel_entry_remove(s->fs, s->dir, held->map.dataset.id, &why) < 0)
+        vel_log(VEL_LOG_WARN, "index entry not removed: %s", why.text);
+    vel_held_fini(held);
+    vel_vec_remove(&s->held, i);
+}
+
+bool vel_held_is_owed(const struct vel_held *held)
+{
+    return held->map.dataset.use & VEL_USE_OUTPUT && held->entry.place != VEL_ON_PREFIX;
+}
+
+/* How many complete checkpoints of a store are newer than number i. A restart needs
+ * those, so that no output takes the place of one. */
+static int64_t newer_ones(const struct vel_session *s, size_t i)
+{
+    size_t store = vel_session_held(s, i)->store;
+    int64_t n = 0;
+
+    for (size_t k = i + 1; k < s->held.n; k++) {
+        const struct vel_held *held = vel_session_held(s, k);
+
+        n += held->store == store && held->map.dataset.use & VEL_USE_CHECKPOINT;
+    }
+    return n;
+}
+
+/* May number i leave its store? The newest of all stays whatever COUNT says, since a
+ * restart needs it, and an output until it is flushed, since it is nowhere else. */
+static bool may_leave(const struct vel_session *s, size_t i)
+{
+    const struct vel_held *held = vel_session_held(s, i);
+    int64_t count =
+        held->store < s->stores->n ? s->stores->items[held->store].count : 1;
+    unsigned use = held->map.dataset.use;
+
+    if (i + 1 == s->held.n || vel_held_is_owed(held))
+        return false;
+    return !(use & VEL_USE_CHECKPOINT) || newer_ones(s, i) >= (count > 0 ? count : 1);
+}
+
+void vel_session_evict_old(struct vel_session *s)
+{
+    for (size_t i = 0; i < s->held.n;)
+        if (may_leave(s, i))
+            vel_session_evict(s, i, false);
+        else
+            i++;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is left of datasets that nobody can restore: parts that were set aside, which a
+ * node that comes back may still complete, and entries of what no cache has any more.
+ * All of it goes when a newer dataset is complete. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "engine/session_in.h"
+#include "meta/cache.h"
+
+static bool has_newer(const struct vel_session *s, int64_t id)
+{
+    return s->held.n && vel_session_held(s, s->held.n - 1)->map.dataset.id > id;
+}
+
+static bool is_held(const struct vel_session *s, int64_t id)
+{
+    for (size_t i = 0; i < s->held.n; i++)
+        if (vel_session_held(s, i)->map.dataset.id == id)
+            return true;
+    return false;
+}
+
+/* An entry of a dataset that is neither on the prefix nor in a cache of ours. */
+static bool is_nowhere(const struct vel_session *s, const struct vel_entry *entry)
+{
+    return entry->place < VEL_ON_STAGED && !is_held(s, entry->dataset.id);
+}
+
+void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
+                      const struct vel_vec *seen)
+{
+    const struct vel_entry *e = entries->items;
+
+    for (size_t i = 0; i < entries->n; i++) {
+        const struct vel_dataset *d = &e[i].dataset;
+
+        if (!is_nowhere(s, &e[i]))
+            continue;
+        s->has_leftovers = true;
+        if (!vel_session_has_id(seen, d->id))
+            vel_log_shared(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
+                           "dataset %" PRId64 " (%s %" PRId64
+                           ") is lost: it was in caches only, and none of those here "
+                           "has any of it",
+                           d->id, d->name, d->version);
+    }
+}
+
+/* The parts in the stores that this rank speaks for. */
+static void sweep_caches(struct vel_session *s, int64_t newest)
+{
+    for (size_t i = 0; i < s->stores->n; i++) {
+        const struct vel_store *store = &s->stores->items[i];
+        struct vel_vec parts;
+        struct vel_part *p;
+        char *home;
+
+        if (store->comm->rank != 0)
+            continue;
+        vel_vec_init(&parts, sizeof *p);
+        home = vel_cache_home(store->base, s->owner.user, s->prefix_id);
+        if (home)
+            vel_cache_scan(s->fs, home, &parts, NULL);
+        p = parts.items;
+        for (size_t k = 0; k < parts.n; k++) {
+            struct vel_err why = {0};
+
+            if (p[k].is_aside && p[k].id < newest &&
+                vel_cache_remove_part(s->fs, p[k].level, p[k].id, p[k].rank, &why) < 0)
+                vel_log(VEL_LOG_WARN,
+                        "dataset %" PRId64 ", which was set aside, stays in the cache: "
+                        "%s",
+                        p[k].id, why.text);
+        }
+        vel_parts_fini(&parts);
+        free(home);
+    }
+}
+
+static void sweep_index(struct vel_session *s, int64_t newest)
+{
+    struct vel_vec entries;
+    struct vel_entry *e;
+    struct vel_err why = {0};
+    int rc = vel_index_load(s->fs, s->dir, &entries, &why);
+
+    if (rc < 0) {
+        vel_log(VEL_LOG_WARN, "entries of lost datasets stay in the index: %s",
+                why.text);
+        return;
+    }
+    e = entries.items;
+    for (size_t i = 0; i < entries.n; i++) {
+        if (e[i].dataset.id >= newest || !is_nowhere(s, &e[i]))
+            continue;
+        rc = vel_entry_remove(s->fs, s->dir, e[i].dataset.id, &why);
+        if (rc < 0)
+            vel_log(VEL_LOG_WARN, "index entry not removed: %s", why.text);
+        else
+            vel_session_tell(s,
+                             (struct vel_event){.kind = VEL_EVENT_DROP,
+                                                .text = "it could not be restored, and "
+                                                        "a newer one is complete"},
+                             &e[i].dataset);
+    }
+    vel_index_fini(&entries);
+}
+
+void vel_session_sweep_aside(struct vel_session *s)
+{
+    vel_log_shared(VEL_LOG_INFO, "datasets that were set aside are removed for space");
+    sweep_caches(s, INT64_MAX);
+}
+
+void vel_session_sweep(struct vel_session *s)
+{
+    int64_t newest;
+
+    if (!s->has_leftovers || !s->held.n)
+        return;
+    s->has_leftovers = false;
+    newest = vel_session_held(s, s->held.n - 1)->map.dataset.id;
+    sweep_caches(s, newest);
+    if (s->world->rank == 0)
+        sweep_index(s, newest);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets by name and version: made current, forgotten, deleted. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/session_in.h"
+
+/* All entries, and the newest one of that name and version among them. */
+static int find(struct vel_session *s, const char *name, int64_t version,
+                struct vel_vec *ret_entries, struct vel_entry **ret_entry,
+                struct vel_err *err)
+{
+    const struct vel_session_asked asked = {.name = name, .version = version};
+    struct vel_entry *e;
+    int rc = vel_session_may_all(s, VEL_DO_START, &asked, err);
+
+    if (rc == 0)
+        rc = vel_session_index(s, ret_entries, err);
+    if (rc < 0)
+        return rc;
+    e = ret_entries->items;
+    *ret_entry = NULL;
+    for (size_t i = 0; i < ret_entries->n && !*ret_entry; i++)
+        if (strcmp(e[i].dataset.name, name) == 0 && e[i].dataset.version == version)
+            *ret_entry = &e[i];
+    if (*ret_entry)
+        return 0;
+    vel_index_fini(ret_entries);
+    return vel_fail(err, VEL_ENOENT, "there is no checkpoint '%s' %" PRId64, name,
+                    version);
+}
+
+static void forget_held(struct vel_session *s, int64_t id, bool keeps_prefix)
+{
+    for (size_t i = 0; i < s->held.n; i++)
+        if (vel_session_held(s, i)->map.dataset.id == id) {
+            vel_session_evict(s, i, keeps_prefix);
+            return;
+        }
+}
+
+/* A tombstone first: nodes that are not here now will see it. */
+static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
+                struct vel_err *err)
+{
+    int64_t id = entry->dataset.id;
+    int rc = 0;
+
+    if (s->world->rank == 0)
+        rc = vel_dropped_save(s->fs, s->dir, id, err);
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc < 0)
+        return rc;
+    forget_held(s, id, !with_files);
+    vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_DROP}, &entry->dataset);
+    if (with_files)
+        return vel_flush_remove(&s->crew, entry, err);
+    if (s->world->rank == 0)
+        rc = vel_entry_remove(s->fs, s->dir, id, err);
+    return vel_comm_agree(s->world, rc, err);
+}
+
+int vel_session_drop(struct vel_session *session, const char *name, int64_t version,
+                     bool with_files, struct vel_err *err)
+{
+    struct vel_vec entries;
+    struct vel_entry *entry;
+    int rc = find(session, name, version, &entries, &entry, err);
+
+    if (rc < 0)
+        return rc;
+    rc = drop(session, entry, with_files, err);
+    vel_index_fini(&entries);
+    return rc;
+}
+
+int vel_session_set_current(struct vel_session *session, const char *name,
+                            int64_t version, struct vel_err *err)
+{
+    struct vel_session *s = session;
+    struct vel_vec entries;
+    struct vel_entry *entry, *e;
+    int rc = find(s, name, version, &entries, &entry, err);
+
+    if (rc < 0)
+        return rc;
+    if (s->world->rank == 0)
+        rc = vel_current_save(s->fs, s->dir, entry->dataset.id, err);
+    rc = vel_comm_agree(s->world, rc, err);
+    e = entries.items;
+    for (size_t i = 0; rc == 0 && s->conf->drop_after_current && i < entries.n; i++)
+        if (e[i].dataset.id > entry->dataset.id)
+            rc = drop(s, &e[i], false, err);
+    vel_index_fini(&entries);
+    return rc;
+}
+
+int vel_session_clean(struct vel_session *session, const char *name,
+                      struct vel_err *err)
+{
+    struct vel_session *s = session;
+    const struct vel_session_asked asked = {.name = name};
+    int rc = vel_session_may_all(s, VEL_DO_START, &asked, err);
+
+    for (size_t i = 0; rc == 0 && i < s->held.n;)
+        if (strcmp(vel_session_held(s, i)->map.dataset.name, name) == 0 &&
+            !vel_held_is_owed(vel_session_held(s, i)))
+            vel_session_evict(s, i, false);
+        else
+            i++;
+    return rc;
+}

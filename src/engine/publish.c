@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the caches to the prefix: what, when, and how many stay there. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "engine/session_in.h"
+#include "meta/cache.h"
+#include "recover/revive.h"
+#include "red/redfile.h"
+
+/* --- which files --- */
+
+static int add_file(struct vel_vec *files, int rank, const char *dir,
+                    const struct vel_red_file *red, struct vel_err *err)
+{
+    struct vel_flush_file file = {.from = vel_path_join(dir, red->name),
+                                  .listed = {.rank = rank,
+                                             .name = strdup(red->name),
+                                             .size = red->size,
+                                             .crc = red->crc,
+                                             .mode = red->mode & 07777,
+                                             .mtime_s = red->mtime_s,
+                                             .mtime_ns = red->mtime_ns,
+                                             .container = -1}};
+
+    if (file.from && file.listed.name && vel_vec_push(files, &file))
+        return 0;
+    free(file.from);
+    vel_listed_fini(&file.listed);
+    return vel_out_of_memory(err, "a list of files");
+}
+
+/* What the redundancy file of a part says. */
+static int add_part(struct vel_session *s, int rank, const char *dir,
+                    struct vel_vec *files, struct vel_err *err)
+{
+    struct vel_vec red = {0};
+    int rc = vel_redfile_scan(s->fs, dir, VEL_CACHE_LABEL, (uint32_t)rank, &red, err);
+
+    if (rc == 0 && !red.n)
+        rc = vel_fail(err, VEL_ENOENT, "%s has no redundancy file that can be read",
+                      dir);
+    if (rc == 0) {
+        const struct vel_manifest *list = &vel_redfile_at(&red, 0)->header.list[0];
+
+        for (size_t i = 0; rc == 0 && i < list->files.n; i++) {
+            const struct vel_red_file *file = vel_manifest_file(list, i);
+
+            rc = strcmp(file->name, VEL_THROUGH_LIST) == 0
+                     ? vel_session_add_through(s, dir, files, err)
+                     : add_file(files, rank, dir, file, err);
+        }
+    }
+    vel_redfiles_fini(&red);
+    return rc;
+}
+
+int vel_session_files(struct vel_session *s, const struct vel_held *held,
+                      struct vel_vec *ret_files, struct vel_err *err)
+{
+    const struct vel_revived_part *p = held->parts.items;
+    struct vel_vec files;
+    int rc = 0;
+
+    vel_vec_init(&files, sizeof(struct vel_flush_file));
+    if (held->dir)
+        rc = add_part(s, s->world->rank, held->dir, &files, err);
+    for (size_t i = 0; rc == 0 && i < held->parts.n; i++)
+        rc = add_part(s, p[i].rank, p[i].dir, &files, err);
+    if (rc < 0)
+        vel_flush_files_fini(&files);
+    else
+        *ret_files = files;
+    return rc;
+}
+
+/* --- how many stay --- */
+
+static struct vel_held *held_of(const struct vel_session *s, int64_t id)
+{
+    for (size_t i = 0; i < s->held.n; i++)
+        if (vel_session_held(s, i)->map.dataset.id == id)
+            return vel_session_held(s, i);
+    return NULL;
+}
+
+/* PREFIX_SIZE: the oldest checkpoints go, and first those that cannot be restored any
+ * more; those that failed take nobody's place; a dataset that is an output as well
+ * never goes. */
+static int slide_window(struct vel_session *s, struct vel_err *err)
+{
+    struct vel_vec entries;
+    struct vel_entry *e;
+    int64_t kept = 0;
+    int rc;
+
+    if (!s->conf->prefix_size)
+        return 0;
+    rc = vel_session_index(s, &entries, err);
+    if (rc < 0)
+        return rc;
+    e = entries.items;
+    for (size_t i = 0; rc == 0 && i < entries.n; i++) {
+        struct vel_held *held = held_of(s, e[i].dataset.id);
+
+        if (e[i].dataset.use != VEL_USE_CHECKPOINT || e[i].place != VEL_ON_PREFIX ||
+            (!e[i].replaced && (kept += !e[i].failed) <= s->conf->prefix_size))
+            continue;
+        rc = held ? vel_flush_take_back(&s->crew, &e[i], err)
+                  : vel_flush_remove(&s->crew, &e[i], err);
+        if (rc == 0 && held)
+            held->entry.place = VEL_ON_CACHE;
+    }
+    vel_index_fini(&entries);
+    return rc;
+}
+
+/* --- what was begun --- */
+
+/* Rank 0's note of which one the next launch takes. */
+static void make_current(struct vel_session *s, const struct vel_dataset *dataset)
+{
+    struct vel_err why = {0};
+
+    if (s->world->rank == 0 && (dataset->use & VEL_USE_CHECKPOINT) &&
+        vel_current_save(s->fs, s->dir, dataset->id, &why) < 0)
+        vel_log(VEL_LOG_WARN, "not recorded as current: %s", why.text);
+}
+
+static void note_place(struct vel_session *s, const struct vel_entry *entry)
+{
+    struct vel_held *held = held_of(s, entry->dataset.id);
+
+    if (held)
+        held->entry.place = entry->place;
+}
+
+/* What it had staged is gone or corrupt: it will never have all its names, and nothing
+ * is gained by keeping newer ones from theirs. */
+static void give_up(struct vel_session *s, struct vel_entry *entry, int rc)
+{
+    struct vel_err why = {0};
+
+    if (entry->place != VEL_ON_STAGED || (rc != VEL_ECORRUPT && rc != VEL_ENOENT))
+        return;
+    entry->failed = vel_clock_wall(s->clock) / (int64_t)VEL_CLOCK_S;
+    if (s->world->rank == 0 && vel_entry_save(s->fs, s->dir, entry, &why) < 0)
+        vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
+}
+
+/* Forward what was staged, and back what was not. */
+static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc;
+
+    if (e->place == VEL_ON_STAGED)
+        rc = vel_flush_finish(&s->crew, e, &why);
+    else if (e->place == VEL_ON_FLUSHING)
+        rc = vel_flush_take_back(&s->crew, e, &why);
+    else
+        rc = vel_flush_remove(&s->crew, e, &why);
+    if (rc < 0) {
+        vel_log_shared(VEL_LOG_WARN, "%s", why.text);
+        give_up(s, e, rc);
+    } else if (e->place == VEL_ON_PREFIX) {
+        make_current(s, &e->dataset);
+    } else {
+        e->place = VEL_ON_CACHE;
+    }
+    s->has_staged |= e->place == VEL_ON_STAGED && !e->failed;
+    note_place(s, e);
+    return e->place == VEL_ON_PREFIX
+               ? vel_session_mark_replaced(s, e->dataset.id, true, err)
+               : vel_comm_barrier(s->world, err);
+}
+
+int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
+                               struct vel_err *err)
+{
+    struct vel_entry *e = entries->items;
+    int rc = 0;
+
+    s->has_staged = false;
+    /* the oldest first, since a newer one may replace its files */
+    for (size_t i = entries->n; rc == 0 && i-- > 0;)
+        if (e[i].place != VEL_ON_CACHE && e[i].place != VEL_ON_PREFIX &&
+            !(e[i].place == VEL_ON_STAGED && e[i].failed))
+            rc = settle(s, &e[i], err);
+    return rc;
+}
+
+int vel_session_settle_before(struct vel_session *s, struct vel_err *err)
+{
+    struct vel_vec entries;
+    int rc;
+
+    if (!s->has_staged)
+        return 0;
+    rc = vel_session_index(s, &entries, err);
+    if (rc < 0)
+        return rc;
+    rc = vel_session_settle_flushes(s, &entries, err);
+    vel_index_fini(&entries);
+    if (rc == 0 && s->has_staged)
+        rc = vel_fail(err, VEL_EIO, "an older flush cannot be finished");
+    return rc;
+}
+
+/* --- flush --- */
+
+/* All of it, or nothing. */
+static int check_files(struct vel_session *s, const struct vel_vec *files,
+                       const struct vel_dataset *dataset, struct vel_err *err)
+{
+    int64_t n = (int64_t)files->n;
+    int rc = vel_comm_allreduce(s->world, VEL_COMM_SUM, &n, 1, err);
+
+    if (rc == 0 && n != dataset->files)
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "of the %" PRId64 " files of dataset %" PRId64 " %" PRId64
+                      " are in the caches",
+                      dataset->files, dataset->id, n);
+    return rc;
+}
+
+static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *err)
+{
+    struct vel_dataset *dataset = &held->map.dataset;
+    struct vel_entry entry = held->entry;
+    struct vel_vec files = {0};
+    const char *store =
+        held->store < s->stores->n ? s->stores->items[held->store].base : s->prefix;
+    uint64_t begun = vel_clock_monotonic(s->clock);
+    bool takes_names = false;
+    int rc = vel_session_files(s, held, &files, err);
+
+    entry.dataset = *dataset;
+    entry.failed = 0; /* of a copy before this one */
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        takes_names = vel_session_takes_names(s, &files);
+    vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_FLUSH_START}, dataset);
+    if (rc == 0)
+        rc = check_files(s, &files, dataset, err);
+    if (rc == 0)
+        rc = vel_flush(&s->crew, store, &files, &entry, err);
+    held->entry = entry;
+    held->entry.dataset.name = NULL;
+    s->has_staged |= entry.place == VEL_ON_STAGED;
+    if (rc == 0) {
+        vel_policy_note_flush(&s->policy, dataset->checkpoint);
+        make_current(s, dataset);
+        vel_log_shared(VEL_LOG_INFO,
+                       "flushed dataset %" PRId64 " (%s %" PRId64 "), %" PRId64
+                       " bytes in %.2f s",
+                       dataset->id, dataset->name, dataset->version, dataset->bytes,
+                       vel_session_seconds(s, begun));
+    }
+    vel_session_tell(
+        s,
+        (struct vel_event){.kind = VEL_EVENT_FLUSH,
+                           .result = rc == 0 ? VEL_EVENT_OK : VEL_EVENT_FAILED,
+                           .seconds = vel_session_seconds(s, begun),
+                           .text = rc == 0 || !err ? NULL : err->text},
+        dataset);
+    vel_flush_files_fini(&files);
+    return rc < 0 ? rc : vel_session_mark_replaced(s, dataset->id, takes_names, err);
+}
+
+int vel_session_flush(struct vel_session *s, struct vel_held *held, struct vel_err *err)
+{
+    int rc = vel_session_settle_before(s, err);
+
+    /* perhaps it was this one */
+    return rc < 0 || held->entry.place == VEL_ON_PREFIX ? rc : flush(s, held, err);
+}
+
+int vel_session_flush_plain(struct vel_session *s, struct vel_held *held,
+                            struct vel_err *err)
+{
+    bool packs = s->crew.packs;
+    int rc;
+
+    s->crew.packs = false;
+    rc = vel_session_flush(s, held, err);
+    s->crew.packs = packs;
+    return rc;
+}
+
+int vel_session_adopt(struct vel_session *s, struct vel_held *held, const char *store,
+                      struct vel_vec *files, struct vel_err *err)
+{
+    struct vel_entry entry = {.dataset = s->writing.map.dataset};
+    struct vel_err why = {0};
+    bool takes_names;
+    int rc = vel_session_settle_before(s, err);
+
+    if (rc < 0)
+        return rc;
+    takes_names = vel_session_takes_names(s, files);
+    rc = store ? vel_flush(&s->crew, store, files, &entry, &why)
+               : vel_flush_adopt(&s->crew, files, &entry, &why);
+    if (rc == 0)
+        make_current(s, &entry.dataset);
+    s->has_staged |= entry.place == VEL_ON_STAGED;
+    if (entry.place == VEL_ON_STAGED) { /* forward only: some have their names */
+        vel_log_shared(VEL_LOG_WARN, "%s: it is tried again", why.text);
+        rc = vel_comm_barrier(s->world, err);
+    } else if (rc < 0) {
+        vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    }
+    held->entry = entry;
+    held->entry.dataset.name = NULL;
+    return rc < 0 ? rc
+                  : vel_session_mark_replaced(s, entry.dataset.id, takes_names, err);
+}
+
+static int kind_of(const struct vel_dataset *dataset)
+{
+    if (dataset->use == VEL_USE_OUTPUT)
+        return VEL_KIND_OUTPUT;
+    return dataset->use == VEL_USE_CHECKPOINT ? VEL_KIND_CHECKPOINT : VEL_KIND_BOTH;
+}
+
+bool vel_session_flush_due(const struct vel_session *s,
+                           const struct vel_dataset *dataset, bool is_exposed,
+                           bool is_last)
+{
+    struct vel_policy_flush facts;
+
+    vel_policy_get_flush(&s->policy, kind_of(dataset), dataset->checkpoint, is_last,
+                         &facts);
+    return vel_policy_flush_due(s->conf, &facts) || (is_exposed && s->conf->flush);
+}
+
+int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
+                          struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = vel_session_flush(s, held, &why);
+
+    if (rc == 0)
+        rc = slide_window(s, &why);
+    if (rc == 0)
+        return 0;
+    vel_log_shared(VEL_LOG_WARN, "%s: it stays in the cache", why.text);
+    return s->conf->strict ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+                           : vel_comm_barrier(s->world, err);
+}

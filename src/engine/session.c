@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A session begins and ends here; what it does in between is in the other files. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "conf/load.h"
+#include "conf/texts.h"
+#include "engine/session_in.h"
+#include "meta/cache.h"
+#include "meta/nodes.h"
+#include "meta/paths.h"
+
+/* --- settings --- */
+
+static int bcast_texts(struct vel_session *s, const struct vel_conf_layers *layers,
+                       struct vel_vec *texts, struct vel_err *err)
+{
+    struct vel_buf bytes;
+    int rc = 0;
+
+    vel_buf_init(&bytes);
+    if (s->world->rank == 0) {
+        rc = vel_conf_gather(s->conf, s->fs, layers, texts, err);
+        if (rc == 0)
+            rc = vel_conf_texts_encode(texts, &bytes, err);
+    }
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        rc = vel_comm_bcast(s->world, 0, &bytes, err);
+    if (rc == 0 && s->world->rank != 0)
+        rc = vel_conf_texts_decode(bytes.data, bytes.len, texts, err);
+    vel_buf_fini(&bytes);
+    return rc;
+}
+
+static int read_settings(struct vel_session *s, const char *user_file,
+                         struct vel_err *err)
+{
+    struct vel_conf_layers layers = {.user_file = user_file};
+    struct vel_vec texts;
+    int rc;
+
+    vel_conf_texts_init(&texts);
+    rc = bcast_texts(s, &layers, &texts, err);
+    if (rc == 0)
+        rc = vel_conf_apply(s->conf, &texts, &layers, err);
+    vel_conf_texts_fini(&texts);
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0 && !s->conf->enable)
+        rc = vel_fail(err, VEL_ECANCEL, "h5veloc is switched off (ENABLE=0)");
+    return rc;
+}
+
+/* A file system that hangs is told of; without that, it hangs in silence. */
+static void watch_files(struct vel_session *s)
+{
+    uint64_t limit = (uint64_t)s->conf->flush_stall * VEL_CLOCK_S;
+    struct vel_err why = {0};
+
+    if (vel_fs_watch_create(s->fs, limit, &s->watch, &why) == 0)
+        s->fs = vel_fs_watch_fs(s->watch);
+    else
+        vel_log(VEL_LOG_WARN, "%s", why.text);
+}
+
+/* --- who and where --- */
+
+/* Parts of a job that keep their datasets apart have directories of their own. */
+static int name_dir(struct vel_session *s, struct vel_err *err)
+{
+    char *veloc = s->prefix ? vel_veloc_dir(s->prefix) : NULL;
+
+    free(s->dir);
+    s->dir = veloc && s->unit ? vel_path_join(veloc, s->unit) : veloc;
+    if (s->dir != veloc)
+        free(veloc);
+    return s->dir ? 0 : vel_out_of_memory(err, "the prefix");
+}
+
+static int name_things(struct vel_session *s, struct vel_err *err)
+{
+    char *cwd = NULL;
+    int rc = vel_host_init(&s->host, err);
+
+    if (rc == 0)
+        rc = vel_node_name(s->conf, &s->host, s->world->rank, s->world->size, &s->node,
+                           err);
+    if (rc == 0)
+        rc = vel_fs_working_dir(&cwd, err);
+    if (rc == 0) {
+        s->prefix = vel_path_absolute(cwd, s->conf->prefix ? s->conf->prefix : ".");
+        s->owner.user = s->conf->user_name ? s->conf->user_name : s->host.user;
+        s->owner.prefix_id = s->prefix_id;
+        if (!s->prefix)
+            rc = vel_out_of_memory(err, "the prefix");
+    }
+    free(cwd);
+    if (rc == 0 && !vel_host_is_name(s->owner.user))
+        rc = vel_fail(
+            err, VEL_ECONFIG,
+            "USER_NAME: '%s' cannot be part of a path: use letters, digits and "
+            "\"._-\"",
+            s->owner.user);
+    return rc < 0 ? rc : name_dir(s, err);
+}
+
+/* Rank 0's prefix is everyone's, wherever the others were started. */
+static int open_prefix(struct vel_session *s, struct vel_err *err)
+{
+    struct vel_buf bytes;
+    int rc = 0;
+
+    vel_buf_init(&bytes);
+    if (s->world->rank == 0) {
+        rc = vel_prefix_open(s->fs, s->dir, s->prefix_id, err);
+        if (rc == 0) {
+            vel_buf_append(&bytes, s->prefix_id, VEL_PREFIX_ID);
+            vel_buf_append(&bytes, s->prefix, strlen(s->prefix) + 1);
+            rc = vel_buf_status(&bytes, err);
+        }
+    }
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        rc = vel_comm_bcast(s->world, 0, &bytes, err);
+    if (rc == 0) {
+        memcpy(s->prefix_id, bytes.data, VEL_PREFIX_ID);
+        free(s->prefix);
+        s->prefix = strdup(bytes.data + VEL_PREFIX_ID);
+        rc = vel_comm_agree(s->world, name_dir(s, err), err);
+    }
+    vel_buf_fini(&bytes);
+    return rc;
+}
+
+/* A store that some rank cannot use is used by none, and that is said once. */
+static int make_caches(struct vel_session *s, struct vel_err *err)
+{
+    size_t n = s->stores->n;
+    int64_t *usable = calloc(n + 1, sizeof *usable);
+    int rc = 0;
+
+    s->is_usable = calloc(n + 1, sizeof *s->is_usable);
+    s->is_full = calloc(n + 1, sizeof *s->is_full);
+    s->refused = malloc((n + 1) * sizeof *s->refused);
+    if (!usable || !s->is_usable || !s->is_full || !s->refused)
+        rc = vel_out_of_memory(err, "the caches");
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const struct vel_store *store = &s->stores->items[i];
+        struct vel_err why = {0};
+        char *home = vel_cache_home(store->base, s->owner.user, s->prefix_id);
+
+        usable[i] = home && vel_cache_make_dir(s->fs, home, &why) == 0;
+        if (!usable[i])
+            vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
+        free(home);
+        s->refused[i] = UINT64_MAX;
+    }
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, usable, n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        s->is_usable[i] = usable[i];
+    free(usable);
+    return rc;
+}
+
+static int describe(struct vel_session *s, struct vel_err *err)
+{
+    const struct vel_group *node;
+    int rc = vel_groups_create(s->world, s->conf, s->node, &s->groups, err);
+
+    if (rc == 0)
+        rc = vel_stores_create(s->world, s->conf, s->groups, &s->stores, err);
+    if (rc == 0)
+        rc = vel_reddescs_create(s->world, s->conf, s->stores, s->groups, &s->owner,
+                                 &s->descs, &s->fault, err);
+    if (rc < 0)
+        return rc;
+    s->last_use = calloc(s->descs->n + 1, sizeof *s->last_use);
+    s->ballot = calloc(s->descs->n + VEL_SESSION_BALLOT, sizeof *s->ballot);
+    s->is_spilling = calloc(s->descs->n + 1, sizeof *s->is_spilling);
+    rc = s->last_use && s->ballot && s->is_spilling
+             ? vel_comm_self(&s->alone, err)
+             : vel_out_of_memory(err, "the levels");
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc < 0)
+        return rc;
+    node = vel_groups_find(s->groups, "NODE");
+    return vel_comm_split(s->world, node->comm->rank == 0 ? 0 : -1, (int)node->id,
+                          &s->leaders, err);
+}
+
+/* --- who moves --- */
+
+/* What one process may take of the bandwidth of all that move at once. */
+static uint64_t own_rate(const struct vel_session *s, int nodes)
+{
+    int64_t all = s->conf->flush_bandwidth, width = s->conf->flush_width;
+    int64_t ranks = s->world->size;
+
+    if (!all)
+        return 0;
+    if (width && width < nodes)
+        ranks = (ranks * width + nodes - 1) / nodes;
+    return (uint64_t)(all > ranks ? all / ranks : 1);
+}
+
+static int make_crew(struct vel_session *s, struct vel_err *err)
+{
+    const struct vel_group *node = vel_groups_find(s->groups, "NODE");
+    struct vel_transport_setup setup = {.type = s->conf->flush_type,
+                                        .plugin = s->conf->flush_plugin,
+                                        .rank = (unsigned)s->world->rank,
+                                        .width = (unsigned)s->conf->flush_width,
+                                        .clock = s->clock};
+
+    vel_throttle_init(&s->throttle, s->clock, own_rate(s, (int)node->count));
+    s->crew = (struct vel_crew){
+        .world = s->world,
+        .node = node->comm,
+        .leaders = s->leaders,
+        .node_id = (int)node->id,
+        .nodes = (int)node->count,
+        .fs = s->fs,
+        .clock = s->clock,
+        .prefix = s->prefix,
+        .dir = s->dir,
+        .copy = {.fs = s->fs,
+                 .chunk = (size_t)s->conf->file_buf_size,
+                 .throttle = &s->throttle,
+                 .keeps_metadata = s->conf->copy_metadata,
+                 .wants_crc = s->conf->crc_on_flush},
+        .flush_width = (int)s->conf->flush_width,
+        .fetch_width = (int)s->conf->fetch_width,
+        .checks_crc = s->conf->crc_on_flush,
+        .packs = s->conf->containers,
+        .container_size = (uint64_t)s->conf->container_size,
+    };
+    setup.copy = s->crew.copy;
+    return vel_transport_open(&setup, &s->transport, err);
+}
+
+static size_t count_groups(void *arg, const char *name)
+{
+    const struct vel_session *s = arg;
+    const struct vel_group *group = vel_groups_find(s->groups, name);
+
+    return group ? group->count : 1;
+}
+
+static void begin_books(struct vel_session *s)
+{
+    vel_policy_init(&s->policy, s->clock,
+                    vel_policy_failure_rate(s->conf, count_groups, s),
+                    s->last_checkpoint);
+}
+
+/* The id of the allocation: recorded, and nothing else. */
+static const char *job_id(const struct vel_session *s)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+                                            "FLUX_JOB_ID"};
+    const char *id = s->conf->job_id;
+
+    for (size_t i = 0; !id && i < sizeof variables / sizeof *variables; i++)
+        id = vel_conf_variable(NULL, variables[i]);
+    return id;
+}
+
+static int keep_books(struct vel_session *s, struct vel_err *err)
+{
+    const struct vel_group *node = vel_groups_find(s->groups, "NODE");
+    struct vel_err why = {0};
+    int rc;
+
+    if (s->world->rank != 0)
+        return 0;
+    rc = vel_event_log_init(&s->events, s->fs, s->clock,
+                            s->conf->log_enable ? s->dir : NULL, job_id(s),
+                            s->owner.user, err);
+    if (rc == 0)
+        rc = vel_halt_watch_init(&s->halt, s->fs, s->clock, s->dir, err);
+    if (rc < 0)
+        return rc;
+    s->has_halt = true;
+    vel_halt_watch_begin(&s->halt);
+    if (vel_nodes_save(s->fs, s->dir, node->count, &why) < 0)
+        vel_log(VEL_LOG_WARN, "number of nodes not recorded: %s", why.text);
+    vel_session_tell(s,
+                     (struct vel_event){.kind = VEL_EVENT_RUN_START,
+                                        .ranks = s->world->size,
+                                        .nodes = node->count},
+                     NULL);
+    return 0;
+}
+
+/* --- open and close --- */
+
+static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
+                  struct vel_err *err)
+{
+    uint64_t begun = vel_clock_monotonic(s->clock);
+    int rc;
+
+    if ((rc = read_settings(s, setup->user_file, err)) < 0)
+        return rc;
+    watch_files(s);
+    if ((rc = vel_comm_agree(s->world, name_things(s, err), err)) < 0 ||
+        (rc = vel_comm_agree(s->world, vel_session_log_open(s, err), err)) < 0 ||
+        (rc = open_prefix(s, err)) < 0 || (rc = vel_session_lock(s, err)) < 0)
+        return rc;
+    if (s->world->rank == 0)
+        vel_prefix_sweep(s->fs, s->dir);
+    if ((rc = describe(s, err)) < 0 || (rc = make_caches(s, err)) < 0 ||
+        (rc = vel_comm_agree(s->world, make_crew(s, err), err)) < 0 ||
+        (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
+        return rc;
+    s->crew.transport = s->transport;
+    begin_books(s); /* a fetch looks at them */
+    rc = vel_session_recover(s, err);
+    begin_books(s); /* the program computes from now on */
+    vel_session_look_for_halt(s);
+    if (rc == 0)
+        vel_session_tell(s,
+                         (struct vel_event){.kind = VEL_EVENT_INIT,
+                                            .seconds = vel_session_seconds(s, begun)},
+                         NULL);
+    return rc;
+}
+
+static void tear_down(struct vel_session *s)
+{
+    for (size_t i = 0; i < s->held.n; i++)
+        vel_held_fini(vel_session_held(s, i));
+    vel_vec_fini(&s->held);
+    vel_vec_fini(&s->declined);
+    if (s->has_halt)
+        vel_halt_watch_fini(&s->halt);
+    vel_event_log_fini(&s->events);
+    vel_transport_close(s->transport);
+    if (s->crew.world)
+        vel_throttle_fini(&s->throttle);
+    vel_comm_destroy(s->leaders);
+    vel_comm_destroy(s->alone);
+    vel_reddescs_destroy(s->descs);
+    vel_stores_destroy(s->stores);
+    vel_groups_destroy(s->groups);
+    vel_lock_release(s->lock);
+    vel_session_log_close(s);
+    vel_fs_watch_destroy(s->watch);
+    free(s->last_use);
+    free(s->ballot);
+    free(s->is_spilling);
+    free(s->is_usable);
+    free(s->is_full);
+    free(s->refused);
+    free(s->dir);
+    free(s->prefix);
+    free(s->node);
+    vel_host_fini(&s->host);
+    vel_conf_destroy(s->conf);
+    vel_comm_destroy(s->world);
+    free(s);
+}
+
+/* Settings that were refused as they were read have not come to the levels. */
+static enum vel_topo_fault fault_of(const struct vel_session *s)
+{
+    enum vel_topo_fault fault = s->fault;
+
+    if (fault == VEL_TOPO_VALID)
+        fault = vel_topo_check(s->conf, NULL);
+    return fault == VEL_TOPO_VALID ? VEL_TOPO_OTHER : fault;
+}
+
+int vel_session_open(const struct vel_session_setup *setup,
+                     struct vel_session **ret_session, struct vel_err *err)
+{
+    struct vel_session *s = calloc(1, sizeof *s);
+    int rc;
+
+    if (!s) {
+        rc = vel_out_of_memory(err, "a session");
+        vel_comm_fail(setup->world, err);
+        vel_comm_destroy(setup->world);
+        vel_conf_destroy(setup->conf);
+        return rc;
+    }
+    s->world = setup->world;
+    s->conf = setup->conf;
+    s->fs = setup->fs;
+    s->clock = setup->clock;
+    s->unit = setup->unit;
+    vel_vec_init(&s->held, sizeof(struct vel_held));
+    vel_vec_init(&s->declined, sizeof(int64_t));
+    vel_session_log_begin(s);
+    rc = set_up(s, setup, err);
+    if (rc == VEL_ECONFIG && setup->ret_fault)
+        *setup->ret_fault = (int)fault_of(s);
+    if (rc < 0)
+        tear_down(s);
+    else
+        *ret_session = s;
+    return rc;
+}
+
+/* The newest checkpoint, and outputs whose flush has failed. */
+static int flush_owed(struct vel_session *s, struct vel_err *err)
+{
+    bool is_newest = true;
+    int rc = 0;
+
+    for (size_t i = s->held.n; rc == 0 && i-- > 0;) {
+        struct vel_held *held = vel_session_held(s, i);
+        bool is_checkpoint = held->map.dataset.use & VEL_USE_CHECKPOINT;
+        int64_t due = 0;
+
+        if ((vel_held_is_owed(held) || (is_checkpoint && is_newest)) &&
+            held->entry.place != VEL_ON_PREFIX) {
+            due = s->world->rank == 0 &&
+                  vel_session_flush_due(s, &held->map.dataset, held->is_exposed, true);
+            rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &due, 1, err);
+        }
+        if (rc == 0 && due)
+            rc = vel_session_flush_now(s, held, err);
+        is_newest = is_newest && !is_checkpoint;
+    }
+    return rc;
+}
+
+int vel_session_close(struct vel_session *session, const char *reason,
+                      struct vel_err *err)
+{
+    struct vel_session *s = session;
+    int64_t is_well = reason != NULL;
+    int rc;
+
+    if (!s)
+        return 0;
+    if (s->state == VEL_WRITING)
+        vel_session_complete(s, false, NULL);
+    /* what is not well for one is not well */
+    rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &is_well, 1, err);
+    reason = rc == 0 && is_well ? reason : NULL;
+    if (reason)
+        rc = flush_owed(s, err);
+    if (s->has_halt && reason)
+        vel_halt_watch_finish(&s->halt, reason);
+    vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_RUN_END, .text = reason},
+                     NULL);
+    tear_down(s);
+    return rc;
+}
+
+/* --- asked about --- */
+
+const struct vel_conf *vel_session_conf(const struct vel_session *session)
+{
+    return session->conf;
+}
+
+struct vel_comm *vel_session_world(const struct vel_session *session)
+{
+    return session->world;
+}
+
+struct vel_fs *vel_session_fs(const struct vel_session *session)
+{
+    return session->fs;
+}
+
+const char *vel_session_prefix(const struct vel_session *session)
+{
+    return session->prefix;
+}
+
+bool vel_session_is_writing(const struct vel_session *session)
+{
+    return session->state == VEL_WRITING;
+}
+
+bool vel_session_is_reading(const struct vel_session *session)
+{
+    return session->state == VEL_READING;
+}

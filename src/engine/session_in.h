@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* session_in - a session as the files of this room see it. */
+#ifndef VEL_ENGINE_SESSION_IN_H
+#define VEL_ENGINE_SESSION_IN_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "engine/policy.h"
+#include "engine/session.h"
+#include "meta/entry.h"
+#include "meta/events.h"
+#include "meta/filemap.h"
+#include "meta/halt_watch.h"
+#include "meta/prefix.h"
+#include "sys/fs_watch.h"
+#include "sys/host.h"
+#include "sys/lock.h"
+#include "sys/logfile.h"
+#include "topo/check.h"
+#include "topo/reddesc.h"
+#include "xfer/crew.h"
+#include "xfer/flush.h"
+
+/* A complete dataset that this launch can restore without fetching it. */
+struct vel_held {
+    struct vel_filemap map;
+    struct vel_entry entry; /* as rank 0 last wrote it; its dataset is not used */
+    char *level;            /* directory of the level here; NULL: on the prefix only */
+    char *dir;              /* this rank's files; NULL: they are opened in place */
+    size_t store;           /* its index */
+    struct vel_vec parts;   /* of a dataset by other ranks: struct vel_revived_part */
+    bool is_read_in_place;
+    bool is_exposed; /* nothing protects it until it is flushed */
+};
+
+/* The dataset that is being written. */
+struct vel_writing {
+    struct vel_filemap map;
+    const struct vel_reddesc *desc; /* the level */
+    bool is_encoded;                /* its scheme is due; else SINGLE this time */
+    bool is_bypass;                 /* to the prefix, under temporary names */
+    bool takes_names;               /* where files of other datasets were */
+    bool was_full;                  /* a file of this rank found no room */
+    size_t due;                     /* the level that desc is, or stands for */
+    char *level, *dir;
+    struct vel_map
+        *routed; /* cached names of files in the cache; of a bypass, of all */
+    struct vel_map *through; /* of those that are written where they belong */
+    uint64_t begun;          /* monotonic */
+};
+
+enum vel_session_state { VEL_IDLE, VEL_WRITING, VEL_READING };
+
+struct vel_session {
+    struct vel_comm *world;
+    struct vel_fs *fs;
+    struct vel_fs_watch *watch; /* whose twin it is, or NULL: not yet */
+    struct vel_clock *clock;
+    struct vel_conf *conf;
+    struct vel_logfile *logfile; /* LOG_FILE */
+    struct vel_lock *lock;       /* rank 0's */
+    struct vel_host host;
+    char *node;
+    const char *unit;          /* only while the session opens, as is fault */
+    enum vel_topo_fault fault; /* of settings that are refused */
+    char *prefix, *dir;        /* dir: PREFIX/.veloc, or the unit's below it */
+    char prefix_id[VEL_PREFIX_ID];
+    struct vel_reddesc_owner owner;
+    struct vel_groups *groups;
+    struct vel_stores *stores;
+    struct vel_reddescs *descs;
+    bool *is_usable;   /* per store: its directory is there on all ranks */
+    bool *is_full;     /* per store: it refused the dataset that is being started */
+    uint64_t *refused; /* per store: what was too much for it, whatever space it says
+                          that it has */
+
+    struct vel_comm *leaders; /* of nodes */
+    struct vel_comm *alone;   /* this rank: the set of a level that is not encoded */
+    struct vel_throttle throttle;
+    struct vel_transport *transport;
+    struct vel_crew crew;
+
+    /* rank 0's */
+    struct vel_policy policy;
+    struct vel_halt_watch halt;
+    bool has_halt, is_halt_told;
+    struct vel_event_log events;
+    bool is_deaf;       /* events cannot be recorded, and that was told */
+    uint64_t *last_use; /* per level, monotonic; 0: not yet */
+    int64_t *ballot;    /* room for what level.c votes on */
+    bool *is_spilling;  /* per level, everyone's: its store had no room the last time */
+
+    int64_t last_id, last_checkpoint;
+    uint64_t last_bytes; /* of this rank, in the last dataset: what the next may need */
+    uint64_t expected, last_expected; /* what the program knew of it, now and then */
+    struct vel_vec held;              /* struct vel_held, oldest first */
+    struct vel_vec declined; /* int64_t: ids that this launch does not offer again */
+    bool has_leftovers;      /* the same on all ranks: see leftovers.c */
+    bool has_staged;         /* a flush stopped while files got their names */
+    enum vel_session_state state;
+    struct vel_writing writing;
+    size_t reading; /* index in held */
+};
+
+/* --- calls.c --- */
+/* Which calls a state allows: VEL_ESTATE with what to call before. Local. */
+enum vel_session_event {
+    VEL_DO_START,
+    VEL_DO_COMPLETE,
+    VEL_DO_RESTART,
+    VEL_DO_RESTART_END,
+    VEL_DO_OTHER
+};
+int vel_session_may(const struct vel_session *s, enum vel_session_event event,
+                    struct vel_err *err);
+
+/* What a program says of a dataset, as it says it. */
+struct vel_session_asked {
+    const char *name;
+    int64_t version;
+    unsigned use; /* 0: for what it is already */
+};
+/* Collective. The same, and all ranks ask for the same dataset by a name and a version
+ * that can be: VEL_EINVAL. The two below are its halves, to be used around a fold of
+ * those numbers by VEL_COMM_MIN. */
+enum { VEL_SESSION_MEANT = 4, VEL_SESSION_BALLOT = 2 + VEL_SESSION_MEANT };
+int vel_session_mean(const struct vel_session *s, enum vel_session_event event,
+                     const struct vel_session_asked *asked, int64_t *ret_meant,
+                     struct vel_err *err);
+int vel_session_check_meant(const struct vel_session_asked *asked, const int64_t *meant,
+                            struct vel_err *err);
+int vel_session_may_all(struct vel_session *s, enum vel_session_event event,
+                        const struct vel_session_asked *asked, struct vel_err *err);
+
+/* --- logging.c: LOG_LEVEL, DEBUG and LOG_FILE in force, or not yet, or no longer ---
+ */
+void vel_session_log_begin(const struct vel_session *s);
+int vel_session_log_open(struct vel_session *s, struct vel_err *err);
+void vel_session_log_close(struct vel_session *s);
+
+/* --- decide.c --- */
+/* Rank 0 tells when the program is to end; others do nothing. Local. */
+void vel_session_look_for_halt(struct vel_session *s);
+
+/* --- alone.c --- */
+/* Collective. Keep other launches from `dir` until the lock is released. */
+int vel_session_lock(struct vel_session *s, struct vel_err *err);
+
+/* --- place.c --- */
+/* Where a file of the dataset under way is written: in the cache, or beside its place
+ * on the prefix. A new string. */
+int vel_session_place(const struct vel_session *s, const char *name, char **ret_path,
+                      struct vel_err *err);
+/* Local. What there is of its files in the cache, whole or not. */
+uint64_t vel_session_written(const struct vel_session *s);
+/* Collective. Make the directories of the level that was chosen, or of another one when
+ * its store refuses. */
+int vel_session_make_place(struct vel_session *s, struct vel_err *err);
+/* Local. Remove this rank's part of the dataset under way. */
+void vel_session_remove_place(struct vel_session *s);
+
+/* --- spill.c --- */
+/* Collective. The dataset under way has no room for its redundancy: its files go to the
+ * prefix, and it is no longer in the cache. */
+int vel_session_spill(struct vel_session *s, struct vel_held *held,
+                      struct vel_err *err);
+
+/* --- recovery.c --- */
+int vel_session_recover(struct vel_session *s, struct vel_err *err);
+
+/* --- held.c: what can be restored --- */
+void vel_held_fini(struct vel_held *held);
+/* Is it among ids (items int64_t)? */
+bool vel_session_has_id(const struct vel_vec *ids, int64_t id);
+struct vel_held *vel_session_held(const struct vel_session *s, size_t i);
+/* Takes over *held, also on failure. */
+int vel_session_hold(struct vel_session *s, struct vel_held *held, struct vel_err *err);
+/* Local. Remove this rank's part of a held dataset, and forget it. What it has on the
+ * prefix stays when it can be fetched from there, or when that is asked for. */
+void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix);
+/* An output that is not on the prefix yet: this is the only copy. */
+bool vel_held_is_owed(const struct vel_held *held);
+/* Local. As many older ones as COUNT of their stores does not allow go, but none that
+ * is owed. */
+void vel_session_evict_old(struct vel_session *s);
+/* The newest of that name and version; NULL when there is none. name NULL: any; version
+ * below 0: any. */
+struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
+                                  int64_t version);
+
+/* --- leftovers.c: datasets that nobody can restore --- */
+/* Local. Of what is in the index and was to be in caches, this is nowhere: not among
+ * the ids that the caches had (items int64_t). Said, and noted for a sweep. */
+void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
+                      const struct vel_vec *seen);
+/* Local. A newer dataset is complete: what was set aside before it goes, and the
+ * entries of what is nowhere. */
+void vel_session_sweep(struct vel_session *s);
+/* Local. Their space is needed: what was set aside goes. */
+void vel_session_sweep_aside(struct vel_session *s);
+
+/* --- level.c: where a new dataset goes --- */
+/* Collective. `rc` is what this rank did before; a failure there is everyone's. The
+ * numbers `meant` are folded on the way, unless NULL. */
+int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
+                       int64_t *meant, struct vel_err *err);
+
+/* Local. The dataset under way has found no place: if that was for lack of space, the
+ * next one needs more than this rank has written and could have. */
+void vel_session_learn_size(struct vel_session *s);
+
+/* --- protect.c --- */
+/* Collective. Apply the level of w to `n` files in its directory; `rc` as above. */
+int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int rc,
+                        char *const *names, size_t n, struct vel_err *err);
+
+/* --- publish.c: to the prefix --- */
+/* Collective. Go on with what earlier flushes have begun: those that were staged are
+ * finished, the others taken back, and *entries are as it came out. Failures are told
+ * in the log and noted in has_staged. */
+int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
+                               struct vel_err *err);
+/* Collective. A dataset whose files have some of their names must get the others before
+ * a newer one takes the same names: else they would be taken from the newer one later.
+ */
+int vel_session_settle_before(struct vel_session *s, struct vel_err *err);
+/* Collective. Flush a held dataset that is not on the prefix. */
+int vel_session_flush(struct vel_session *s, struct vel_held *held,
+                      struct vel_err *err);
+/* Collective. The same for one that is to be read in place: not into containers. */
+int vel_session_flush_plain(struct vel_session *s, struct vel_held *held,
+                            struct vel_err *err);
+/* Local. Is a flush due, by the books of this rank? Those of rank 0 count. */
+bool vel_session_flush_due(const struct vel_session *s,
+                           const struct vel_dataset *dataset, bool is_exposed,
+                           bool is_last);
+/* Collective. Flush, and let the oldest on the prefix go; a failure is told, and is one
+ * only with STRICT. */
+int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
+                          struct vel_err *err);
+/* Collective. The dataset under way goes to the prefix, and is held there only: `files`
+ * were written to the prefix itself, or to the directory `store`. */
+int vel_session_adopt(struct vel_session *s, struct vel_held *held, const char *store,
+                      struct vel_vec *files, struct vel_err *err);
+/* Collective. This rank's files of a held dataset, with sizes and checksums: items
+ * struct vel_flush_file. Local. */
+int vel_session_files(struct vel_session *s, const struct vel_held *held,
+                      struct vel_vec *ret_files, struct vel_err *err);
+
+/* --- through.c: files that are written where they belong, past the cache. Local. ---
+ */
+#define VEL_THROUGH_LIST "@through" /* among a rank's files: no cached name of any */
+/* What was written through of the dataset under way, listed in its directory. */
+int vel_session_list_through(struct vel_session *s, struct vel_err *err);
+/* A list (items struct vel_listed) into a rank's directory. */
+int vel_session_save_through(const struct vel_session *s, const char *dir,
+                             const struct vel_vec *files, struct vel_err *err);
+/* Those that a rank's directory lists, appended as struct vel_flush_file. */
+int vel_session_add_through(struct vel_session *s, const char *dir,
+                            struct vel_vec *files, struct vel_err *err);
+/* Are those of this rank still what was written? */
+int vel_session_check_through(struct vel_session *s, const struct vel_held *held,
+                              struct vel_err *err);
+/* Where one of this rank is; VEL_ENOENT without a sentence. */
+int vel_session_find_through(struct vel_session *s, const struct vel_held *held,
+                             const char *name, char **ret_path, struct vel_err *err);
+/* Read the list before the dataset goes, and remove its files when it has gone. */
+void vel_session_keep_through(struct vel_session *s, const struct vel_held *held,
+                              struct vel_vec *ret_files);
+void vel_session_remove_through(struct vel_session *s, const struct vel_vec *files);
+
+/* --- replaced.c: names that another dataset has taken --- */
+/* Local. Stands anything on the prefix where these files (struct vel_flush_file) go? */
+bool vel_session_takes_names(const struct vel_session *s, const struct vel_vec *files);
+/* Collective. Dataset `id` has come to the prefix, on any rank where other files were:
+ * those that have lost some are marked. */
+int vel_session_mark_replaced(struct vel_session *s, int64_t id, bool takes_names,
+                              struct vel_err *err);
+
+/* --- fetch.c --- */
+/* Collective. An entry of the index into the caches, protected; or to be read in place.
+ */
+int vel_session_fetch(struct vel_session *s, const struct vel_entry *entry,
+                      struct vel_err *err);
+/* Collective. Are the files of a dataset on the prefix still those of its flush? */
+int vel_session_check_in_place(struct vel_session *s, const struct vel_held *held,
+                               struct vel_err *err);
+/* Collective. The current one, else the newest that can be fetched; VEL_ENOENT. */
+int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err);
+/* Collective. What rank 0's index has, for all. Items struct vel_entry, newest first.
+ */
+int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
+                      struct vel_err *err);
+
+/* Rank 0 writes an event; others do nothing. Local. */
+void vel_session_tell(struct vel_session *s, struct vel_event event,
+                      const struct vel_dataset *dataset);
+double vel_session_seconds(const struct vel_session *s, uint64_t since);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file system of the prefix hangs for one rank of a job, in earnest: the operation
+ * never comes back. A warning names the path; the job ends when the operator ends it,
+ * since nobody else can; and the next one restores from the caches what was complete,
+ * and flushes it.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "comm/comm.h"
+#include "tap/seslab.h"
+#include "tap/sockjob.h"
+#include "tap/tap.h"
+
+enum { RANKS = 3, LINE = 1024 };
+
+struct job {
+    struct seslab lab;
+    int victim;         /* below 0: nobody */
+    uint64_t operation; /* on the prefix, while checkpoint 2 is completed */
+    struct told {
+        char warning[LINE];
+        int64_t found, reported;
+        char why[VEL_ERR_TEXT];
+    } * told; /* in memory that all ranks share */
+};
+
+struct member {
+    const struct job *job;
+    int rank;
+    int heard; /* where the log of this process can be read */
+};
+
+/* The operator waits for the warning, and ends the job. */
+static void hang(void *arg)
+{
+    struct member *m = arg;
+    struct told *told = m->job->told;
+    size_t len = 0;
+
+    while (len + 1 < LINE && read(m->heard, told->warning + len, 1) == 1 &&
+           told->warning[len] != '\n')
+        len++;
+    told->warning[len] = '\0';
+    for (int rank = 0; rank < RANKS; rank++)
+        if (rank != m->rank)
+            kill(sockjob_pid(rank), SIGKILL);
+    raise(SIGKILL);
+}
+
+static int work(struct member *m, struct vel_comm *comm, struct vel_fs_fault *fault,
+                struct vel_err *err)
+{
+    const struct job *job = m->job;
+    struct vel_session *session = NULL;
+    struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_CRASH,
+                                     .at = job->operation,
+                                     .below = job->lab.prefix,
+                                     .crash = hang,
+                                     .arg = m};
+    int64_t newest = 0;
+    int rc = seslab_open(&job->lab, comm, vel_fs_fault_fs(fault), &session, err);
+
+    if (rc == 0)
+        rc = seslab_newest(session, &newest, err);
+    if (rc == 0 && newest > 0)
+        rc = seslab_restart(&job->lab, session, newest, err);
+    job->told->found = newest;
+    if (rc == 0)
+        rc = seslab_checkpoint(&job->lab, session, newest + 1, err);
+    job->told->reported = newest + 1;
+    if (rc == 0)
+        rc = seslab_begin(&job->lab, session, newest + 2, err);
+    if (rc == 0 && m->rank == job->victim)
+        vel_fs_fault_arm(fault, &plan);
+    if (rc == 0)
+        rc = seslab_write(&job->lab, session, newest + 2, err);
+    if (rc == 0)
+        job->told->reported = newest + 2;
+    return rc == 0 ? vel_session_close(session, "the end", err) : rc;
+}
+
+static int member(struct vel_comm *comm, void *arg)
+{
+    struct member m = {.job = arg, .rank = comm->rank};
+    struct vel_fs_fault *fault;
+    struct vel_err err = {0};
+    int ends[2], rc;
+
+    if (pipe(ends) < 0 || dup2(ends[1], STDERR_FILENO) < 0 ||
+        vel_fs_fault_create(vel_fs_posix(), NULL, &fault, NULL) < 0)
+        return 1;
+    m.heard = ends[0];
+    rc = work(&m, comm, fault, &err);
+    vel_fs_fault_destroy(fault);
+    if (rc < 0)
+        snprintf(m.job->told->why, VEL_ERR_TEXT, "%s", err.text);
+    return rc < 0;
+}
+
+static void hangs_at(struct job *job, int victim, uint64_t operation)
+{
+    struct told *told = job->told;
+
+    memset(told, 0, sizeof *told);
+    seslab_init(&job->lab, operation);
+    seslab_set(&job->lab, "COPY_TYPE", "XOR");
+    seslab_set(&job->lab, "SET_SIZE", "3");
+    seslab_set(&job->lab, "VIRTUAL_NODES", "3");
+    seslab_set(&job->lab, "FLUSH", "2");
+    seslab_set(&job->lab, "FLUSH_STALL", "1");
+    job->victim = victim;
+    job->operation = operation;
+    is_int(sockjob_run(RANKS, "unix", member, job), RANKS,
+           "operation %" PRIu64 " of rank %d on the prefix hangs, and the job is ended",
+           operation, victim);
+    ok(strstr(told->warning, "has not come back") &&
+           strstr(told->warning, job->lab.prefix),
+       "not before it was told where: %s", told->warning);
+    int64_t reported = told->reported;
+    job->victim = -1;
+    is_int(sockjob_run(RANKS, "unix", member, job), 0, "the next one goes well %s",
+           told->why);
+    ok(told->found >= reported && told->found <= 2,
+       "from version %" PRId64 ", when %" PRId64 " was reported", told->found,
+       reported);
+    ok(seslab_is_flushed(&job->lab, told->reported), "and is flushed");
+}
+
+int main(void)
+{
+    static struct job job;
+
+    job.told = mmap(NULL, sizeof *job.told, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (job.told == MAP_FAILED)
+        bail_out("no shared memory");
+    hangs_at(&job, 0, 1);  /* the index */
+    hangs_at(&job, 1, 7);  /* the copies */
+    hangs_at(&job, 2, 60); /* the names */
+    return done_testing();
+}

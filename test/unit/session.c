@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a session keeps when something fails: prefixes that cannot be written, names
+ * that are used again, files that are no files, and another launch at the same time. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "comm/comm.h"
+#include "meta/entry.h"
+#include "sys/host.h"
+#include "tap/files.h"
+#include "tap/seslab.h"
+#include "tap/tap.h"
+
+/* --- launches of one rank ------------------------------------------------------- */
+
+static struct vel_comm *self;
+
+static struct vel_session *launch(const struct seslab *lab, struct vel_fs *fs)
+{
+    struct vel_session *s = NULL;
+    struct vel_err err = {0};
+
+    if (!self && vel_comm_self(&self, &err) < 0)
+        bail_out("%s", err.text);
+    if (seslab_open(lab, self, fs, &s, &err) < 0)
+        note("%s", err.text);
+    return s;
+}
+
+static void end(struct vel_session *s, const char *reason)
+{
+    struct vel_err err = {0};
+
+    if (vel_session_close(s, reason, &err) < 0)
+        note("%s", err.text);
+}
+
+/* A dataset of one file, which lies below the prefix when it is flushed. */
+static int save(const struct seslab *lab, struct vel_session *s, unsigned use,
+                int64_t version, const char *name, const char *text)
+{
+    char original[1024], *path = NULL;
+    struct vel_err err = {0};
+    int rc = vel_session_start(s, name, version, use, &err);
+
+    snprintf(original, sizeof original, "%s/%s", lab->prefix, name);
+    if (rc == 0)
+        rc = vel_session_route(s, original, &path, &err);
+    if (rc == 0) {
+        tap_put_file(path, text);
+        rc = vel_session_complete(s, true, &err);
+    }
+    if (rc < 0)
+        note("%s %" PRId64 ": %s", name, version, err.text);
+    free(path);
+    return rc;
+}
+
+static const char *on_prefix(const struct seslab *lab, const char *name)
+{
+    static char path[1024];
+
+    snprintf(path, sizeof path, "%s/%s", lab->prefix, name);
+    return path;
+}
+
+static int64_t newest(struct vel_session *s)
+{
+    int64_t version = -1;
+    struct vel_err err = {0};
+
+    if (seslab_newest(s, &version, &err) < 0)
+        note("%s", err.text);
+    return version;
+}
+
+/* Every file of the cache and nothing else. */
+static void lose_cache(const struct seslab *lab)
+{
+    tap_fresh_dir(lab->cache);
+}
+
+/* --- failures ----------------------------------------------------------------------
+ */
+
+/* A file system that fails in one directory. */
+static struct vel_fs_fault *fault_below(const char *dir, unsigned kinds)
+{
+    struct vel_fs_fault *fault = NULL;
+    const struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_LASTING,
+                                           .kinds = kinds,
+                                           .at = 1,
+                                           .errnum = 28 /* ENOSPC */,
+                                           .below = dir};
+
+    if (vel_fs_fault_create(vel_fs_posix(), NULL, &fault, NULL) < 0)
+        bail_out("no twin");
+    vel_fs_fault_arm(fault, &plan);
+    return fault;
+}
+
+static void mend(struct vel_fs_fault *fault)
+{
+    const struct vel_fs_fault_plan none = {.mode = VEL_FS_FAULT_NONE};
+
+    vel_fs_fault_arm(fault, &none);
+}
+
+static void no_index(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    char index[600];
+
+    seslab_init(&lab, 1);
+    snprintf(index, sizeof index, "%s/.veloc/index", lab.prefix);
+    struct vel_fs_fault *fault = fault_below(index, VEL_FS_KIND_RENAME);
+    s = launch(&lab, vel_fs_fault_fs(fault));
+    is_int(seslab_checkpoint(&lab, s, 1, &err), 0,
+           "a prefix without room for an entry fails no checkpoint in the cache");
+    is_int(seslab_checkpoint(&lab, s, 2, &err), 0, "nor the next one");
+    is_int(newest(s), 2, "and they can be restored");
+    end(s, NULL);
+    s = launch(&lab, vel_fs_posix());
+    is_int(newest(s), 2, "by the next launch as well");
+    end(s, NULL);
+    vel_fs_fault_destroy(fault);
+}
+
+static void unflushed_output(unsigned use, const char *what)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    char dir[600];
+
+    seslab_init(&lab, 2);
+    snprintf(dir, sizeof dir, "%s/full", lab.prefix);
+    struct vel_fs_fault *fault = fault_below(dir, VEL_FS_KIND_OPEN);
+    s = launch(&lab, vel_fs_fault_fs(fault));
+    is_int(vel_session_start(s, "result", 1, use, &err), 0, "%s begins", what);
+    char *path = NULL;
+    if (vel_session_route(s, on_prefix(&lab, "full/result"), &path, &err) == 0)
+        tap_put_file(path, "the result");
+    free(path);
+    is_int(vel_session_complete(s, true, &err), 0, "and cannot be flushed");
+    for (int64_t v = 1; v <= 3; v++)
+        seslab_checkpoint(&lab, s, v, &err);
+    mend(fault);
+    end(s, "the end");
+    ok(tap_file_is(on_prefix(&lab, "full/result"), "the result"),
+       "newer checkpoints have not taken its place: it is flushed at the end");
+    vel_fs_fault_destroy(fault);
+}
+
+static void fifo(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    char *path = NULL;
+
+    seslab_init(&lab, 3);
+    s = launch(&lab, vel_fs_posix());
+    vel_session_start(s, "pipe", 1, VEL_USE_CHECKPOINT, &err);
+    vel_session_route(s, on_prefix(&lab, "pipe"), &path, &err);
+    if (!path || mkfifo(path, 0600) != 0)
+        bail_out("no FIFO");
+    free(path);
+    alarm(60);
+    ok(vel_session_complete(s, true, &err) < 0 && strstr(err.text, "regular file"),
+       "a FIFO is no file of a checkpoint, and nobody waits for its writer");
+    alarm(0);
+    end(s, NULL);
+}
+
+/* --- older ones ----------------------------------------------------------------------
+ */
+
+static void fetched_again(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    enum vel_session_where where = VEL_WHERE_NONE;
+
+    seslab_init(&lab, 4);
+    s = launch(&lab, vel_fs_posix());
+    save(&lab, s, VEL_USE_CHECKPOINT, 1, "a", "one");
+    end(s, "it ends and is flushed");
+    s = launch(&lab, vel_fs_posix());
+    save(&lab, s, VEL_USE_CHECKPOINT, 2, "b", "two");
+    is_int(vel_session_restart_begin(s, "a", 1, &err), 0, "an older one is fetched");
+    vel_session_restart_end(s, true, &err);
+    vel_session_where(s, "b", &where, &err);
+    is_int(where, VEL_WHERE_CACHE, "the newest one stays in the cache");
+    end(s, "the end");
+    ok(tap_file_is(on_prefix(&lab, "b"), "two"),
+       "and is the one that is flushed at the end");
+}
+
+static int64_t current(const struct seslab *lab)
+{
+    int64_t id = -1;
+
+    vel_current_load(vel_fs_posix(), on_prefix(lab, ".veloc"), &id, NULL);
+    return id;
+}
+
+static void failed_fetch(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+
+    seslab_init(&lab, 5);
+    seslab_set(&lab, "FLUSH", "1");
+    s = launch(&lab, vel_fs_posix());
+    save(&lab, s, VEL_USE_CHECKPOINT, 1, "a", "one");
+    save(&lab, s, VEL_USE_CHECKPOINT, 2, "b", "two");
+    tap_put_file(on_prefix(&lab, "a"), "oops");
+    is_int(current(&lab), 2, "the newest flushed one is current");
+    ok(vel_session_restart_begin(s, "a", 1, &err) < 0, "a damaged older one fails");
+    is_int(current(&lab), 2, "which says nothing against the current one");
+    end(s, NULL);
+}
+
+/* --- straight to the prefix
+ * ----------------------------------------------------------- */
+
+static void bypass(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    char *path = NULL, first[SESLAB_TEXT];
+
+    seslab_init(&lab, 6);
+    seslab_set(&lab, "CACHE_BYPASS", "1");
+    s = launch(&lab, vel_fs_posix());
+    is_int(save(&lab, s, VEL_USE_CHECKPOINT, 1, "state", "good"), 0,
+           "a checkpoint goes straight to the prefix");
+    ok(tap_file_is(on_prefix(&lab, "state"), "good"), "where it has its name");
+    vel_session_start(s, "state", 2, VEL_USE_CHECKPOINT, &err);
+    vel_session_route(s, on_prefix(&lab, "state"), &path, &err);
+    if (path)
+        tap_put_file(path, "half");
+    free(path);
+    ok(tap_file_is(on_prefix(&lab, "state"), "good"),
+       "the next one of that name does not destroy it while it is written");
+    is_int(vel_session_complete(s, false, &err), VEL_ECANCEL, "nor when it fails");
+    ok(tap_file_is(on_prefix(&lab, "state"), "good"), "the old file stands");
+    is_int(seslab_strays(&lab, first), 0, "alone");
+    end(s, NULL);
+    s = launch(&lab, vel_fs_posix());
+    is_int(vel_session_restart_begin(s, "state", 1, &err), 0, "it can be restored");
+    vel_session_restart_end(s, true, &err);
+    vel_session_start(s, "state", 3, VEL_USE_CHECKPOINT, &err);
+    vel_session_route(s, on_prefix(&lab, "state"), &path, &err);
+    vel_session_complete(s, false, &err);
+    free(path);
+    ok(tap_file_is(on_prefix(&lab, "state"), "good"),
+       "one that never wrote the file does not remove it");
+    is_int(save(&lab, s, VEL_USE_CHECKPOINT, 4, "state", "better"), 0,
+           "one that succeeds");
+    ok(tap_file_is(on_prefix(&lab, "state"), "better"), "replaces it");
+    end(s, NULL);
+    seslab_set(&lab, "FETCH_BYPASS", "1");
+    s = launch(&lab, vel_fs_posix());
+    is_int(vel_session_restart_begin(s, "state", 4, &err), 0,
+           "the new one is restored");
+    vel_session_restart_end(s, true, &err);
+    end(s, NULL);
+}
+
+/* --- who else
+ * -------------------------------------------------------------------------- */
+
+static void two_launches(void)
+{
+    struct seslab lab;
+    struct vel_session *s, *other = NULL;
+    struct vel_err err = {0};
+    struct vel_manual_clock manual;
+    struct vel_session_setup setup = {.fs = vel_fs_posix(), .clock = &manual.clock};
+
+    seslab_init(&lab, 7);
+    vel_manual_clock_init(&manual, VEL_CLOCK_S, VEL_CLOCK_S);
+    s = launch(&lab, vel_fs_posix());
+    seslab_checkpoint(&lab, s, 1, &err);
+    vel_comm_self(&setup.world, &err);
+    vel_conf_create(&setup.conf, &err);
+    vel_conf_set_by_program(setup.conf, "PREFIX", lab.prefix, &err);
+    vel_conf_set_by_program(setup.conf, "CACHE_BASE", lab.cache, &err);
+    ok(vel_session_open(&setup, &other, &err) < 0 && strstr(err.text, "process") &&
+           strstr(err.text, "PREFIX"),
+       "a second launch on the same prefix at the same time is refused, and told who "
+       "has it and what to do");
+    note("%s", err.text);
+    is_int(seslab_checkpoint(&lab, s, 2, &err), 0, "the first one goes on");
+    end(s, NULL);
+    s = launch(&lab, vel_fs_posix());
+    is_int(newest(s), 2, "and when it has ended the next may begin");
+    end(s, NULL);
+    vel_manual_clock_fini(&manual);
+}
+
+static void open_cache(void)
+{
+    struct seslab lab;
+    struct vel_host host;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    char dir[1024];
+
+    seslab_init(&lab, 8);
+    if (vel_host_init(&host, &err) < 0)
+        bail_out("%s", err.text);
+    snprintf(dir, sizeof dir, "%s/%s", lab.cache, host.user);
+    vel_host_fini(&host);
+    if (mkdir(dir, 0700) != 0 || chmod(dir, 0777) != 0)
+        bail_out("no %s", dir);
+    s = launch(&lab, vel_fs_posix());
+    seslab_checkpoint(&lab, s, 1, &err);
+    ok(s && seslab_is_flushed(&lab, 1),
+       "a cache whose directory others can exchange is not used");
+    end(s, NULL);
+    lose_cache(&lab);
+}
+
+int main(void)
+{
+    no_index();
+    unflushed_output(VEL_USE_OUTPUT, "an output");
+    unflushed_output(VEL_USE_OUTPUT | VEL_USE_CHECKPOINT, "a checkpoint for people");
+    fifo();
+    fetched_again();
+    failed_fetch();
+    bypass();
+    two_launches();
+    open_cache();
+    vel_comm_destroy(self);
+    return done_testing();
+}
