@@ -17,6 +17,12 @@ if HAVE_MPI
 flavour_LTLIBRARIES += src/libveloc.la
 src_libveloc_la_SOURCES = \
 	src/comm/mpi.c src/comm/mpi.h \
+	%D%/checkpoint.c \
+	%D%/init.c \
+	%D%/memory.c %D%/memory.h \
+	%D%/restart.c \
+	%D%/state.c %D%/state.h \
+	%D%/status.c \
 	%D%/redset.c %D%/redset.h %D%/redset_make.c \
 	%D%/version.c
 src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)

@@ -5,12 +5,13 @@
 
 #include <string.h>
 
+#include "api/state.h"
 #include "veloc.h"
 
 int VELOC_Get_version(char *version)
 {
     if (!version)
-        return VELOC_FAILURE;
+        return vel_api_refuse("VELOC_Get_version was given no room for the result");
     memcpy(version, VELOC_VERSION, sizeof VELOC_VERSION);
-    return VELOC_SUCCESS;
+    return vel_api_leave_local(0);
 }

@@ -1,11 +1,14 @@
 # test/cluster - several nodes in one machine, and what happens when they are lost.
 cluster_tests = \
+	%D%/restart.t \
+	%D%/again.t \
 	%D%/lifecycle.t \
 	%D%/nodes.t \
 	%D%/loss.t \
 	%D%/rebuild.t
 TESTS += $(cluster_tests)
-EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh
+EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh \
+	%D%/solver.sh
 
 # no libtool wrappers: a node's command is the program itself
 check_PROGRAMS += test/cluster/probe
@@ -21,5 +24,10 @@ test_cluster_redset_SOURCES = %D%/redset.c test/tap/redlab.c test/tap/redlab.h
 test_cluster_redset_CPPFLAGS = $(test_mpi_cppflags)
 test_cluster_redset_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 test_cluster_redset_LDFLAGS = $(AM_LDFLAGS) -no-install
+check_PROGRAMS += test/cluster/solver
+test_cluster_solver_SOURCES = %D%/solver.c
+test_cluster_solver_CPPFLAGS = -I$(top_srcdir)/include $(MPI_CFLAGS)
+test_cluster_solver_LDADD = src/libveloc.la $(MPI_LIBS)
+test_cluster_solver_LDFLAGS = $(AM_LDFLAGS) -no-install
 endif
 # End of test/cluster

@@ -7,6 +7,10 @@ fault_tests = \
 	test/fault/life.t \
 	test/fault/replace.t
 if HAVE_MPI
+fault_tests += test/fault/storage.t
+test_fault_storage_t_SOURCES = %D%/storage.c
+test_fault_storage_t_CPPFLAGS = $(test_mpi_cppflags)
+test_fault_storage_t_LDADD = src/libveloc.la $(test_mpi_ldadd)
 endif
 check_PROGRAMS += $(fault_tests)
 TESTS += $(fault_tests)

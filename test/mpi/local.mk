@@ -56,6 +56,12 @@ mpi_tests += test/mpi/redsame.np4
 test_mpi_redsame_np4_SOURCES = %D%/redsame.c test/tap/redlab.c test/tap/redlab.h
 test_mpi_redsame_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_redsame_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
+mpi_tests += test/mpi/answers.np4
+test_mpi_answers_np4_SOURCES = %D%/answers.c
+test_mpi_answers_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_answers_np4_LDADD = src/libveloc.la $(test_mpi_ldadd)
+include %D%/api.mk
+include %D%/golden.mk
 endif
 check_PROGRAMS += $(mpi_tests)
 TESTS += $(mpi_tests)

@@ -149,6 +149,34 @@ static int check_agree(struct vel_comm *comm)
     return 0;
 }
 
+static int check_agree_fold(struct vel_comm *comm)
+{
+    enum { MANY = 100 };
+    static const enum vel_comm_fold folds[] = {VEL_COMM_SUM, VEL_COMM_MIN,
+                                               VEL_COMM_MAX};
+    struct vel_err err = {0};
+    int64_t n = comm->size, values[MANY];
+
+    for (int f = 0; f < 3; f++) {
+        const int64_t wants[] = {-n * (n - 1) / 2, 1 - n, 0};
+
+        for (int i = 0; i < MANY; i++)
+            values[i] = -comm->rank;
+        WANT(vel_comm_agree_fold(comm, 0, folds[f], values, f ? 3 : MANY, &err) == 0);
+        WANT(values[0] == wants[f] && values[2] == wants[f]);
+        WANT(values[MANY - 1] == (f ? -comm->rank : wants[f]));
+    }
+    for (int first = 0; first < comm->size; first++) {
+        int rc = comm->rank == first ? vel_fail(&err, VEL_ENOSPC, "full") : 0;
+
+        values[0] = comm->rank;
+        WANT(vel_comm_agree_fold(comm, rc, VEL_COMM_SUM, values, 1, &err) ==
+             VEL_ENOSPC);
+        WANT(strstr(err.text, "full") && values[0] == comm->rank);
+    }
+    return 0;
+}
+
 /* Who sends what to whom follows from the seed, so that everyone can tell what comes.
  */
 static size_t pattern(uint64_t seed, int from, int to, uint64_t ret_seeds[4],
@@ -368,6 +396,7 @@ const struct commcheck commchecks[] = {
     {check_bcast, "the bytes of any root reach all"},
     {check_gather, "parts of any length are gathered in the order of ranks"},
     {check_agree, "the failure of the lowest member becomes everyone's"},
+    {check_agree_fold, "and numbers are folded with it, when there is none"},
     {check_exchange, "every parcel of a sparse exchange arrives, in order"},
     {check_tags, "messages of different tags do not meet"},
     {check_many, "many messages arrive in the order they were sent"},
