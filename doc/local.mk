@@ -2,6 +2,7 @@
 dist_man_MANS += \
 	%D%/h5veloc-rebuild.1 \
 	%D%/h5veloc-schema.1 \
+	%D%/h5veloc-unpack.1 \
 	%D%/veloc.conf.5 \
 	%D%/veloc_transport.7
 api_pages = \

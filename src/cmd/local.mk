@@ -11,8 +11,12 @@ src_cmd_h5veloc_schema_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_schema_LDADD = $(tool_ldadd)
 
 bin_PROGRAMS += src/cmd/h5veloc-rebuild
-src_cmd_h5veloc_rebuild_SOURCES = %D%/rebuild.c
+src_cmd_h5veloc_rebuild_SOURCES = %D%/rebuild.c %D%/scrub.c %D%/scrub.h
 src_cmd_h5veloc_rebuild_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_rebuild_LDADD = $(tool_ldadd)
 
+bin_PROGRAMS += src/cmd/h5veloc-unpack
+src_cmd_h5veloc_unpack_SOURCES = %D%/unpack.c
+src_cmd_h5veloc_unpack_CPPFLAGS = $(tool_cppflags)
+src_cmd_h5veloc_unpack_LDADD = $(tool_ldadd)
 # End of cmd

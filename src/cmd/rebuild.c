@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "cmd/tool.h"
+#include "cmd/scrub.h"
 #include "red/rebuild.h"
 
-enum { OPT_INTO = 256 };
+enum { OPT_INTO = 256, OPT_SCRUB };
 
 struct options {
     struct vel_rebuild_options rebuild;
@@ -18,6 +19,7 @@ struct options {
     size_t n_dirs;
     bool json;
     bool quiet;
+    bool scrub;
 };
 
 static const struct argp_option option_rows[] = {
@@ -25,6 +27,11 @@ static const struct argp_option option_rows[] = {
     {"into", OPT_INTO, "DIR", 0,
      "Put files of members of which nothing is left into DIR (default: the first "
      "directory)",
+     0},
+    {"scrub", OPT_SCRUB, NULL, 0,
+     "Check every byte of the datasets in caches and on prefixes, and make good what "
+     "is "
+     "damaged from redundancy, prefix or cache",
      0},
     {"json", 'j', NULL, 0, "Print JSON", 0},
     {"quiet", 'q', NULL, 0, "No progress, and no line for a set that is whole", 0},
@@ -41,6 +48,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_INTO:
         o->rebuild.into = arg;
+        return 0;
+    case OPT_SCRUB:
+        o->scrub = true;
         return 0;
     case 'j':
         o->json = true;
@@ -66,13 +76,12 @@ static const struct argp argp = {
     .args_doc = "DIR...",
     .doc = "Rebuild what is missing, short or corrupt of the redundancy sets (*.h5vr) "
            "whose members "
-           "lie in the directories DIR.\v"
+           "lie in the directories DIR, one for each member.\v"
            "Every byte of what is there is checked first. Files come back under their "
            "names with "
            "their modes and times, or nothing is changed.\n\n"
-           "Exit status: 0 all sets are whole now, or would be; 1 one cannot be made "
-           "whole; "
-           "2 wrong usage.",
+           "Exit status: 0 all is whole now, or would be; 1 something cannot be made "
+           "whole; 2 wrong usage.",
 };
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
@@ -106,9 +115,10 @@ static void print_set(const struct vel_rebuilt_set *set, const struct options *o
     for (size_t i = 0; i < set->members.n; i++) {
         const struct vel_rebuilt_member *m = vel_vec_at(&set->members, i);
 
-        printf("  member %zu rank %" PRIu32 ": %" PRIu64 " files, %" PRIu64
+        printf("  member %zu rank %" PRIu32 ": %" PRIu64 " %s, %" PRIu64
                " bytes in %s (%s)\n",
-               m->member, m->rank, m->files, m->bytes, m->dir, m->why);
+               m->member, m->rank, m->files, m->files == 1 ? "file" : "files", m->bytes,
+               m->dir, m->why);
     }
 }
 
@@ -141,6 +151,11 @@ int main(int argc, char **argv)
     json_t *json;
 
     vel_tool_parse(&argp, argc, argv, &o);
+    if (o.scrub)
+        return vel_cmd_scrub(o.dirs, o.n_dirs,
+                             &(struct vel_cmd_scrub){.dry_run = o.rebuild.dry_run,
+                                                     .json = o.json,
+                                                     .quiet = o.quiet});
     if (isatty(STDOUT_FILENO) && !o.json && !o.quiet) {
         o.rebuild.tick = show_progress;
         o.rebuild.tick_arg = &shown;

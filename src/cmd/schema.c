@@ -7,6 +7,7 @@
 #include "cmd/schema_print.h"
 #include "cmd/tool.h"
 #include "conf/load.h"
+#include "topo/check.h"
 
 enum { OPT_SYSTEM = 256, OPT_NO_ENVIRONMENT };
 
@@ -84,6 +85,16 @@ static struct vel_conf *load(const struct vel_conf_layers *layers)
     return conf;
 }
 
+/* What no single value shows: do the levels protect anything? VELOC_Init asks the same.
+ */
+static void check(const struct vel_conf *conf)
+{
+    struct vel_err err = {0};
+
+    if (vel_topo_check(conf, &err) != VEL_TOPO_VALID)
+        vel_tool_die(VEL_EXIT_USAGE, "%s", err.text);
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {0};
@@ -102,6 +113,8 @@ int main(int argc, char **argv)
             vel_tool_print_json(vel_schema_json(conf));
         else
             vel_schema_print(conf);
+    } else {
+        check(conf);
     }
     vel_conf_destroy(conf);
     return vel_tool_finish(VEL_EXIT_DONE);

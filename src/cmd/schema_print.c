@@ -19,8 +19,10 @@ static void print_source(const struct vel_source *source, struct vel_buf *to)
     vel_buf_clear(to);
     if (source->layer == VEL_LAYER_ENVIRONMENT)
         vel_buf_printf(to, "environment %s", source->where);
-    else if (source->where)
+    else if (source->where && source->line)
         vel_buf_printf(to, "%s:%d", source->where, source->line);
+    else if (source->where) /* it means so without saying it */
+        vel_buf_puts(to, source->where);
     else
         vel_buf_puts(to, layer_names[source->layer]);
 }

@@ -26,8 +26,9 @@ PKG_PROG_PKG_CONFIG
 H5V_MPI
 H5V_HDF5
 H5V_FLAVOUR
+H5V_TRANSPORTS
 AC_OUTPUT
-AC_MSG_NOTICE([HDF5 \$h5v_hdf5_text; flavour \$h5v_flavour; \$HDF5_LIBS;])
+AC_MSG_NOTICE([HDF5 \$h5v_hdf5_text; flavour \$h5v_flavour; \$HDF5_LIBS; transports \$h5v_transports;])
 END
 (cd "$work" && aclocal -I "$top/m4" && autoconf) || exit 1
 cc=$(sed -n 's/^CC = //p' Makefile | sed 's/ -std=[^ ]*//')
@@ -126,7 +127,7 @@ case \$1 in
 esac
 END
 old_wrapper() { echo 'echo "   HDF5 Version:   1.10.8"' | script "path/$1"; }
-echo 1..14
+echo 1..17
 
 for w in h5cc h5cc.serial; do old_wrapper $w; done
 run --without-mpi
@@ -170,6 +171,19 @@ check "an HDF5 built with MPICH is refused with Open MPI" stops "was built with 
 
 run --with-hdf5="$work/serial" MPICC="$work/bin/nothing"
 check "an MPICC that is not there is named" stops "MPICC=$work/bin/nothing: there is no such command"
+
+run --without-mpi --with-hdf5="$work/serial" --with-datawarp="$work/nowhere"
+check "an SDK that was named and is not there is told" \
+    stops "Cray's DataWarp API was not found below $work/nowhere" "include/datawarp.h" "-ldatawarp"
+
+mkdir -p "$work/cppr/include" "$work/cppr/lib"
+echo 'int cppr_status(void);' >"$work/cppr/include/cppr.h"
+echo 'int cppr_status(void) { return 0; }' |
+    $cc -w -shared -fPIC -x c - -o "$work/cppr/lib/libcppr.so"
+run --without-mpi --with-hdf5="$work/serial" --with-cppr="$work/cppr"
+check "one that is there gives its transfer plug-in" takes "transports posix cppr;"
+run --without-mpi --with-hdf5="$work/serial"
+check "none is needed" takes "transports posix;"
 
 mkdir -p "$work/a b/include"
 run --without-mpi --with-hdf5="$work/a b"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The demonstration runs: a killed MPI + HDF5 program goes on from its own files.
+# The demonstration runs: a killed program goes on from its own files, and one that loses a node from
+# what the others have of it.
 set -u
 mpi=$(sed -n 's/^MPI_KIND = //p' Makefile)
 if [ "$mpi" = no ]; then
@@ -16,8 +17,8 @@ exec 9>"${TMPDIR:-/tmp}/h5veloc-mpi.$(id -u).lock"
 flock 9
 # shellcheck disable=SC2154  # automake sets srcdir
 if story=$(sh "$srcdir/h5examples/demo.sh" "$PWD" 2 2>&1 9>&-); then
-    echo "ok 1 - a killed program goes on from its own files with the same result"
+    echo "ok 1 - killed programs go on with the same result, from their own files and from rebuilt ones"
 else
-    echo "not ok 1 - a killed program goes on from its own files with the same result"
+    echo "not ok 1 - killed programs go on with the same result, from their own files and from rebuilt ones"
 fi
 printf '%s\n' "$story" | sed 's/^/# /'

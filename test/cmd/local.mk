@@ -2,9 +2,12 @@
 cmd_tests = \
 	test/cmd/configure.t \
 	test/cmd/demo.t \
+	test/cmd/heat.t \
 	test/cmd/rebuild.t \
 	test/cmd/redset.t \
-	test/cmd/schema.t
+	test/cmd/schema.t \
+	test/cmd/scrub.t \
+	test/cmd/veloc_heat.t
 TESTS += $(cmd_tests)
 EXTRA_DIST += $(cmd_tests) test/fresh/fresh-debian.sh
 EXTRA_DIST += \
@@ -57,5 +60,9 @@ test_cmd_protect_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h
 test_cmd_protect_CPPFLAGS = $(test_cppflags)
 test_cmd_protect_LDADD = $(test_ldadd)
 if HAVE_MPI
+check_PROGRAMS += test/cmd/steps
+test_cmd_steps_SOURCES = %D%/steps.c
+test_cmd_steps_CPPFLAGS = -I$(top_srcdir)/include $(MPI_CFLAGS)
+test_cmd_steps_LDADD = src/libveloc.la $(MPI_LIBS)
 endif
 # End of test/cmd

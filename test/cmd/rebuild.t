@@ -54,7 +54,7 @@ out=$("$tool" "$dir/nowhere" 2>&1)
 is "$?: $out" "1: h5veloc-rebuild: $dir/nowhere: there is no such directory" 'a directory that is not there is named'
 mkdir empty
 out=$("$tool" empty 2>&1)
-is "$?: $out" '1: h5veloc-rebuild: empty: no redundancy file (*.h5vr) is there' 'so is one without redundancy files'
+like "$?: $out" '1: h5veloc-rebuild: empty: no redundancy file (*.h5vr) is there: name the directories *' 'so is one without redundancy files, and what to do'
 if command -v python3 >/dev/null; then
     protect PARTNER 4 1
     rm -rf m2
