@@ -78,6 +78,7 @@ EXTRA_DIST += $(api_pages) \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
 	%D%/protocol-comm.txt \
+	%D%/protocol-leader.txt \
 	%D%/style.md \
 	%D%/topology.txt \
 	%D%/transport.txt

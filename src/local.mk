@@ -13,6 +13,7 @@ include %D%/meta/local.mk
 include %D%/recover/local.mk
 include %D%/xfer/local.mk
 include %D%/engine/local.mk
+include %D%/node/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \

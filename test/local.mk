@@ -73,6 +73,7 @@ slow_tests =
 
 # Long ones first: the last test to start should not be the last to end.
 include %D%/cluster/local.mk
+include %D%/model/local.mk
 include %D%/harness/local.mk
 include %D%/mpi/local.mk
 include %D%/fault/local.mk

@@ -2,7 +2,7 @@
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse descriptor_decode entry_decode event_decode filelist_decode \
-	filemap_decode frame_decode image_decode parity_decode record_decode texts_decode
+	filemap_decode frame_decode image_decode node_decode parity_decode record_decode texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
@@ -12,6 +12,7 @@ fuzz_tests = \
 	test/fuzz/filemap_decode.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/image_decode.t \
+	test/fuzz/node_decode.t \
 	test/fuzz/parity_decode.t \
 	test/fuzz/record_decode.t \
 	test/fuzz/texts_decode.t
@@ -59,6 +60,10 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/image_decode/empty.hex \
 	test/fuzz/corpus/image_decode/plain.hex \
 	test/fuzz/corpus/image_decode/two.hex \
+	test/fuzz/corpus/node_decode/create.hex \
+	test/fuzz/corpus/node_decode/hello.hex \
+	test/fuzz/corpus/node_decode/held.hex \
+	test/fuzz/corpus/node_decode/lies.hex \
 	test/fuzz/corpus/parity_decode/partner.hex \
 	test/fuzz/corpus/parity_decode/xor.hex \
 	test/fuzz/corpus/record_decode/kinds \
@@ -99,6 +104,10 @@ test_fuzz_frame_decode_t_LDADD = $(test_ldadd)
 test_fuzz_image_decode_t_SOURCES = %D%/image_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_image_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_image_decode_t_LDADD = $(memory_ldadd)
+
+test_fuzz_node_decode_t_SOURCES = %D%/node_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_node_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_node_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_parity_decode_t_SOURCES = %D%/parity_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_parity_decode_t_CPPFLAGS = $(test_cppflags)

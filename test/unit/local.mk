@@ -13,6 +13,7 @@ include %D%/engine.mk
 include %D%/api.mk
 include %D%/xfer.mk
 include %D%/recover.mk
+include %D%/node.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdbool.h>
+
+#include "node/launch_state.h"
+#include "tap/machinelab.h"
+#include "tap/tap.h"
+
+static const struct vel_machine *const m = &vel_launch_machine;
+
+#define TO(event, facts, state)                                                        \
+    machine_row(m, VEL_LAUNCH_##state, VEL_LAUNCH_ON_##event, facts)
+#define IF(fact) VEL_LAUNCH_IF(fact)
+
+static void one_view(void)
+{
+    const struct vel_machine_row *row = TO(COUNTED, IF(CHAIR) | IF(LIVE), VIEW);
+    bool only_by_record = true, only_by_chair = true;
+
+    ok(row && row->record == VEL_LAUNCH_RECORD_VIEW && row->next == VEL_LAUNCH_RUNNING,
+       "the chair makes the view when all have told or are gone");
+    for (size_t i = 0; i < m->nrows; i++) {
+        row = &m->rows[i];
+        if (row->next == VEL_LAUNCH_RUNNING && row->state < VEL_LAUNCH_RUNNING)
+            only_by_record &= row->record == VEL_LAUNCH_RECORD_VIEW ||
+                              row->event == VEL_LAUNCH_ON_THERE;
+        if (row->record == VEL_LAUNCH_RECORD_VIEW ||
+            row->record == VEL_LAUNCH_RECORD_ENDS)
+            only_by_chair &=
+                (row->facts & (IF(CHAIR) | IF(LIVE))) == (IF(CHAIR) | IF(LIVE));
+    }
+    ok(only_by_record, "nobody runs without the view's record");
+    ok(only_by_chair, "only the chair of a launch that was not ended makes it");
+    row = TO(ROLL, IF(CHAIR) | IF(LIVE), JOINING);
+    ok(row && row->record == VEL_LAUNCH_RECORD_ENDS &&
+           row->action == VEL_LAUNCH_DO_TELL_GATHER,
+       "older launches are ended before anyone is asked what it holds");
+    ok(!TO(JOINED, 0, VIEW) && TO(JOINED, IF(CHAIR), VIEW)->next == VEL_LAUNCH_VIEW,
+       "who joins late is taken in and changes nothing");
+}
+
+/* Whatever happens to its chair, a leader that lives can come to a view and to an end.
+ */
+static void no_dead_end(void)
+{
+    bool is_open = true;
+
+    for (unsigned s = VEL_LAUNCH_JOINING; s < VEL_LAUNCH_STATES; s++)
+        is_open &= machine_row(m, s, VEL_LAUNCH_ON_GONE, 0) &&
+                   machine_row(m, s, VEL_LAUNCH_ON_ENDED, 0) &&
+                   machine_leads(m, s, VEL_LAUNCH_NONE);
+    ok(is_open, "in every state a chair may vanish and a launch may be ended");
+    ok(TO(FREE, IF(LIVE), RUNNING)->record == VEL_LAUNCH_RECORD_CLAIM &&
+           TO(FREE, IF(LIVE), ENDING)->record == VEL_LAUNCH_RECORD_CLAIM,
+       "a chair is replaced at any time, by a record");
+    ok(!TO(FREE, 0, RUNNING), "but not in a launch that was ended");
+    is_int(TO(LEFT, IF(OWED) | IF(CHAIR), VIEW)->next, VEL_LAUNCH_VIEW,
+           "a node without processes stays while it owes something");
+    is_int(TO(DRAINED, IF(CHAIR) | IF(LIVE), ENDING)->record, VEL_LAUNCH_RECORD_NONE,
+           "a chair that leaves others behind does not end the launch");
+    is_int(TO(DRAINED, IF(CHAIR) | IF(LIVE) | IF(ALONE), ENDING)->record,
+           VEL_LAUNCH_RECORD_END, "the last one does");
+}
+
+static void crash_anywhere(void)
+{
+    /* where a leader goes on that takes over in a state */
+    static const enum vel_launch_state after[VEL_LAUNCH_STATES] = {
+        [VEL_LAUNCH_NONE] = VEL_LAUNCH_NONE,
+        [VEL_LAUNCH_JOINING] = VEL_LAUNCH_JOINING,
+        [VEL_LAUNCH_VIEW] = VEL_LAUNCH_JOINING,
+        [VEL_LAUNCH_RUNNING] = VEL_LAUNCH_RUNNING,
+        [VEL_LAUNCH_ENDING] = VEL_LAUNCH_RUNNING,
+    };
+    bool is_found = true;
+
+    for (size_t i = 0; i < m->nrows; i++) {
+        const struct vel_machine_row *row = &m->rows[i];
+        struct vel_launch_found found = {.has_endpoint = true,
+                                         .has_view = row->next == VEL_LAUNCH_RUNNING ||
+                                                     row->next == VEL_LAUNCH_ENDING,
+                                         .has_end =
+                                             row->record == VEL_LAUNCH_RECORD_END};
+
+        if (row->next != VEL_LAUNCH_NONE || found.has_end)
+            is_found &= vel_launch_found(&found) == after[row->next];
+    }
+    ok(is_found, "whoever takes the role over goes on where the records say");
+    is_int(
+        vel_launch_found(&(struct vel_launch_found){.has_view = true}), VEL_LAUNCH_NONE,
+        "a node that was not there begins at the beginning, and finds the view then");
+}
+
+int main(void)
+{
+    machine_check(m);
+    one_view();
+    no_dead_end();
+    crash_anywhere();
+    return done_testing();
+}
