@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "object.h"
+
+/* --- the connector below --- */
+
+struct vel_under *vel_under_create(hid_t id)
+{
+    struct vel_under *under = malloc(sizeof *under);
+
+    if (!under)
+        return NULL;
+    H5Iinc_ref(id);
+    *under = (struct vel_under){.id = id, .uses = 1};
+    return under;
+}
+
+struct vel_under *vel_under_share(struct vel_under *under)
+{
+    under->uses++;
+    return under;
+}
+
+void vel_under_release(struct vel_under *under)
+{
+    hid_t stack;
+
+    if (!under || --under->uses)
+        return;
+    stack = vel_stack_save();
+    H5Idec_ref(under->id);
+    vel_stack_restore(stack);
+    free(under);
+}
+
+/* --- objects --- */
+
+struct vel_object *vel_object_create(void *obj, struct vel_under *under)
+{
+    struct vel_object *object = obj && under ? malloc(sizeof *object) : NULL;
+
+    if (object)
+        *object = (struct vel_object){.obj = obj, .under = vel_under_share(under)};
+    return object;
+}
+
+void vel_object_destroy(struct vel_object *object)
+{
+    if (!object)
+        return;
+    vel_under_release(object->under);
+    free(object);
+}
+
+/* --- error stacks --- */
+
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+static int is_old_style(void)
+{
+    unsigned is_v2 = 1;
+
+    return H5Eauto_is_v2(H5E_DEFAULT, &is_v2) >= 0 && !is_v2;
+}
+#endif
+
+void vel_quiet_begin(struct vel_quiet *quiet)
+{
+    *quiet = (struct vel_quiet){0};
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+    if (is_old_style()) {
+        H5Eget_auto1(&quiet->print1, &quiet->arg);
+        if (quiet->print1)
+            H5Eset_auto1(NULL, NULL);
+        return;
+    }
+#endif
+    H5Eget_auto2(H5E_DEFAULT, &quiet->print, &quiet->arg);
+    if (quiet->print)
+        H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void vel_quiet_end(const struct vel_quiet *quiet)
+{
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+    if (quiet->print1)
+        H5Eset_auto1(quiet->print1, quiet->arg);
+#endif
+    if (quiet->print)
+        H5Eset_auto2(H5E_DEFAULT, quiet->print, quiet->arg);
+}
+
+hid_t vel_stack_save(void)
+{
+    return H5Eget_current_stack();
+}
+
+void vel_stack_restore(hid_t stack)
+{
+    if (stack >= 0)
+        H5Eset_current_stack(stack);
+}
+
+/* --- calls --- */
+
+struct vel_call vel_call_begin(void *object)
+{
+    struct vel_object *o = object;
+    struct vel_call call = {
+        .obj = o->obj, .id = o->under->id, .under = vel_under_share(o->under)};
+
+    vel_quiet_begin(&call.quiet);
+    return call;
+}
+
+/* A request that cannot be made ours is waited for here: then nobody needs it. */
+static void take_request(struct vel_under *under, void **req)
+{
+    struct vel_object *object = vel_object_create(*req, under);
+    H5VL_request_status_t status;
+
+    if (!object) {
+        H5VLrequest_wait(*req, under->id, H5ES_WAIT_FOREVER, &status);
+        H5VLrequest_free(*req, under->id);
+    }
+    *req = object;
+}
+
+herr_t vel_call_end(struct vel_call *call, herr_t rc, void **req)
+{
+    if (req && *req)
+        take_request(call->under, req);
+    vel_quiet_end(&call->quiet);
+    vel_under_release(call->under);
+    return rc;
+}
+
+void *vel_call_end_object(struct vel_call *call, void *obj, void **req)
+{
+    struct vel_object *object = vel_object_create(obj, call->under);
+
+    vel_call_end(call, 0, req);
+    return object;
+}
