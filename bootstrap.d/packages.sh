@@ -95,12 +95,13 @@ want_to_build() {
     esac
 }
 
-# Tests make networks, namespaces and man pages; without these they would skip.
+# Tests make networks, namespaces, man pages and models; without these they would skip.
 want_to_check() {
     want iproute2 has ip
     want util-linux has unshare
     want procps has ps
     want groff-base has groff
+    want spin has spin
     want xz-utils has xz
 }
 

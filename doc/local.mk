@@ -68,6 +68,7 @@ api_pages = \
 if HAVE_MPI
 dist_man_MANS += $(api_pages)
 endif
+dist_doc_DATA += %D%/migrating.md
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
 	%D%/engine.txt \

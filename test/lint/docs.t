@@ -27,6 +27,41 @@ settings() {
     }' src/conf/schema.def | missing_in doc/veloc.conf.5)
 }
 
+# in_force TREE: settings that no source reads, unless their words say so; and those that do wrongly
+in_force() {
+    (cd "$1" && {
+        grep -rhoE --include='*.[ch]' --exclude-dir=conf 'conf(\([^)]*\))?(->|\.)[a-z_]+' src |
+            sed 's/.*[>.]//'
+        echo '=='
+        awk -F '[(,] *' '/^SETTING\(/ { print $3, FILENAME ":" FNR, $2, /not yet in force/ }' \
+            src/conf/schema.def
+    } | awk '/^==/ { table = 1; next }
+        !table { is_read[$1] = 1; next }
+        !($1 in is_read) && !$4 { print $2 ": nothing reads " $3 ": say \"not yet in force\"" }
+        $1 in is_read && $4 { print $2 ": " $3 " is in force: its words say that it is not" }')
+}
+
+# described TREE: sources that doc/architecture.md does not name under the heading of their room
+described() {
+    (cd "$1" && lint_files . 'src/*.[ch]' 'src/*.def' 'vol/*.[ch]' 'include/*.h' 'test/tap/*.[ch]' |
+        awk '{
+            base = room = $0
+            sub(/.*\//, "", base); sub(/\.[a-z]*$/, "", base); sub(/\/[^\/]*$/, "", room)
+            print room, base, $0 }' |
+        awk 'FNR == NR {
+                if (/^##/) room = $2
+                else while (match($0, /`[A-Za-z0-9_.]+`/)) {
+                    name = substr($0, RSTART + 1, RLENGTH - 2)
+                    sub(/\..*/, "", name)
+                    named[room, name] = 1
+                    $0 = substr($0, RSTART + RLENGTH)
+                }
+                next
+            }
+            !(($1, $2) in named) { print $3 ":1: it has no sentence in doc/architecture.md" }' \
+            doc/architecture.md -)
+}
+
 # tool TREE PROGRAM: sections and long options that the page of a built tool has not
 tool() {
     local name=${2##*/} page section
@@ -39,18 +74,26 @@ tool() {
     done)
 }
 
+# page_of PAGE: the page that it is, or points to with a .so in its only line
+page_of() {
+    local to
+    to=$(sed -n '1s|^\.so man3/||p' "$1" 2>/dev/null)
+    echo "${to:+doc/}${to:-$1}"
+}
+
 # functions TREE: what libveloc exports and no page of section 3 describes by its name
 functions() {
     (cd "$1" && awk '/global:/ { on = 1; next } /local:/ { on = 0 }
         on && sub(/;.*/, "") { print FILENAME ":" FNR, $1 }' src/api/api.map |
         while read -r where name; do
-            echo "$name $where the function" | missing_in "doc/$name.3"
+            echo "$name $where the function" | missing_in "$(page_of "doc/$name.3")"
         done)
 }
 
 # set_well TREE: pages that groff complains of
 set_well() {
     (cd "$1" && lint_files . 'doc/*.[1-8]' | while IFS= read -r page; do
+        [ "$(page_of "$page")" = "$page" ] || continue
         groff -man -ww -z "$page" 2>&1
     done)
 }
@@ -83,9 +126,11 @@ named() {
 
 if [ -f "$top_srcdir/src/conf/schema.def" ]; then
     clean "every setting is in veloc.conf(5)" settings "$top_srcdir"
+    clean "settings without effect are told as such" in_force "$top_srcdir"
 else
-    skip 1 "there is no table of settings yet"
+    skip 2 "there is no table of settings yet"
 fi
+clean "every source has a sentence in the architecture" described "$top_srcdir"
 for program in ${programs?}; do
     clean "${program##*/} is described, with all its options" \
         tool "$top_srcdir" "$top_builddir/$program"
@@ -106,6 +151,24 @@ plant "$tree" doc/veloc.conf.5 '.SH NAME' '.B SET_SIZE' '.\" SET' 'its \fBMKDIR\
 caught 'src/conf/schema.def:4: the setting SET is not in doc/veloc.conf.5' \
     "a setting without a word is caught" settings "$tree"
 
+plant "$tree" src/conf/schema.def 'SETTING(A, one, INT, "", "1: that")' \
+    'SETTING(B, two, INT, "", "that; not yet in force")'
+plant "$tree" src/topo/a.c 'return conf->one;'
+clean "settings that are read need no words" in_force "$tree"
+plant "$tree" src/topo/a.c 'return other->one;'
+caught 'src/conf/schema.def:1: nothing reads A: *' "one that nobody reads does" in_force "$tree"
+plant "$tree" src/topo/a.c 'return conf->one && settings_conf(s->session)->two;'
+caught 'src/conf/schema.def:2: B is in force: *' "and words that have become wrong are caught" \
+    in_force "$tree"
+
+plant "$tree" doc/architecture.md '### src/topo' "- \`a\`, \`b.def\` are two" '### src/red' "- \`c\` another"
+plant "$tree" src/topo/b.def '/* */'
+rm "$tree/src/conf/schema.def"
+clean "sources that the architecture names are found" described "$tree"
+plant "$tree" src/topo/c.c 'int a;'
+caught 'src/topo/c.c:1: it has no sentence *' "one of another room is not" described "$tree"
+plant "$tree" src/conf/schema.def 'SETTING(A)'
+
 plant "$tree" bin/h5veloc-x '#!/bin/sh' "echo '  -j, --json[=N]  print'; echo '  --out-dir=DIR'"
 chmod +x "$tree/bin/h5veloc-x"
 caught 'doc/h5veloc-x.1:1: there is no such page' "so is a tool" tool "$tree" "$tree/bin/h5veloc-x"
@@ -122,6 +185,10 @@ caught 'doc/h5veloc-x.1:1: *EXIT STATUS' "so is a section" tool "$tree" "$tree/b
 plant "$tree" src/api/api.map 'V {' 'global:' '    VELOC_A;' '    VELOC_B;' 'local:' '    *;' '};'
 plant "$tree" doc/VELOC_A.3 '.SH NAME' 'VELOC_A \- a'
 caught 'doc/VELOC_B.3:1: there is no such page' "so is a function" functions "$tree"
+plant "$tree" doc/VELOC_B.3 '.so man3/VELOC_A.3'
+caught '*the function VELOC_B is not in doc/VELOC_A.3' "also one on the page of another" functions "$tree"
+plant "$tree" doc/VELOC_A.3 '.SH NAME' 'VELOC_A, VELOC_B \- a and b'
+clean "unless that describes it" functions "$tree"
 if has_groff; then
     plant "$tree" doc/VELOC_A.3 '.TH A 3 2026-01-01' '.SH NAME' '.NOSUCHMACRO'
     rm "$tree"/doc/*.[15]
