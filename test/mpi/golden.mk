@@ -3,7 +3,6 @@ mpi_tests += test/mpi/golden.np4
 test_mpi_golden_np4_SOURCES = %D%/golden.c test/tap/bundle.c test/tap/bundle.h $(api_mpi_lab)
 test_mpi_golden_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_golden_np4_LDADD = $(api_mpi_ldadd)
-EXTRA_DIST += test/data/golden/README test/data/golden/v1.txt
 
 # make golden GOLDEN=FILE: new data by this build
 golden: test/mpi/golden.np4 $(check_LTLIBRARIES)
