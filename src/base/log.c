@@ -23,12 +23,31 @@ static struct {
     .sink = {.level = VEL_LOG_WARN, .is_speaker = true},
 };
 
+/* A forked child has one thread, and whoever held the lock is not it. */
+static void begin_anew_in_child(void)
+{
+    state.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, begin_anew_in_child);
+}
+
+static void take_lock(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&state.lock);
+}
+
 void vel_log_open(const struct vel_log_sink *sink)
 {
     static const struct vel_log_sink first = {.level = VEL_LOG_WARN,
                                               .is_speaker = true};
 
-    pthread_mutex_lock(&state.lock);
+    take_lock();
     state.sink = sink ? *sink : first;
     snprintf(state.who, sizeof state.who, "%s", sink && sink->who ? sink->who : "");
     state.sink.who = state.who;
@@ -37,7 +56,7 @@ void vel_log_open(const struct vel_log_sink *sink)
 
 bool vel_log_wants(enum vel_log_level level)
 {
-    pthread_mutex_lock(&state.lock);
+    take_lock();
     bool wants = level <= state.sink.level;
     pthread_mutex_unlock(&state.lock);
     return wants;
@@ -77,7 +96,7 @@ void vel_log(enum vel_log_level level, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    pthread_mutex_lock(&state.lock);
+    take_lock();
     if (level <= state.sink.level)
         emit(level, fmt, ap);
     pthread_mutex_unlock(&state.lock);
@@ -91,7 +110,7 @@ void vel_log_shared(enum vel_log_level level, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    pthread_mutex_lock(&state.lock);
+    take_lock();
     if (state.sink.is_speaker && level <= state.sink.level)
         emit(level, fmt, ap);
     pthread_mutex_unlock(&state.lock);

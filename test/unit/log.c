@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -96,6 +97,60 @@ static void threads(void)
     vel_buf_fini(&got);
 }
 
+struct stuck {
+    int entered[2], go[2];
+};
+
+/* a sink that is in the middle of a line until it is let go */
+static void write_slowly(void *arg, enum vel_log_level level, const char *line,
+                         size_t len)
+{
+    struct stuck *stuck = arg;
+    char byte = 0;
+
+    (void)level, (void)line, (void)len;
+    if (write(stuck->entered[1], "x", 1) != 1 || read(stuck->go[0], &byte, 1) != 1)
+        bail_out("cannot hold the sink");
+}
+
+static void *log_once(void *arg)
+{
+    (void)arg;
+    vel_log(VEL_LOG_ERROR, "a line that takes long");
+    return NULL;
+}
+
+/* What a forked child logs must not wait for a thread that it has not. */
+static void forked_child(void)
+{
+    struct stuck stuck;
+    pthread_t thread;
+    char byte;
+    int status = -1;
+
+    if (pipe(stuck.entered) != 0 || pipe(stuck.go) != 0)
+        bail_out("cannot make pipes");
+    vel_log_open(&(struct vel_log_sink){.write = write_slowly, .arg = &stuck});
+    if (pthread_create(&thread, NULL, log_once, NULL) != 0 ||
+        read(stuck.entered[0], &byte, 1) != 1)
+        bail_out("cannot start a thread");
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30); /* the verdict of a child that hangs */
+        vel_log_open(NULL);
+        _exit(vel_log_wants(VEL_LOG_WARN) ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+       "a child that is forked in the middle of a line can log");
+    if (write(stuck.go[1], "x", 1) != 1)
+        bail_out("cannot let the sink go");
+    pthread_join(thread, NULL);
+    vel_log_open(NULL);
+    for (int i = 0; i < 2; i++)
+        close(stuck.entered[i]), close(stuck.go[i]);
+}
+
 static void levels(void)
 {
     enum vel_log_level level = VEL_LOG_ERROR;
@@ -115,6 +170,7 @@ int main(void)
     sinks();
     standard_error();
     threads();
+    forked_child();
     levels();
     return done_testing();
 }
