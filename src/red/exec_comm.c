@@ -28,9 +28,9 @@
 
 #include "code/gf.h"
 #include "red/exec.h"
+#include "sys/pages.h"
 
 enum {
-    ALIGN = 64,
     TILE_LEAST = 4096,
     /* a larger tile leaves the processor's cache before it is combined; and so do tiles
      * of which many are in flight, before they are sent or written: with 16 MiB of them
@@ -76,7 +76,8 @@ struct exec {
     struct role *roles; /* per job */
     struct step *steps; /* a ring of window steps */
     void **pointers;    /* what in, out, taken and reqs of the steps point into */
-    uint8_t *arena;
+    uint8_t *arena;     /* the buffers, and zeros */
+    size_t arena_size;
     uint8_t *zeros;
     uint8_t **free_buffers;
     size_t n_free;
@@ -187,11 +188,11 @@ static int prepare(struct exec *x, size_t memory)
     x->steps = calloc(x->window, sizeof *x->steps);
     x->pointers = calloc(x->window * 4 * spans, sizeof *x->pointers);
     x->free_buffers = calloc(buffers + 1, sizeof *x->free_buffers);
-    x->arena = aligned_alloc(ALIGN, (buffers + 1) * x->tile);
+    x->arena_size = (buffers + 1) * x->tile;
+    x->arena = vel_pages_alloc(x->arena_size);
     if (!x->steps || !x->pointers || !x->free_buffers || !x->arena)
         return vel_out_of_memory(x->err, "preparing an encoding");
     x->zeros = x->arena + buffers * x->tile;
-    memset(x->zeros, 0, x->tile);
     for (size_t b = 0; b < buffers; b++)
         x->free_buffers[x->n_free++] = x->arena + b * x->tile;
     share_pointers(x, spans);
@@ -208,7 +209,7 @@ static void release(struct exec *x)
     free(x->steps);
     free(x->pointers);
     free(x->free_buffers);
-    free(x->arena);
+    vel_pages_free(x->arena, x->arena_size);
 }
 
 static uint8_t *take_buffer(struct exec *x, struct step *step)

@@ -14,6 +14,7 @@ core_sources += \
 	%D%/host.c %D%/host.h \
 	%D%/lock.c %D%/lock.h \
 	%D%/logfile.c %D%/logfile.h \
+	%D%/pages.c %D%/pages.h \
 	%D%/queue.c %D%/queue.h \
 	%D%/sock.c %D%/sock.h
 # End of sys

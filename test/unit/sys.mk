@@ -9,6 +9,7 @@ unit_tests += \
 	test/unit/host.t \
 	test/unit/lock.t \
 	test/unit/logfile.t \
+	test/unit/pages.t \
 	test/unit/queue.t
 test_unit_clock_t_SOURCES = %D%/clock.c
 test_unit_clock_t_CPPFLAGS = $(test_cppflags)
@@ -37,6 +38,9 @@ test_unit_lock_t_LDADD = $(test_ldadd)
 test_unit_logfile_t_SOURCES = %D%/logfile.c
 test_unit_logfile_t_CPPFLAGS = $(test_cppflags)
 test_unit_logfile_t_LDADD = $(test_ldadd)
+test_unit_pages_t_SOURCES = %D%/pages.c
+test_unit_pages_t_CPPFLAGS = $(test_cppflags)
+test_unit_pages_t_LDADD = $(test_ldadd)
 test_unit_queue_t_SOURCES = %D%/queue.c
 test_unit_queue_t_CPPFLAGS = $(test_cppflags)
 test_unit_queue_t_LDADD = $(test_ldadd)
