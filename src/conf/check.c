@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "conf/conf.h"
 #include "conf/near.h"
 
@@ -90,12 +91,23 @@ static int fill_line(const struct vel_conf *conf, const struct vel_line *line,
 /* --- what cannot be
  * -------------------------------------------------------------------------- */
 
+/* The same directory, in whatever way each is written? */
+static bool is_same_dir(const char *a, const char *b)
+{
+    char *x = vel_path_absolute("/", a), *y = vel_path_absolute("/", b);
+    bool is_same = x && y && strcmp(x, y) == 0;
+
+    free(x);
+    free(y);
+    return is_same;
+}
+
 static const struct vel_line *find_store(const struct vel_conf *conf, const char *name)
 {
     const struct vel_line *line;
 
     for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
-        if (strcmp(line->name, name) == 0)
+        if (is_same_dir(line->name, name))
             return line;
     return NULL;
 }
@@ -123,7 +135,7 @@ static int check_store(const struct vel_conf *conf, const struct vel_line *line,
                 line->name, types[c->type], c->store);
         return 0;
     }
-    if (!vel_conf_line(conf, VEL_STORE, 0) || strcmp(c->store, conf->cache_base) == 0)
+    if (!vel_conf_line(conf, VEL_STORE, 0) || is_same_dir(c->store, conf->cache_base))
         return 0; /* a store by its directory alone */
     vel_near_init(&near, c->store);
     for (size_t i = 0; (other = vel_conf_line(conf, VEL_STORE, i)); i++)

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/path.h"
 #include "conf/file.h"
 #include "conf/near.h"
 
@@ -73,18 +74,28 @@ static struct vel_line *find_line(const struct vel_conf *conf, enum vel_parent p
     return NULL;
 }
 
-static int note_parent(const struct parse *p, const struct vel_pair *pair)
+/* Names of directories are compared in their short form. */
+static char *name_of(enum vel_parent parent, const char *value)
+{
+    bool is_dir =
+        parent == VEL_STORE || parent == VEL_CACHEDIR || parent == VEL_CNTLDIR;
+
+    return is_dir && value[0] == '/' ? vel_path_absolute("/", value) : strdup(value);
+}
+
+static int note_parent(const struct parse *p, const struct vel_pair *pair,
+                       const char *name)
 {
     struct vel_buf key;
     void *before;
     int rc = 0;
 
     vel_buf_init(&key);
-    vel_buf_printf(&key, "%s %s", pair->key, pair->value);
+    vel_buf_printf(&key, "%s %s", pair->key, name);
     before = vel_map_get(p->parents, vel_buf_text(&key));
     if (before)
         rc = vel_fail(p->err, VEL_ECONFIG, "%s=%.80s is given twice, first on line %d",
-                      pair->key, pair->value, ((const struct vel_pair *)before)->line);
+                      pair->key, name, ((const struct vel_pair *)before)->line);
     else if (vel_map_set(p->parents, vel_buf_text(&key), (void *)(uintptr_t)pair,
                          NULL) < 0)
         rc = vel_out_of_memory(p->err, "reading settings");
@@ -119,16 +130,17 @@ static int begin_line(struct parse *p, const struct vel_pair *pair,
                       enum vel_parent parent)
 {
     struct vel_line fresh = {.parent = parent,
-                             .name = strdup(pair->value),
+                             .name = name_of(parent, pair->value),
                              .source = source_of(p, pair),
                              .data = calloc(1, vel_schema_parent(parent).size)};
-    struct vel_line *line = find_line(p->conf, parent, pair->value);
-    int rc = note_parent(p, pair);
+    struct vel_line *line = NULL;
+    int rc = fresh.name && fresh.data ? note_parent(p, pair, fresh.name)
+                                      : vel_out_of_memory(p->err, "reading settings");
 
-    if (rc == 0 && (!fresh.name || !fresh.data))
-        rc = vel_out_of_memory(p->err, "reading settings");
-    if (rc == 0)
+    if (rc == 0) {
+        line = find_line(p->conf, parent, fresh.name);
         rc = fill_defaults(&fresh, p->err);
+    }
     if (rc == 0 && parent == VEL_CKPT)
         rc = number_level(&fresh, p->err);
     if (rc == 0 && parent == VEL_GROUPS)
@@ -208,8 +220,8 @@ static int check_ini_bool(const struct vel_pair *pair, size_t setting,
                     pair->value);
 }
 
-/* VELOC's files are read as VELOC means them: its 0 checkpoints to keep in scratch are
- * all, and without a persistent directory nothing is flushed. */
+/* VELOC's files are read as VELOC means them, also where they say nothing; without a
+ * persistent directory nothing is flushed. */
 static int imply(struct parse *p, const struct vel_lexed *lexed)
 {
     const struct vel_source source = {.layer = p->layer, .where = p->file};
@@ -229,19 +241,18 @@ static int imply(struct parse *p, const struct vel_lexed *lexed)
     return rc;
 }
 
-static bool is_all(const struct vel_pair *pair)
-{
-    return strcmp(pair->key, "scratch_versions") == 0 && strcmp(pair->value, "0") == 0;
-}
-
-static int add_setting(struct parse *p, const struct vel_pair *pair, size_t setting)
+static int add_setting(struct parse *p, const struct vel_pair *pair,
+                       const struct vel_meaning *meaning)
 {
     const struct vel_source source = source_of(p, pair);
-    int rc = p->spelling == VEL_SPELL_INI ? check_ini_bool(pair, setting, p->err) : 0;
+    int rc = 0;
 
-    if (rc < 0 || (p->spelling == VEL_SPELL_INI && is_all(pair)))
+    if (p->spelling == VEL_SPELL_INI)
+        rc = check_ini_bool(pair, meaning->setting, p->err);
+    if (rc < 0)
         return rc;
-    return vel_conf_set(p->conf, setting, pair->value, &source, p->err);
+    return vel_conf_set(p->conf, meaning->setting,
+                        vel_schema_value(meaning, pair->value), &source, p->err);
 }
 
 static int add_first(struct parse *p, const struct vel_pair *pair)
@@ -264,7 +275,7 @@ static int add_first(struct parse *p, const struct vel_pair *pair)
         return keep_unused(p, pair, meaning.ignored);
     if (meaning.parent != VEL_NO_PARENT)
         return begin_line(p, pair, meaning.parent);
-    return add_setting(p, pair, meaning.setting);
+    return add_setting(p, pair, &meaning);
 }
 
 int vel_conf_parse(struct vel_conf *conf, enum vel_layer layer, const char *file,

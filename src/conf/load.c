@@ -70,7 +70,8 @@ static int take_variable(struct vel_conf *conf, const char *name, const char *va
     source.where = vel_conf_name(conf, name);
     if (!source.where)
         return vel_out_of_memory(err, "reading the environment");
-    int rc = vel_conf_set(conf, meaning.setting, value, &source, err);
+    int rc = vel_conf_set(conf, meaning.setting, vel_schema_value(&meaning, value),
+                          &source, err);
     return rc < 0 ? vel_wrap(err, rc, "environment: %s", name) : 0;
 }
 

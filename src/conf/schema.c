@@ -82,6 +82,13 @@ static const struct {
 #include "conf/schema.def"
 };
 
+static const struct {
+    const char *name, *value, *ours;
+} ini_means[] = {
+#define INI_MEANS(name, value, ours) {#name, value, ours},
+#include "conf/schema.def"
+};
+
 #define COUNT(array) (sizeof array / sizeof array[0])
 
 static const char *const parent_keys[VEL_PARENTS] = {
@@ -135,6 +142,7 @@ static bool find_ini(const char *key, struct vel_meaning *ret)
     for (size_t i = 0; i < COUNT(ini_names); i++)
         if (strcmp(key, ini_names[i].name) == 0) {
             ret->setting = ini_names[i].setting;
+            ret->ini = ini_names[i].name;
             return true;
         }
     for (size_t i = 0; i < COUNT(ini_ignored); i++)
@@ -196,6 +204,15 @@ bool vel_schema_find(const char *key, enum vel_spelling spelling,
         return true;
     return spelling == VEL_SPELL_ENV && strncmp(key, "VELOC_", 6) == 0 &&
            find_ini_env(plain, ret);
+}
+
+const char *vel_schema_value(const struct vel_meaning *meaning, const char *value)
+{
+    for (size_t i = 0; meaning->ini && i < COUNT(ini_means); i++)
+        if (strcmp(meaning->ini, ini_means[i].name) == 0 &&
+            strcmp(value, ini_means[i].value) == 0)
+            return ini_means[i].ours;
+    return value;
 }
 
 size_t vel_schema_child(enum vel_parent parent, const char *key)

@@ -45,11 +45,16 @@ struct vel_meaning {
     size_t setting;         /* its index, or (size_t)-1 */
     enum vel_parent parent; /* or it begins a line of this kind, else VEL_NO_PARENT */
     const char *ignored;    /* or it has no meaning here, for this reason */
+    const char *ini;        /* it is VELOC's name of the setting, this one */
 };
 
 /* False for an unknown key. */
 bool vel_schema_find(const char *key, enum vel_spelling spelling,
                      struct vel_meaning *ret);
+
+/* What is to be set when a key of that meaning has this value: the same, but where
+ * VELOC says it in another way. */
+const char *vel_schema_value(const struct vel_meaning *meaning, const char *value);
 
 /* The index of a child of a parent; (size_t)-1 when there is none of that name. */
 size_t vel_schema_child(enum vel_parent parent, const char *key);

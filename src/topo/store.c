@@ -113,17 +113,12 @@ static struct vel_store *find(struct vel_store *items, size_t n, const char *nam
 }
 
 /* Takes the store. */
-static int add(struct build *b, struct vel_store *store, const char *key)
+static int add(struct build *b, struct vel_store *store)
 {
-    int rc = 0;
-
-    if (find(b->items.items, b->items.n, store->name))
-        rc = vel_fail(b->err, VEL_ECONFIG, "%s=%s is given twice", key, store->name);
-    else if (!vel_vec_push(&b->items, store))
-        rc = vel_out_of_memory(b->err, "describing stores");
-    if (rc < 0)
-        store_fini(store);
-    return rc;
+    if (vel_vec_push(&b->items, store))
+        return 0;
+    store_fini(store);
+    return vel_out_of_memory(b->err, "describing stores");
 }
 
 static int add_line(struct build *b, const struct vel_line *line)
@@ -145,7 +140,7 @@ static int add_line(struct build *b, const struct vel_line *line)
     store.bandwidth = data->bandwidth;
     store.mtbf = data->mtbf;
     store.can_mkdir = data->mkdir;
-    return add(b, &store, "STORE");
+    return add(b, &store);
 }
 
 /* A directory that is used must be a store; all-or-nothing lists were a trap. */
@@ -159,7 +154,7 @@ static int add_implied(struct build *b, const char *key, const char *dir)
         return rc;
     }
     store.bytes = capacity(b->conf, VEL_CACHEDIR, store.name);
-    return add(b, &store, key);
+    return add(b, &store);
 }
 
 /* Who shares the control directory is what a STORE line says of it. */

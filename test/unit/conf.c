@@ -136,11 +136,40 @@ static void a_user_line_replaces(void)
     vel_conf_destroy(conf);
 }
 
+/* A directory is a store whatever way it is written. */
+static void stores(void)
+{
+    struct vel_err err = {0};
+    struct vel_conf *conf = parse("STORE=/bb/ COUNT=4\n"
+                                  "STORE=/p GROUP=WORLD\n"
+                                  "CKPT=0 STORE=/bb TYPE=XOR\n"
+                                  "CKPT=1 STORE=/x/../p//. TYPE=SINGLE INTERVAL=2\n",
+                                  &err);
+
+    ok(conf != NULL, "/bb/ and /bb are one store%s%s", err.text[0] ? ": " : "",
+       err.text);
+    if (conf)
+        is_str(vel_conf_line(conf, VEL_STORE, 0)->name, "/bb",
+               "known by its short form");
+    vel_conf_destroy(conf);
+    ok(!parse("STORE=/bb/\nSTORE=/bb\nCOPY_TYPE=SINGLE\n", &err) &&
+           strstr(err.text, "t.conf:2: STORE=/bb is given twice, first on line 1"),
+       "and cannot have two lines: %s", err.text);
+    ok(!parse("STORE=/p/ GROUP=WORLD\nCKPT=0 STORE=/p TYPE=XOR\n", &err) &&
+           strstr(err.text, "only SINGLE makes sense there"),
+       "what a line says of it is not passed by: %s", err.text);
+    conf =
+        parse("STORE=/bb\nCACHE_BASE=/tmp/c/\nCKPT=0 STORE=/tmp/c TYPE=SINGLE\n", &err);
+    ok(conf != NULL, "nor is CACHE_BASE another one for a slash at its end");
+    vel_conf_destroy(conf);
+}
+
 int main(void)
 {
     sizes_and_times();
     typed_lines();
     precedence();
     a_user_line_replaces();
+    stores();
     return done_testing();
 }

@@ -181,6 +181,33 @@ static void variables(void)
        "those that are for others are not");
 }
 
+/* VELOC's own keys in capitals mean what they mean in its file. */
+static void variables_of_veloc(void)
+{
+    const struct vel_conf_layers layers = {0};
+    struct vel_conf *conf = create();
+    struct vel_err err = {0};
+
+    fresh_environment();
+    setenv("VELOC_SCRATCH_VERSIONS", "0", 1);
+    ok(vel_conf_load(conf, vel_fs_posix(), &layers, &err) == 0 &&
+           conf->cache_size == 1000000,
+       "VELOC_SCRATCH_VERSIONS=0: all stay, as in a file");
+    vel_conf_destroy(conf);
+    conf = create();
+    setenv("VELOC_SCRATCH_VERSIONS", "2", 1);
+    ok(vel_conf_load(conf, vel_fs_posix(), &layers, &err) == 0 && conf->cache_size == 2,
+       "and another number is that number");
+    vel_conf_destroy(conf);
+    conf = create();
+    unsetenv("VELOC_SCRATCH_VERSIONS");
+    setenv("VELOC_CACHE_SIZE", "0", 1);
+    ok(vel_conf_load(conf, vel_fs_posix(), &layers, &err) == 0 && conf->cache_size == 0,
+       "our own name of it says what it says");
+    vel_conf_destroy(conf);
+    unsetenv("VELOC_CACHE_SIZE");
+}
+
 /* One process reads, another one understands. */
 static void in_two_halves(void)
 {
@@ -255,6 +282,7 @@ int main(void)
     prefix_of_the_file();
     bad_files();
     variables();
+    variables_of_veloc();
     in_two_halves();
     faults();
     return done_testing();
