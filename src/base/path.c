@@ -70,6 +70,16 @@ char *vel_path_absolute(const char *cwd, const char *path)
     return take_text(&buf);
 }
 
+bool vel_path_is_same(const char *a, const char *b)
+{
+    char *x = vel_path_absolute("/", a), *y = vel_path_absolute("/", b);
+    bool is_same = x && y && strcmp(x, y) == 0;
+
+    free(x);
+    free(y);
+    return is_same;
+}
+
 bool vel_path_is_inner(const char *path)
 {
     size_t total = strlen(path);

@@ -24,6 +24,10 @@ char *vel_path_join(const char *dir, const char *name);
  * before it, as a shell's logical cd does. New string, NULL when out of memory. */
 char *vel_path_absolute(const char *cwd, const char *path);
 
+/* The same directory or file by its normalised name, seen from the root? false when out
+ * of memory. */
+bool vel_path_is_same(const char *a, const char *b);
+
 /* A path that cannot leave the directory it is joined to: relative, normalised, not
  * empty, no control characters, shorter than VEL_PATH_MAX. */
 bool vel_path_is_inner(const char *path);

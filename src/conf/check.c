@@ -2,7 +2,6 @@
 /* What no single value shows. Faults are told at the line that has them. */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -13,12 +12,6 @@
 static int fault(const struct vel_line *line, struct vel_err *err)
 {
     return vel_wrap(err, VEL_ECONFIG, "%s:%d", line->source.where, line->source.line);
-}
-
-/* did the line give the child of that name? */
-static bool gives(const struct vel_line *line, const char *key)
-{
-    return line->given >> vel_schema_child(line->parent, key) & 1;
 }
 
 static int copy_text(char **to, const char *text, struct vel_err *err)
@@ -40,15 +33,15 @@ static int fill_ckpt(const struct vel_conf *conf, const struct vel_line *line,
     if (c->type < 0)
         c->type = conf->copy_type == VEL_COPY_FILE ? VEL_CKPT_XOR
                                                    : conf->copy_type - VEL_COPY_SINGLE;
-    if (!gives(line, "SET_SIZE"))
+    if (!vel_conf_gives(line, "SET_SIZE"))
         c->set_size = conf->set_size;
-    if (!gives(line, "SET_FAILURES"))
+    if (!vel_conf_gives(line, "SET_FAILURES"))
         c->set_failures = conf->set_failures;
-    if (!gives(line, "REPLICAS"))
+    if (!vel_conf_gives(line, "REPLICAS"))
         c->replicas = conf->replicas;
-    if (!gives(line, "HOP_DISTANCE"))
+    if (!vel_conf_gives(line, "HOP_DISTANCE"))
         c->hop_distance = conf->hop_distance;
-    if (!gives(line, "BYPASS"))
+    if (!vel_conf_gives(line, "BYPASS"))
         c->bypass = conf->cache_bypass;
     int rc = copy_text(&c->group, conf->group, err);
     return rc < 0 ? rc : copy_text(&c->store, conf->cache_base, err);
@@ -58,7 +51,7 @@ static void fill_store(const struct vel_conf *conf, const struct vel_line *line)
 {
     struct vel_store_line *s = line->data;
 
-    if (!gives(line, "COUNT"))
+    if (!vel_conf_gives(line, "COUNT"))
         s->count = conf->cache_size;
     if (s->type < 0)
         s->type = strcmp(s->group, "WORLD") == 0 ? VEL_STORE_PFS : VEL_STORE_SSD;
@@ -78,9 +71,9 @@ static int fill_line(const struct vel_conf *conf, const struct vel_line *line,
         fill_store(conf, line);
         return 0;
     case VEL_DATASET:
-        if (!gives(line, "KEEP"))
+        if (!vel_conf_gives(line, "KEEP"))
             rule->keep = conf->cache_size;
-        if (!gives(line, "LEVEL"))
+        if (!vel_conf_gives(line, "LEVEL"))
             rule->level = -1;
         return 0;
     default:
@@ -91,23 +84,12 @@ static int fill_line(const struct vel_conf *conf, const struct vel_line *line,
 /* --- what cannot be
  * -------------------------------------------------------------------------- */
 
-/* The same directory, in whatever way each is written? */
-static bool is_same_dir(const char *a, const char *b)
-{
-    char *x = vel_path_absolute("/", a), *y = vel_path_absolute("/", b);
-    bool is_same = x && y && strcmp(x, y) == 0;
-
-    free(x);
-    free(y);
-    return is_same;
-}
-
 static const struct vel_line *find_store(const struct vel_conf *conf, const char *name)
 {
     const struct vel_line *line;
 
     for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
-        if (is_same_dir(line->name, name))
+        if (vel_path_is_same(line->name, name))
             return line;
     return NULL;
 }
@@ -135,7 +117,8 @@ static int check_store(const struct vel_conf *conf, const struct vel_line *line,
                 line->name, types[c->type], c->store);
         return 0;
     }
-    if (!vel_conf_line(conf, VEL_STORE, 0) || is_same_dir(c->store, conf->cache_base))
+    if (!vel_conf_line(conf, VEL_STORE, 0) ||
+        vel_path_is_same(c->store, conf->cache_base))
         return 0; /* a store by its directory alone */
     vel_near_init(&near, c->store);
     for (size_t i = 0; (other = vel_conf_line(conf, VEL_STORE, i)); i++)
@@ -156,10 +139,10 @@ static int check_scheme(const struct vel_line *line, struct vel_err *err)
         return vel_fail(err, VEL_ECONFIG,
                         "CKPT=%s: REPLICAS=%lld must be below SET_SIZE=%lld",
                         line->name, (long long)c->replicas, (long long)c->set_size);
-    if (c->type != VEL_CKPT_RS && gives(line, "SET_FAILURES"))
+    if (c->type != VEL_CKPT_RS && vel_conf_gives(line, "SET_FAILURES"))
         return vel_fail(err, VEL_ECONFIG,
                         "CKPT=%s: SET_FAILURES goes with TYPE=RS only", line->name);
-    if (c->type != VEL_CKPT_PARTNER && gives(line, "REPLICAS"))
+    if (c->type != VEL_CKPT_PARTNER && vel_conf_gives(line, "REPLICAS"))
         return vel_fail(err, VEL_ECONFIG,
                         "CKPT=%s: REPLICAS goes with TYPE=PARTNER only", line->name);
     return 0;

@@ -146,6 +146,11 @@ const struct vel_line *vel_conf_line(const struct vel_conf *conf,
     return NULL;
 }
 
+bool vel_conf_gives(const struct vel_line *line, const char *key)
+{
+    return line->given >> vel_schema_child(line->parent, key) & 1;
+}
+
 bool vel_conf_has_levels(const struct vel_conf *conf)
 {
     struct vel_meaning meaning;

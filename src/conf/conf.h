@@ -174,6 +174,9 @@ const char *vel_conf_name(struct vel_conf *conf, const char *name);
 const struct vel_line *vel_conf_line(const struct vel_conf *conf,
                                      enum vel_parent parent, size_t i);
 
+/* Does the line itself give this key, one of its kind? */
+bool vel_conf_gives(const struct vel_line *line, const char *key);
+
 /* Are the CKPT lines used (COPY_TYPE=FILE, or it was left open and there are some)? */
 bool vel_conf_has_levels(const struct vel_conf *conf);
 

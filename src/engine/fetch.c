@@ -46,8 +46,10 @@ static int make_place(struct fetching *f, char **ret_fresh)
     f->held.store = f->w.desc->store->index;
     f->w.map.descriptor = vel_reddesc_to_node(f->w.desc);
     rc = f->held.dir && dir && *ret_fresh && f->w.map.descriptor
-             ? vel_cache_make_dir(s->fs, dir, f->err)
+             ? vel_store_check(f->w.desc->store, s->fs, f->err)
              : vel_out_of_memory(f->err, "fetching");
+    if (rc == 0)
+        rc = vel_cache_make_dir(s->fs, dir, f->err);
     if (rc == 0)
         rc = vel_fs_remove_tree(s->fs, *ret_fresh, f->err);
     free(dir);
@@ -114,13 +116,14 @@ static int protect(struct fetching *f)
 static int fill(struct fetching *f, const struct vel_entry *entry)
 {
     struct vel_session *s = f->s;
+    struct vel_crew crew = vel_session_crew(s, f->w.desc->store->index);
     char *fresh = NULL;
     bool is_settled = false;
     int rc;
 
     rc = vel_comm_agree(s->world, make_place(f, &fresh), f->err);
     if (rc == 0)
-        rc = vel_fetch_files(&s->crew, entry, &f->files, fresh, f->err);
+        rc = vel_fetch_files(&crew, entry, &f->files, fresh, f->err);
     is_settled = rc == 0;
     if (rc == 0)
         rc = vel_comm_agree(s->world, settle(f, fresh), f->err);

@@ -10,6 +10,7 @@ core_sources += \
 	%D%/level.c \
 	%D%/logging.c \
 	%D%/manage.c \
+	%D%/movers.c \
 	%D%/place.c \
 	%D%/policy.c %D%/policy.h \
 	%D%/protect.c \

@@ -119,8 +119,10 @@ static int make_place(struct vel_session *s, struct vel_err *err)
     w->dir = w->level ? vel_cache_rank_dir(w->level, id, s->world->rank) : NULL;
     dir = w->level ? vel_cache_dataset_dir(w->level, id) : NULL;
     map = w->level ? vel_cache_map_path(w->level, id, s->world->rank) : NULL;
-    rc = w->dir && dir && map ? vel_cache_make_dir(s->fs, dir, err)
+    rc = w->dir && dir && map ? vel_store_check(w->desc->store, s->fs, err)
                               : vel_out_of_memory(err, "a dataset");
+    if (rc == 0)
+        rc = vel_cache_make_dir(s->fs, dir, err);
     if (rc == 0)
         rc = vel_filemap_save(s->fs, map, &w->map, err);
     if (rc == 0)

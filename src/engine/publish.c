@@ -236,6 +236,7 @@ static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *e
     struct vel_vec files = {0};
     const char *store =
         held->store < s->stores->n ? s->stores->items[held->store].base : s->prefix;
+    struct vel_crew crew = vel_session_crew(s, held->store);
     uint64_t begun = vel_clock_monotonic(s->clock);
     bool takes_names = false;
     int rc = vel_session_files(s, held, &files, err);
@@ -249,7 +250,7 @@ static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *e
     if (rc == 0)
         rc = check_files(s, &files, dataset, err);
     if (rc == 0)
-        rc = vel_flush(&s->crew, store, &files, &entry, err);
+        rc = vel_flush(&crew, store, &files, &entry, err);
     held->entry = entry;
     held->entry.dataset.name = NULL;
     s->has_staged |= entry.place == VEL_ON_STAGED;
@@ -293,10 +294,12 @@ int vel_session_flush_plain(struct vel_session *s, struct vel_held *held,
     return rc;
 }
 
-int vel_session_adopt(struct vel_session *s, struct vel_held *held, const char *store,
-                      struct vel_vec *files, struct vel_err *err)
+int vel_session_adopt(struct vel_session *s, struct vel_held *held,
+                      const struct vel_store *store, struct vel_vec *files,
+                      struct vel_err *err)
 {
     struct vel_entry entry = {.dataset = s->writing.map.dataset};
+    struct vel_crew crew = vel_session_crew(s, store ? store->index : s->stores->n);
     struct vel_err why = {0};
     bool takes_names;
     int rc = vel_session_settle_before(s, err);
@@ -304,8 +307,8 @@ int vel_session_adopt(struct vel_session *s, struct vel_held *held, const char *
     if (rc < 0)
         return rc;
     takes_names = vel_session_takes_names(s, files);
-    rc = store ? vel_flush(&s->crew, store, files, &entry, &why)
-               : vel_flush_adopt(&s->crew, files, &entry, &why);
+    rc = store ? vel_flush(&crew, store->base, files, &entry, &why)
+               : vel_flush_adopt(&crew, files, &entry, &why);
     if (rc == 0)
         make_current(s, &entry.dataset);
     s->has_staged |= entry.place == VEL_ON_STAGED;

@@ -283,6 +283,7 @@ static int revive_all(struct vel_session *s, const struct vel_vec *entries,
                                .owner = &s->owner,
                                .memory = (size_t)s->conf->memory,
                                .piece = (size_t)s->conf->file_buf_size,
+                               .throttles = s->throttles,
                                .may_move = s->conf->distribute};
     struct vel_caches caches;
     int64_t id = INT64_MAX;

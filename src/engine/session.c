@@ -153,7 +153,8 @@ static int make_caches(struct vel_session *s, struct vel_err *err)
         struct vel_err why = {0};
         char *home = vel_cache_home(store->base, s->owner.user, s->prefix_id);
 
-        usable[i] = home && vel_cache_make_dir(s->fs, home, &why) == 0;
+        usable[i] = home && vel_store_check(store, s->fs, &why) == 0 &&
+                    vel_cache_make_dir(s->fs, home, &why) == 0;
         if (!usable[i])
             vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
         free(home);
@@ -194,55 +195,7 @@ static int describe(struct vel_session *s, struct vel_err *err)
                           &s->leaders, err);
 }
 
-/* --- who moves --- */
-
-/* What one process may take of the bandwidth of all that move at once. */
-static uint64_t own_rate(const struct vel_session *s, int nodes)
-{
-    int64_t all = s->conf->flush_bandwidth, width = s->conf->flush_width;
-    int64_t ranks = s->world->size;
-
-    if (!all)
-        return 0;
-    if (width && width < nodes)
-        ranks = (ranks * width + nodes - 1) / nodes;
-    return (uint64_t)(all > ranks ? all / ranks : 1);
-}
-
-static int make_crew(struct vel_session *s, struct vel_err *err)
-{
-    const struct vel_group *node = vel_groups_find(s->groups, "NODE");
-    struct vel_transport_setup setup = {.type = s->conf->flush_type,
-                                        .plugin = s->conf->flush_plugin,
-                                        .rank = (unsigned)s->world->rank,
-                                        .width = (unsigned)s->conf->flush_width,
-                                        .clock = s->clock};
-
-    vel_throttle_init(&s->throttle, s->clock, own_rate(s, (int)node->count));
-    s->crew = (struct vel_crew){
-        .world = s->world,
-        .node = node->comm,
-        .leaders = s->leaders,
-        .node_id = (int)node->id,
-        .nodes = (int)node->count,
-        .fs = s->fs,
-        .clock = s->clock,
-        .prefix = s->prefix,
-        .dir = s->dir,
-        .copy = {.fs = s->fs,
-                 .chunk = (size_t)s->conf->file_buf_size,
-                 .throttle = &s->throttle,
-                 .keeps_metadata = s->conf->copy_metadata,
-                 .wants_crc = s->conf->crc_on_flush},
-        .flush_width = (int)s->conf->flush_width,
-        .fetch_width = (int)s->conf->fetch_width,
-        .checks_crc = s->conf->crc_on_flush,
-        .packs = s->conf->containers,
-        .container_size = (uint64_t)s->conf->container_size,
-    };
-    setup.copy = s->crew.copy;
-    return vel_transport_open(&setup, &s->transport, err);
-}
+/* --- books --- */
 
 static size_t count_groups(void *arg, const char *name)
 {
@@ -316,10 +269,9 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
     if (s->world->rank == 0)
         vel_prefix_sweep(s->fs, s->dir);
     if ((rc = describe(s, err)) < 0 || (rc = make_caches(s, err)) < 0 ||
-        (rc = vel_comm_agree(s->world, make_crew(s, err), err)) < 0 ||
+        (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
         return rc;
-    s->crew.transport = s->transport;
     begin_books(s); /* a fetch looks at them */
     rc = vel_session_recover(s, err);
     begin_books(s); /* the program computes from now on */
@@ -341,9 +293,7 @@ static void tear_down(struct vel_session *s)
     if (s->has_halt)
         vel_halt_watch_fini(&s->halt);
     vel_event_log_fini(&s->events);
-    vel_transport_close(s->transport);
-    if (s->crew.world)
-        vel_throttle_fini(&s->throttle);
+    vel_session_leave_crew(s);
     vel_comm_destroy(s->leaders);
     vel_comm_destroy(s->alone);
     vel_reddescs_destroy(s->descs);

@@ -49,6 +49,8 @@ struct vel_writing {
     uint64_t begun;          /* monotonic */
 };
 
+enum { VEL_SESSION_TRANSPORTS = VEL_FLUSH_DATAWARP - VEL_STORE_PLUGIN + 1 };
+
 enum vel_session_state { VEL_IDLE, VEL_WRITING, VEL_READING };
 
 struct vel_session {
@@ -76,9 +78,10 @@ struct vel_session {
 
     struct vel_comm *leaders; /* of nodes */
     struct vel_comm *alone;   /* this rank: the set of a level that is not encoded */
-    struct vel_throttle throttle;
-    struct vel_transport *transport;
-    struct vel_crew crew;
+    struct vel_throttle throttle;   /* FLUSH_BANDWIDTH */
+    struct vel_throttle *throttles; /* one per store, for its BANDWIDTH */
+    struct vel_transport *transports[VEL_SESSION_TRANSPORTS]; /* see movers.c */
+    struct vel_crew crew; /* without a store: its files are copied */
 
     /* rank 0's */
     struct vel_policy policy;
@@ -145,6 +148,12 @@ void vel_session_look_for_halt(struct vel_session *s);
 /* --- alone.c --- */
 /* Collective. Keep other launches from `dir` until the lock is released. */
 int vel_session_lock(struct vel_session *s, struct vel_err *err);
+
+/* --- movers.c: who moves files, and how fast. Local. --- */
+int vel_session_make_crew(struct vel_session *s, struct vel_err *err);
+void vel_session_leave_crew(struct vel_session *s);
+/* The same for what lies on the store of that index, or on none (stores->n). */
+struct vel_crew vel_session_crew(struct vel_session *s, size_t store);
 
 /* --- place.c --- */
 /* Where a file of the dataset under way is written: in the cache, or beside its place
@@ -239,9 +248,10 @@ bool vel_session_flush_due(const struct vel_session *s,
 int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
                           struct vel_err *err);
 /* Collective. The dataset under way goes to the prefix, and is held there only: `files`
- * were written to the prefix itself, or to the directory `store`. */
-int vel_session_adopt(struct vel_session *s, struct vel_held *held, const char *store,
-                      struct vel_vec *files, struct vel_err *err);
+ * were written to the prefix itself (NULL), or to that store. */
+int vel_session_adopt(struct vel_session *s, struct vel_held *held,
+                      const struct vel_store *store, struct vel_vec *files,
+                      struct vel_err *err);
 /* Collective. This rank's files of a held dataset, with sizes and checksums: items
  * struct vel_flush_file. Local. */
 int vel_session_files(struct vel_session *s, const struct vel_held *held,

@@ -75,7 +75,7 @@ int vel_session_spill(struct vel_session *s, struct vel_held *held, struct vel_e
         rc = list_files(s, w->through, true, &files, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
-        rc = vel_session_adopt(s, held, w->desc->store->base, &files, err);
+        rc = vel_session_adopt(s, held, w->desc->store, &files, err);
     vel_flush_files_fini(&files);
     if (rc == 0)
         leave_cache(s);

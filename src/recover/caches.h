@@ -21,6 +21,7 @@
 #include "sys/fs.h"
 #include "topo/reddesc.h"
 #include "topo/store.h"
+#include "xfer/throttle.h"
 
 /* What a recovery works with. Everything is borrowed. */
 struct vel_caches_of {
@@ -28,8 +29,9 @@ struct vel_caches_of {
     struct vel_fs *fs;
     const struct vel_stores *stores;
     const struct vel_reddesc_owner *owner;
-    size_t memory; /* for buffers of a rebuild; 0: the default */
-    size_t piece;  /* bytes of a message when files move */
+    size_t memory;                  /* for buffers of a rebuild; 0: the default */
+    size_t piece;                   /* bytes of a message when files move */
+    struct vel_throttle *throttles; /* one per store; NULL: no limits */
     bool may_move; /* files go to the nodes where their ranks run now */
 };
 

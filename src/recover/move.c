@@ -70,6 +70,11 @@ static int ask(const struct vel_caches *c, const struct vel_offer *offer,
     return rc;
 }
 
+static struct vel_throttle *limit(const struct vel_caches *c, size_t store)
+{
+    return c->of.throttles ? &c->of.throttles[store] : NULL;
+}
+
 /* The next part that is wanted from me, opened; one that cannot be read becomes a
  * stream that says so. */
 static int next_out(const struct vel_caches *c, const struct vel_vec *requests,
@@ -88,7 +93,7 @@ static int next_out(const struct vel_caches *c, const struct vel_vec *requests,
                         r->rank);
     dir = vel_caches_part_dir(c, r->store, r->index, r->id, r->rank);
     rc = dir ? vel_stream_out_open(c->of.world, r->rank, c->of.fs, dir, c->of.piece,
-                                   ret, err)
+                                   limit(c, r->store), ret, err)
              : vel_out_of_memory(err, "moving files");
     free(dir);
     return rc;
@@ -138,7 +143,8 @@ int vel_move(const struct vel_caches *caches, const struct vel_wanted *wanted,
     rc = ask(caches, wanted->offer, &requests, err);
     if (rc == 0 && wanted->offer)
         rc = vel_stream_in_open(caches->of.world, wanted->offer->holder, caches->of.fs,
-                                wanted->dir, &in, err);
+                                wanted->dir, limit(caches, wanted->offer->store), &in,
+                                err);
     rc = vel_comm_agree(caches->of.world, rc, err);
     if (rc == 0)
         rc = exchange_parts(caches, &requests, in, err);

@@ -159,8 +159,11 @@ static int prepare(struct vel_revival *r)
     r->level = vel_caches_level(r->c, r->store, r->index);
     parent = r->level ? vel_cache_dataset_dir(r->level, r->id) : NULL;
     r->dir = r->level ? vel_cache_rank_dir(r->level, r->id, r->world->rank) : NULL;
-    rc = parent && r->dir ? vel_cache_make_dir(r->c->of.fs, parent, r->err)
-                          : vel_out_of_memory(r->err, "restoring a dataset");
+    rc = parent && r->dir
+             ? vel_store_check(&r->c->of.stores->items[r->store], r->c->of.fs, r->err)
+             : vel_out_of_memory(r->err, "restoring a dataset");
+    if (rc == 0)
+        rc = vel_cache_make_dir(r->c->of.fs, parent, r->err);
     free(parent);
     return rc;
 }

@@ -15,14 +15,16 @@
 #include "base/err.h"
 #include "comm/comm.h"
 #include "sys/fs.h"
+#include "xfer/throttle.h"
 
 struct vel_stream_out;
 struct vel_stream_in;
 
-/* Begin to send what is in `dir`. A directory that cannot be read is sent as such. */
+/* Begin to send what is in `dir`, no faster than the throttle lets it be read (NULL: as
+ * fast as can be). A directory that cannot be read is sent as such. */
 int vel_stream_out_open(struct vel_comm *comm, int to, struct vel_fs *fs,
-                        const char *dir, size_t piece, struct vel_stream_out **ret,
-                        struct vel_err *err);
+                        const char *dir, size_t piece, struct vel_throttle *throttle,
+                        struct vel_stream_out **ret, struct vel_err *err);
 
 /* The message under way; hand it to vel_comm_wait_any, and when it is done call step,
  * which starts the next one. */
@@ -33,8 +35,8 @@ void vel_stream_out_close(struct vel_stream_out *out);
 
 /* The same on the other side. The files are written to "<dir>.new". */
 int vel_stream_in_open(struct vel_comm *comm, int from, struct vel_fs *fs,
-                       const char *dir, struct vel_stream_in **ret,
-                       struct vel_err *err);
+                       const char *dir, struct vel_throttle *throttle,
+                       struct vel_stream_in **ret, struct vel_err *err);
 struct vel_req *vel_stream_in_pending(const struct vel_stream_in *in);
 int vel_stream_in_step(struct vel_stream_in *in, struct vel_err *err);
 bool vel_stream_in_is_done(const struct vel_stream_in *in);

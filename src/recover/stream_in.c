@@ -20,6 +20,7 @@ struct vel_stream_in {
     struct vel_fs *fs;
     char *dir;
     char *fresh; /* where the files are written */
+    struct vel_throttle *throttle;
     struct vel_lofi *lofi;
     struct vel_vec files; /* struct vel_listed */
     uint8_t head[VEL_STREAM_HEAD];
@@ -40,7 +41,8 @@ static int receive(struct vel_stream_in *in, void *bytes, size_t len,
 }
 
 int vel_stream_in_open(struct vel_comm *comm, int from, struct vel_fs *fs,
-                       const char *dir, struct vel_stream_in **ret, struct vel_err *err)
+                       const char *dir, struct vel_throttle *throttle,
+                       struct vel_stream_in **ret, struct vel_err *err)
 {
     struct vel_stream_in *in = calloc(1, sizeof *in);
     struct vel_buf fresh;
@@ -53,6 +55,7 @@ int vel_stream_in_open(struct vel_comm *comm, int from, struct vel_fs *fs,
         in->comm = comm;
         in->from = from;
         in->fs = fs;
+        in->throttle = throttle;
         in->dir = strdup(dir);
         in->fresh = vel_buf_take(&fresh, NULL);
     }
@@ -173,6 +176,7 @@ static int take_piece(struct vel_stream_in *in, struct vel_err *err)
 
     if (in->bytes[len] && in->rc == 0)
         in->rc = vel_fail(&in->why, VEL_EREMOTE, "rank %d cannot read them", in->from);
+    vel_throttle_take(in->throttle, len, NULL, NULL);
     if (in->rc == 0)
         in->rc = vel_lofi_write(in->lofi, in->at, in->bytes, len, &in->why);
     in->at += len;

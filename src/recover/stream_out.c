@@ -16,6 +16,7 @@ struct vel_stream_out {
     struct vel_comm *comm;
     int to;
     struct vel_lofi *lofi;
+    struct vel_throttle *throttle;
     struct vel_buf list;
     uint8_t head[VEL_STREAM_HEAD];
     uint8_t *piece; /* the bytes under way, and the status behind them */
@@ -76,8 +77,8 @@ static int post(struct vel_stream_out *out, const void *bytes, size_t len,
 }
 
 int vel_stream_out_open(struct vel_comm *comm, int to, struct vel_fs *fs,
-                        const char *dir, size_t piece, struct vel_stream_out **ret,
-                        struct vel_err *err)
+                        const char *dir, size_t piece, struct vel_throttle *throttle,
+                        struct vel_stream_out **ret, struct vel_err *err)
 {
     struct vel_stream_out *out = calloc(1, sizeof *out);
     struct vel_le_writer w;
@@ -87,6 +88,7 @@ int vel_stream_out_open(struct vel_comm *comm, int to, struct vel_fs *fs,
         out->comm = comm;
         out->to = to;
         out->piece_len = piece;
+        out->throttle = throttle;
         out->piece = malloc(piece + 1);
         out->lofi = vel_lofi_create(fs, dir, false);
         vel_buf_init(&out->list);
@@ -130,6 +132,7 @@ static int send_piece(struct vel_stream_out *out, struct vel_err *err)
         out->state = SENT;
         return 0;
     }
+    vel_throttle_take(out->throttle, len, NULL, NULL);
     if (!out->status && vel_lofi_read(out->lofi, out->at, out->piece, len, NULL) < 0) {
         out->status = 1;
         memset(out->piece, 0, len);

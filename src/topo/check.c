@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "topo/check.h"
 #include "topo/level.h"
 
-static bool is_same_dir(const char *a, const char *b)
-{
-    char *x = vel_path_absolute("/", a), *y = vel_path_absolute("/", b);
-    bool is_same = x && y && strcmp(x, y) == 0;
-
-    free(x);
-    free(y);
-    return is_same;
-}
-
 static bool is_pfs(const struct vel_conf *conf, const char *dir)
 {
     const struct vel_line *line;
 
     for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
-        if (is_same_dir(line->name, dir))
+        if (vel_path_is_same(line->name, dir))
             return ((const struct vel_store_line *)line->data)->type == VEL_STORE_PFS;
     return false;
 }

@@ -36,14 +36,9 @@ static int64_t capacity(const struct vel_conf *conf, enum vel_parent parent,
 {
     const struct vel_line *line;
 
-    for (size_t i = 0; (line = vel_conf_line(conf, parent, i)); i++) {
-        char *dir = vel_path_absolute("/", line->name);
-        bool is_it = dir && strcmp(dir, name) == 0;
-
-        free(dir);
-        if (is_it)
+    for (size_t i = 0; (line = vel_conf_line(conf, parent, i)); i++)
+        if (vel_path_is_same(line->name, name))
             return ((const struct vel_dir_line *)line->data)->bytes;
-    }
     return 0;
 }
 
@@ -98,7 +93,8 @@ static int imply(const struct build *b, struct vel_store *store, const char *key
     *store = (struct vel_store){.enabled = true,
                                 .count = b->conf->cache_size,
                                 .type = VEL_STORE_SSD,
-                                .flush = b->conf->flush_type,
+                                .flush = b->conf->flush_plugin ? VEL_STORE_PLUGIN
+                                                               : b->conf->flush_type,
                                 .can_mkdir = true};
     int rc = set_name(b, store, key, dir);
     return rc < 0 ? rc : set_group(b, store, key, group);
@@ -134,7 +130,8 @@ static int add_line(struct build *b, const struct vel_line *line)
     store.enabled = data->enabled;
     store.count = data->count;
     store.type = data->type;
-    store.flush = data->flush;
+    if (vel_conf_gives(line, "FLUSH"))
+        store.flush = data->flush;
     store.bytes =
         data->bytes ? data->bytes : capacity(b->conf, VEL_CACHEDIR, store.name);
     store.bandwidth = data->bandwidth;
@@ -284,6 +281,27 @@ const struct vel_store *vel_stores_find(const struct vel_stores *stores,
 
     free(dir);
     return store;
+}
+
+int vel_store_check(const struct vel_store *store, struct vel_fs *fs,
+                    struct vel_err *err)
+{
+    struct vel_err why = {0};
+    struct stat st;
+    char *dir;
+    int rc;
+
+    if (store->can_mkdir)
+        return 0;
+    dir = vel_path_join(store->name, "."); /* a link to it will do */
+    rc = dir ? vel_fs_lstat(fs, dir, &st, &why) : vel_out_of_memory(&why, store->name);
+    free(dir);
+    if (rc == VEL_ENOENT)
+        return vel_fail(err, VEL_ENOENT,
+                        "%s is not there, and is not made because of MKDIR=0: make or "
+                        "mount it before the program starts",
+                        store->name);
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
 }
 
 const struct vel_store *vel_stores_control(const struct vel_stores *stores)

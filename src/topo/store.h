@@ -11,7 +11,11 @@
 #include "base/err.h"
 #include "comm/comm.h"
 #include "conf/conf.h"
+#include "sys/fs.h"
 #include "topo/group.h"
+
+/* FLUSH_PLUGIN does, where no line says otherwise. */
+enum { VEL_STORE_PLUGIN = -1 };
 
 struct vel_store {
     char *name; /* its directory, which is its key */
@@ -23,11 +27,12 @@ struct vel_store {
     struct vel_comm *comm;         /* those that share this rank's, by rank */
     int64_t count;                 /* complete datasets it may hold */
     int type;                      /* enum vel_store_type */
-    int flush;                     /* who moves bytes from it, as conf's flush_type */
+    int flush;                     /* who moves bytes from it: enum vel_flush_type, or
+                                      VEL_STORE_PLUGIN */
     int64_t bytes;                 /* it may hold; 0: what is free */
     int64_t bandwidth;             /* bytes per second; 0: not told */
     double mtbf;                   /* seconds; 0: not told */
-    bool can_mkdir;                /* we make directories in it */
+    bool can_mkdir;                /* its own directory is made when it is not there */
 };
 
 struct vel_stores {
@@ -50,6 +55,11 @@ void vel_stores_destroy(struct vel_stores *stores);
 /* By directory; NULL when there is none. */
 const struct vel_store *vel_stores_find(const struct vel_stores *stores,
                                         const char *name);
+
+/* Local. Of one whose directory others make (MKDIR=0): is it there? VEL_ENOENT. To be
+ * asked before anything is made below it. */
+int vel_store_check(const struct vel_store *store, struct vel_fs *fs,
+                    struct vel_err *err);
 
 /* The store of the control directory, apart from the one that may have the same
  * directory. */

@@ -76,7 +76,7 @@ static int copy_bytes(const struct vel_crew *crew, const struct end *from,
     for (uint64_t at = 0; rc == 0 && at < file->size;) {
         size_t len = file->size - at < chunk ? (size_t)(file->size - at) : chunk;
 
-        rc = vel_throttle_take(how->throttle, len, how->watch, err);
+        rc = vel_copy_ask(how, len, err);
         if (rc == 0)
             rc = vel_fs_read_at(how->fs, from->fd, bytes, len, (off_t)(from->at + at),
                                 from->path, err);

@@ -104,10 +104,11 @@ static int create_target(struct copy *c, struct vel_err *err)
 
 /* --- the bytes ------------------------------------------------------------------- */
 
-/* wait until n bytes may go */
-static int ask(const struct copy *c, uint64_t n, struct vel_err *err)
+int vel_copy_ask(const struct vel_copy_how *how, uint64_t bytes, struct vel_err *err)
 {
-    return vel_throttle_take(c->how->throttle, n, c->how->watch, err);
+    int rc = vel_throttle_take(how->device, bytes, how->watch, err);
+
+    return rc < 0 ? rc : vel_throttle_take(how->throttle, bytes, how->watch, err);
 }
 
 static int told(const struct copy *c, uint64_t n, struct vel_err *err)
@@ -121,14 +122,14 @@ static int copy_in_kernel(struct copy *c, uint64_t *ret_at, struct vel_err *err)
 {
     struct vel_fs *fs = c->how->fs;
     const struct vel_xfer_file *f = c->file;
-    size_t most = c->how->throttle ? c->chunk : KERNEL_STEP;
+    size_t most = c->how->throttle || c->how->device ? c->chunk : KERNEL_STEP;
     uint64_t at = 0;
     int rc = 0;
 
     while (at < f->size && rc == 0) {
         size_t len = f->size - at < most ? (size_t)(f->size - at) : most;
 
-        rc = ask(c, len, err);
+        rc = vel_copy_ask(c->how, len, err);
         if (rc < 0)
             break;
         for (size_t done = 0; done < len && rc == 0;) {
@@ -189,7 +190,7 @@ static int copy_through_memory(struct copy *c, uint64_t at, struct vel_err *err)
     while (at < f->size && rc == 0) {
         size_t len = f->size - at < c->chunk ? (size_t)(f->size - at) : c->chunk;
 
-        rc = ask(c, len, err);
+        rc = vel_copy_ask(c->how, len, err);
         if (rc == 0)
             rc = vel_fs_read_at(fs, c->from, c->buffer, len, (off_t)at, f->from, err);
         if (rc < 0)

@@ -22,7 +22,8 @@
 struct vel_copy_how {
     struct vel_fs *fs;
     size_t chunk;                  /* bytes at once (FILE_BUF_SIZE); 0: 1 MiB */
-    struct vel_throttle *throttle; /* NULL: no limit */
+    struct vel_throttle *throttle; /* of the prefix; NULL: no limit */
+    struct vel_throttle *device;   /* of the store at the other end, likewise */
     const struct vel_watch *watch; /* NULL: nobody */
     bool keeps_metadata;           /* mode and times of the source (COPY_METADATA) */
     bool wants_crc;                /* of files for which none is known, too */
@@ -44,6 +45,9 @@ struct vel_xfer_copied {
     uint32_t mode; /* of the source: the permissions */
     struct timespec mtime;
 };
+
+/* Returns when so many bytes may be moved, or with VEL_ECANCEL. */
+int vel_copy_ask(const struct vel_copy_how *how, uint64_t bytes, struct vel_err *err);
 
 /* Copy a regular file: directories on the way are made, what stands at `to` (left by a
  * crash) is replaced, holes stay holes. On success the copy is whole, has the size and

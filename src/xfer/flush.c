@@ -74,8 +74,8 @@ static int stage_plain(struct flush *f)
                                                .crc = file[i].listed.crc,
                                                .has_crc = f->crew->checks_crc};
     if (rc == 0)
-        rc = vel_transfer_start(f->crew->transport, f->store, list, n, &transfer,
-                                f->err);
+        rc = vel_transfer_start(f->crew->transport, &f->crew->copy, f->store, list, n,
+                                &transfer, f->err);
     if (rc == 0)
         rc = vel_transfer_wait(transfer, f->crew->copy.watch, copied, f->err);
     vel_transfer_destroy(transfer);

@@ -44,6 +44,7 @@ struct vel_transport {
 
 struct vel_transfer {
     struct vel_transport *transport;
+    struct vel_copy_how how;
     const struct vel_xfer_file *files;
     size_t n;
     uint64_t bytes; /* of all files */
@@ -157,7 +158,8 @@ static void fill_batch(struct vel_transfer *t)
                                               .width = t->transport->setup.width};
 }
 
-static int transfer_create(struct vel_transport *transport, const char *store,
+static int transfer_create(struct vel_transport *transport,
+                           const struct vel_copy_how *how, const char *store,
                            const struct vel_xfer_file *files, size_t n,
                            struct vel_transfer **ret_transfer, struct vel_err *err)
 {
@@ -166,6 +168,7 @@ static int transfer_create(struct vel_transport *transport, const char *store,
     if (!t)
         return vel_out_of_memory(err, "a transfer");
     t->transport = transport;
+    t->how = *how;
     t->files = files;
     t->n = n;
     t->store = strdup(store);
@@ -208,17 +211,17 @@ static void try_plugin(struct vel_transfer *transfer)
             "this process copies the files itself: %s", err.text);
 }
 
-int vel_transfer_start(struct vel_transport *transport, const char *store,
-                       const struct vel_xfer_file *files, size_t n,
+int vel_transfer_start(struct vel_transport *transport, const struct vel_copy_how *how,
+                       const char *store, const struct vel_xfer_file *files, size_t n,
                        struct vel_transfer **ret_transfer, struct vel_err *err)
 {
     struct vel_transfer *transfer = NULL;
-    int rc = transfer_create(transport, store, files, n, &transfer, err);
+    int rc = transfer_create(transport, how, store, files, n, &transfer, err);
 
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = make_room(transport->setup.copy.fs, files[i].to, err);
+        rc = make_room(how->fs, files[i].to, err);
     if (rc < 0) {
         transfer_free(transfer);
         return rc;
@@ -238,17 +241,17 @@ int vel_transfer_save(struct vel_transfer *transfer, struct vel_buf *state,
     return vel_plugin_save(transfer->plugin, transfer->handle, state, err);
 }
 
-int vel_transfer_resume(struct vel_transport *transport, const char *store,
-                        const struct vel_xfer_file *files, size_t n, const void *state,
-                        size_t len, struct vel_transfer **ret_transfer,
-                        struct vel_err *err)
+int vel_transfer_resume(struct vel_transport *transport, const struct vel_copy_how *how,
+                        const char *store, const struct vel_xfer_file *files, size_t n,
+                        const void *state, size_t len,
+                        struct vel_transfer **ret_transfer, struct vel_err *err)
 {
     struct vel_transfer *transfer = NULL;
 
     if (!transport->plugin)
         return vel_fail(err, VEL_EUNSUP,
                         "the transfer belongs to a service that is not to be had now");
-    int rc = transfer_create(transport, store, files, n, &transfer, err);
+    int rc = transfer_create(transport, how, store, files, n, &transfer, err);
     if (rc < 0)
         return rc;
     rc = vel_plugin_resume(transport->plugin, &transfer->batch, state, len,
@@ -332,7 +335,7 @@ static void stop_plugin(struct vel_transfer *transfer)
 static void remove_all(struct vel_transfer *transfer)
 {
     for (size_t i = 0; i < transfer->n; i++)
-        vel_fs_unlink(transfer->transport->setup.copy.fs, transfer->files[i].to, NULL);
+        vel_fs_unlink(transfer->how.fs, transfer->files[i].to, NULL);
 }
 
 static void give_up(struct vel_transfer *transfer)
@@ -345,7 +348,7 @@ static void give_up(struct vel_transfer *transfer)
 int vel_transfer_wait(struct vel_transfer *transfer, const struct vel_watch *watch,
                       struct vel_xfer_copied *ret_copied, struct vel_err *err)
 {
-    struct vel_copy_how how = transfer->transport->setup.copy;
+    struct vel_copy_how how = transfer->how;
     bool is_ours = !transfer->plugin;
     int rc = is_ours ? 0 : run_plugin(transfer, watch, err);
 

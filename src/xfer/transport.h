@@ -27,7 +27,6 @@ struct vel_transport_setup {
     unsigned rank;      /* tells the processes of the job apart */
     unsigned width;     /* FLUSH_WIDTH, for services that write from elsewhere */
     struct vel_clock *clock;
-    struct vel_copy_how copy; /* its watch is not used */
 };
 
 /* Open what the setup names. When that is not to be had, one warning says why and what
@@ -44,11 +43,11 @@ const char *vel_transport_name(const struct vel_transport *transport);
 
 /* Begin to move these files, which lie on the store at directory `store`. Their
  * directories are made, and what stands at their temporary names is removed. A service
- * begins at once; when it refuses, a warning is written once and this process copies. A
- * copy by this process begins in vel_transfer_wait(). files and their paths are
- * borrowed. */
-int vel_transfer_start(struct vel_transport *transport, const char *store,
-                       const struct vel_xfer_file *files, size_t n,
+ * begins at once; when it refuses, a warning is written once and this process copies,
+ * or checks, as `how` says but for its watch. A copy by this process begins in
+ * vel_transfer_wait(). files, their paths and what `how` points to are borrowed. */
+int vel_transfer_start(struct vel_transport *transport, const struct vel_copy_how *how,
+                       const char *store, const struct vel_xfer_file *files, size_t n,
                        struct vel_transfer **ret_transfer, struct vel_err *err);
 
 /* What vel_transfer_resume() needs to take the transfer over in another process,
@@ -58,10 +57,10 @@ int vel_transfer_save(struct vel_transfer *transfer, struct vel_buf *state,
 
 /* Take over what another process began with the same files. VEL_ENOENT when there is no
  * such transfer any more, VEL_EUNSUP when this transport cannot: start anew. */
-int vel_transfer_resume(struct vel_transport *transport, const char *store,
-                        const struct vel_xfer_file *files, size_t n, const void *state,
-                        size_t len, struct vel_transfer **ret_transfer,
-                        struct vel_err *err);
+int vel_transfer_resume(struct vel_transport *transport, const struct vel_copy_how *how,
+                        const char *store, const struct vel_xfer_file *files, size_t n,
+                        const void *state, size_t len,
+                        struct vel_transfer **ret_transfer, struct vel_err *err);
 
 /* Until all files are whole, checked and on disk, or one of them failed, or the watch
  * says stop (VEL_ECANCEL). ret_copied has room for one entry per file. On failure

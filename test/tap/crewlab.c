@@ -64,7 +64,6 @@ int crewlab_join(const struct crewlab *lab, struct vel_comm *comm, struct vel_fs
         .packs = lab->packs,
         .container_size = lab->container_size,
     };
-    setup.copy = r->crew.copy;
     rc = vel_comm_split(comm, node, comm->rank, &r->crew.node, &r->err);
     if (rc == 0)
         rc = vel_comm_split(comm, r->crew.node->rank == 0 ? 0 : -1, node,

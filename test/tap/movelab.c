@@ -74,8 +74,9 @@ void movelab_init(struct movelab *lab, int type)
         .dir = plugins,
         .rank = 3,
         .clock = &lab->clock.clock,
-        .copy = {.fs = vel_fs_posix(), .chunk = 8192, .keeps_metadata = true},
     };
+    lab->how = (struct vel_copy_how){
+        .fs = vel_fs_posix(), .chunk = 8192, .keeps_metadata = true};
     vel_log_open(&sink);
 }
 
@@ -103,8 +104,8 @@ static bool step(void *arg, uint64_t bytes)
 int movelab_start(struct movelab *lab)
 {
     lab->moved = 0;
-    return vel_transfer_start(lab->transport, lab->from_dir, lab->files, MOVELAB_FILES,
-                              &lab->transfer, &lab->err);
+    return vel_transfer_start(lab->transport, &lab->how, lab->from_dir, lab->files,
+                              MOVELAB_FILES, &lab->transfer, &lab->err);
 }
 
 int movelab_wait(struct movelab *lab)

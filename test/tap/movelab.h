@@ -19,6 +19,7 @@ struct movelab {
     uint64_t bytes; /* of all files */
     struct vel_manual_clock clock;
     struct vel_transport_setup setup;
+    struct vel_copy_how how;
     struct vel_transport *transport;
     struct vel_transfer *transfer;
 

@@ -16,6 +16,8 @@ struct seslab {
     size_t most;                              /* bytes of a file */
     bool has_same_names;                      /* in every version, and the same sizes */
     const char *settings[SESLAB_SETTINGS][2]; /* beside these two; ends with NULL */
+    const char *file;        /* with more of them, such as STORE lines; or NULL */
+    struct vel_clock *clock; /* NULL: the system's */
 };
 
 #define SESLAB_NAME "state"

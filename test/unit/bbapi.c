@@ -130,8 +130,9 @@ static void ended_before_cancel(void)
 
 static int resume(struct movelab *lab, const struct vel_buf *state, size_t len)
 {
-    return vel_transfer_resume(lab->transport, lab->from_dir, lab->files, MOVELAB_FILES,
-                               state->data, len, &lab->transfer, &lab->err);
+    return vel_transfer_resume(lab->transport, &lab->how, lab->from_dir, lab->files,
+                               MOVELAB_FILES, state->data, len, &lab->transfer,
+                               &lab->err);
 }
 
 static void taken_over(void)

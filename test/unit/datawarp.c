@@ -107,17 +107,17 @@ static void taken_over(void)
     open_lab(&lab, 0);
     vel_buf_init(&state);
     sdk_delay(3, false);
-    is_int(vel_transfer_resume(lab.transport, lab.from_dir, lab.files, MOVELAB_FILES,
-                               "", 0, &lab.transfer, &lab.err),
+    is_int(vel_transfer_resume(lab.transport, &lab.how, lab.from_dir, lab.files,
+                               MOVELAB_FILES, "", 0, &lab.transfer, &lab.err),
            VEL_ENOENT, "what was never staged cannot be taken over");
     ok(movelab_start(&lab) == 0 &&
            vel_transfer_save(lab.transfer, &state, &lab.err) == 0 && state.len == 0,
        "the service knows a transfer by its files");
     vel_transfer_leave(lab.transfer);
     lab.transfer = NULL;
-    ok(vel_transfer_resume(lab.transport, lab.from_dir, lab.files, MOVELAB_FILES,
-                           vel_buf_text(&state), state.len, &lab.transfer,
-                           &lab.err) == 0 &&
+    ok(vel_transfer_resume(lab.transport, &lab.how, lab.from_dir, lab.files,
+                           MOVELAB_FILES, vel_buf_text(&state), state.len,
+                           &lab.transfer, &lab.err) == 0 &&
            movelab_wait(&lab) == 0 && movelab_arrived(&lab),
        "another process takes it over and sees it arrive");
     is_int(sdk_count("dw_terminate_file_stage"), 0, "nothing was stopped");

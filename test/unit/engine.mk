@@ -25,4 +25,8 @@ unit_tests += test/unit/complete.t
 test_unit_complete_t_SOURCES = %D%/complete.c test/tap/crowd.c test/tap/crowd.h test/tap/seslab.c test/tap/seslab.h
 test_unit_complete_t_CPPFLAGS = $(test_cppflags)
 test_unit_complete_t_LDADD = $(test_ldadd) -lpthread
+unit_tests += test/unit/devices.t
+test_unit_devices_t_SOURCES = %D%/devices.c $(seslab_sources)
+test_unit_devices_t_CPPFLAGS = $(test_cppflags)
+test_unit_devices_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
 # End of test/unit/engine

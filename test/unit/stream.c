@@ -27,6 +27,7 @@ enum { SENDER, RECEIVER, RANKS, BIG = 10000 };
 struct scene {
     char from[1100], to[1100];
     size_t piece;
+    struct vel_throttle *throttle[RANKS];
     int culprit; /* whose files fail: SENDER, RECEIVER or -1 */
     struct vel_fs_fault_plan plan;
     const void *lie; /* what is sent instead: messages of these lengths */
@@ -46,7 +47,8 @@ static int send_all(struct vel_comm *comm, struct scene *s, struct vel_fs *fs,
     struct vel_stream_out *out = NULL;
     struct vel_req *req;
     size_t done;
-    int rc = vel_stream_out_open(comm, RECEIVER, fs, s->from, s->piece, &out, err);
+    int rc = vel_stream_out_open(comm, RECEIVER, fs, s->from, s->piece,
+                                 s->throttle[SENDER], &out, err);
 
     while (rc == 0 && !vel_stream_out_is_done(out)) {
         req = vel_stream_out_pending(out);
@@ -77,7 +79,8 @@ static int receive_all(struct vel_comm *comm, struct scene *s, struct vel_fs *fs
     struct vel_req *req;
     struct vel_err why = {0};
     size_t done;
-    int rc = vel_stream_in_open(comm, SENDER, fs, s->to, &in, err);
+    int rc =
+        vel_stream_in_open(comm, SENDER, fs, s->to, s->throttle[RECEIVER], &in, err);
 
     while (rc == 0 && !vel_stream_in_is_done(in)) {
         req = vel_stream_in_pending(in);
@@ -219,6 +222,28 @@ static void test_whole(void)
        "an empty one, too");
 }
 
+/* Each side has a device. */
+static void test_throttle(void)
+{
+    for (int i = 0; i < RANKS; i++) {
+        struct vel_manual_clock clock;
+        struct vel_throttle throttle;
+        struct scene s;
+
+        begin(&s, 500);
+        vel_manual_clock_init(&clock, 100 * VEL_CLOCK_S, 0);
+        vel_throttle_init(&throttle, &clock.clock, 1000);
+        s.throttle[i] = &throttle;
+        bool came = streams(&s) && s.came == 0 && is_new(&s);
+        double seconds = (double)(clock.monotonic - 100 * VEL_CLOCK_S) / 1e9;
+        ok(came && seconds > 9 && seconds < 11,
+           "%d bytes at 1000 bytes/s %s take %.2f s", BIG + 9,
+           i == SENDER ? "read" : "written", seconds);
+        vel_throttle_fini(&throttle);
+        vel_manual_clock_fini(&clock);
+    }
+}
+
 static void test_sender_fails(void)
 {
     const struct vel_fs_fault_plan reads = {.mode = VEL_FS_FAULT_LASTING,
@@ -328,6 +353,7 @@ static void test_lies(void)
 int main(void)
 {
     test_whole();
+    test_throttle();
     test_sender_fails();
     test_receiver_fails();
     test_lies();

@@ -262,8 +262,8 @@ static void least_plugin(void)
            "it cannot be handed over");
     vel_transfer_destroy(lab.transfer);
     struct vel_transfer *none;
-    is_int(vel_transfer_resume(lab.transport, "x", lab.files, MOVELAB_FILES, "s", 1,
-                               &none, &lab.err),
+    is_int(vel_transfer_resume(lab.transport, &lab.how, "x", lab.files, MOVELAB_FILES,
+                               "s", 1, &none, &lab.err),
            VEL_EUNSUP, "nor taken over");
     vel_buf_fini(&state);
     lab.transfer = NULL;
@@ -337,11 +337,13 @@ static void handed_over(void)
        "a transfer is saved, however long that is");
     vel_transfer_leave(lab.transfer);
     ok(fake.freed == 1 && fake.cancelled == 0, "left, it goes on");
-    is_int(vel_transfer_resume(lab.transport, lab.from_dir, lab.files, MOVELAB_FILES,
-                               state.data, state.len - 1, &lab.transfer, &lab.err),
+    is_int(vel_transfer_resume(lab.transport, &lab.how, lab.from_dir, lab.files,
+                               MOVELAB_FILES, state.data, state.len - 1, &lab.transfer,
+                               &lab.err),
            VEL_ENOENT, "what is gone cannot be taken over");
-    is_int(vel_transfer_resume(lab.transport, lab.from_dir, lab.files, MOVELAB_FILES,
-                               state.data, state.len, &lab.transfer, &lab.err),
+    is_int(vel_transfer_resume(lab.transport, &lab.how, lab.from_dir, lab.files,
+                               MOVELAB_FILES, state.data, state.len, &lab.transfer,
+                               &lab.err),
            0, "another process takes it over");
     ok(movelab_wait(&lab) == 0 && movelab_arrived(&lab), "and sees it arrive");
     vel_buf_fini(&state);
