@@ -89,8 +89,9 @@ struct veloc_transport_ops {
      * length that is needed when that is more. Together with resume, or both NULL: a
      * transfer ends with its process. */
     int (*save)(void *instance, void *transfer, void *bytes, size_t *len, char *text);
-    /* Take over a transfer of this batch from what save gave. -ENOENT: there is no such
-     * transfer any more. */
+    /* Take over a transfer of this batch from what save gave, or without any (`len` is
+     * 0) when its process died before that. -ENOENT: there is no such transfer any
+     * more, and nothing of it writes; -EINVAL: these bytes do not tell. */
     int (*resume)(void *instance, const struct veloc_transport_batch *batch,
                   const void *bytes, size_t len, void **ret_transfer, char *text);
 };

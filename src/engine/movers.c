@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/session_in.h"
 
@@ -51,19 +52,56 @@ static struct vel_transport **slot(struct vel_session *s, int flush)
     return &s->transports[flush - VEL_STORE_PLUGIN];
 }
 
-static int open_transport(struct vel_session *s, int flush, struct vel_err *err)
+static struct vel_transport_setup setup_of(const struct vel_session *s, int flush)
 {
-    struct vel_transport_setup setup = {.rank = (unsigned)s->world->rank,
+    bool is_plugin = flush == VEL_STORE_PLUGIN;
+
+    return (struct vel_transport_setup){.type = is_plugin ? VEL_FLUSH_POSIX : flush,
+                                        .plugin =
+                                            is_plugin ? s->conf->flush_plugin : NULL,
+                                        .rank = (unsigned)s->world->rank,
                                         .width = (unsigned)s->conf->flush_width,
                                         .clock = s->clock};
+}
 
-    if (*slot(s, flush))
+static int open_transport(struct vel_session *s, int flush, struct vel_err *err)
+{
+    struct vel_transport_setup setup = setup_of(s, flush);
+
+    return *slot(s, flush) ? 0 : vel_transport_open(&setup, slot(s, flush), err);
+}
+
+/* Is it that service? Nothing is told of one that is not there. */
+static bool reach(struct vel_session *s, int flush, const char *service,
+                  struct vel_transport **ret, struct vel_err *why)
+{
+    struct vel_transport_setup setup = setup_of(s, flush);
+    struct vel_transport **t = slot(s, flush);
+
+    if (!*t && vel_transport_reach(&setup, t, why) < 0)
+        return false;
+    if (strcmp(vel_transport_name(*t), service) != 0)
+        return false;
+    *ret = *t;
+    return true;
+}
+
+/* That of a service by its name: FLUSH_PLUGIN, whatever stores use it, or one of those
+ * that FLUSH_TYPE may name. No record tells what to load into this process. */
+static int find_transport(void *arg, const char *service, struct vel_transport **ret,
+                          struct vel_err *err)
+{
+    struct vel_session *s = arg;
+    struct vel_err why = {0};
+    int type = vel_transport_type(service);
+
+    if ((s->conf->flush_plugin && reach(s, VEL_STORE_PLUGIN, service, ret, &why)) ||
+        (type >= 0 && reach(s, type, service, ret, &why)))
         return 0;
-    if (flush == VEL_STORE_PLUGIN)
-        setup.plugin = s->conf->flush_plugin;
-    else
-        setup.type = flush;
-    return vel_transport_open(&setup, slot(s, flush), err);
+    return vel_fail(err, VEL_EUNSUP,
+                    "the service '%s' is not to be had now, set FLUSH_TYPE or "
+                    "FLUSH_PLUGIN as they were%s%s",
+                    service, why.text[0] ? ": " : "", why.text);
 }
 
 /* Those of the stores that levels use, so that what is not to be had is told when the
@@ -94,6 +132,7 @@ int vel_session_make_crew(struct vel_session *s, struct vel_err *err)
         .world = s->world,
         .node = node->comm,
         .leaders = s->leaders,
+        .node_name = s->node,
         .node_id = (int)node->id,
         .nodes = (int)node->count,
         .fs = s->fs,
@@ -128,8 +167,20 @@ struct vel_crew vel_session_crew(struct vel_session *s, size_t store)
     return crew;
 }
 
+int vel_session_take_over(struct vel_session *s, const struct vel_vec *entries,
+                          struct vel_err *err)
+{
+    const struct vel_takeover_how how = {.find = find_transport,
+                                         .arg = s,
+                                         .patience = (uint64_t)s->conf->flush_stall *
+                                                     VEL_CLOCK_S};
+
+    return vel_takeover_begin(&s->crew, &how, entries, &s->takeover, err);
+}
+
 void vel_session_leave_crew(struct vel_session *s)
 {
+    vel_takeover_destroy(s->takeover);
     for (size_t i = 0; i < VEL_SESSION_TRANSPORTS; i++)
         vel_transport_close(s->transports[i]);
     if (!s->throttles)

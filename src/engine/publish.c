@@ -111,7 +111,7 @@ static int slide_window(struct vel_session *s, struct vel_err *err)
         if (e[i].dataset.use != VEL_USE_CHECKPOINT || e[i].place != VEL_ON_PREFIX ||
             (!e[i].replaced && (kept += !e[i].failed) <= s->conf->prefix_size))
             continue;
-        rc = held ? vel_flush_take_back(&s->crew, &e[i], err)
+        rc = held ? vel_flush_take_back(&s->crew, &e[i], 0, err)
                   : vel_flush_remove(&s->crew, &e[i], err);
         if (rc == 0 && held)
             held->entry.place = VEL_ON_CACHE;
@@ -136,8 +136,10 @@ static void note_place(struct vel_session *s, const struct vel_entry *entry)
 {
     struct vel_held *held = held_of(s, entry->dataset.id);
 
-    if (held)
+    if (held) {
         held->entry.place = entry->place;
+        held->entry.attempt = entry->attempt;
+    }
 }
 
 /* What it had staged is gone or corrupt: it will never have all its names, and nothing
@@ -153,6 +155,51 @@ static void give_up(struct vel_session *s, struct vel_entry *entry, int rc)
         vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
 }
 
+/* What services had been moving has arrived: the flush goes on without being begun
+ * anew. */
+static int go_on(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
+{
+    uint64_t begun = vel_clock_monotonic(s->clock);
+    int rc = vel_flush_resume(&s->crew, e, err);
+
+    if (rc == 0)
+        vel_log_shared(VEL_LOG_INFO,
+                       "flushed dataset %" PRId64 " (%s %" PRId64
+                       "), which an earlier launch had begun",
+                       e->dataset.id, e->dataset.name, e->dataset.version);
+    vel_session_tell(
+        s,
+        (struct vel_event){.kind = VEL_EVENT_FLUSH,
+                           .result = rc == 0 ? VEL_EVENT_OK : VEL_EVENT_FAILED,
+                           .seconds = vel_session_seconds(s, begun),
+                           .text = rc == 0 ? "begun by an earlier launch" : err->text},
+        &e->dataset);
+    return rc;
+}
+
+/* The next flush must not use names to which a service may still write. */
+static int take_back(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
+{
+    return vel_flush_take_back(&s->crew, e,
+                               vel_takeover_attempt(s->takeover, e->dataset.id), err);
+}
+
+static int settle_flushing(struct vel_session *s, struct vel_entry *e,
+                           struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc;
+
+    if (!vel_takeover_has_arrived(s->takeover, e))
+        return take_back(s, e, err);
+    rc = go_on(s, e, &why);
+    if (rc < 0 && e->place == VEL_ON_FLUSHING) {
+        vel_log_shared(VEL_LOG_WARN, "%s: it begins anew", why.text);
+        return take_back(s, e, err);
+    }
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+}
+
 /* Forward what was staged, and back what was not. */
 static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
 {
@@ -162,7 +209,7 @@ static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *er
     if (e->place == VEL_ON_STAGED)
         rc = vel_flush_finish(&s->crew, e, &why);
     else if (e->place == VEL_ON_FLUSHING)
-        rc = vel_flush_take_back(&s->crew, e, &why);
+        rc = settle_flushing(s, e, &why);
     else
         rc = vel_flush_remove(&s->crew, e, &why);
     if (rc < 0) {
@@ -243,6 +290,8 @@ static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *e
 
     entry.dataset = *dataset;
     entry.failed = 0; /* of a copy before this one */
+    if (entry.attempt < vel_takeover_attempt(s->takeover, dataset->id))
+        entry.attempt = vel_takeover_attempt(s->takeover, dataset->id);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
         takes_names = vel_session_takes_names(s, &files);

@@ -329,16 +329,16 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
 }
 
 /* Collective. Numbers go on above all that was ever used: here those of the index, be
- * its entries readable or not. */
+ * its entries readable or not, and of what services may still write. */
 static int begin_numbers(struct vel_session *s, struct vel_err *err)
 {
-    int64_t last = 0;
+    int64_t last = 0, moved = vel_takeover_last_id(s->takeover);
     int rc = s->world->rank == 0 ? vel_index_last(s->fs, s->dir, &last, err) : 0;
 
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
         rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &last, 1, err);
-    s->last_id = last;
+    s->last_id = last > moved ? last : moved;
     return rc;
 }
 
@@ -397,6 +397,8 @@ int vel_session_recover(struct vel_session *s, struct vel_err *err)
 
     vel_vec_init(&seen, sizeof(int64_t));
     if (rc == 0)
+        rc = vel_session_take_over(s, &entries, err);
+    if (rc == 0)
         rc = begin_numbers(s, err);
     if (rc == 0)
         rc = dropped_ids(s, &dropped, err);
@@ -404,6 +406,8 @@ int vel_session_recover(struct vel_session *s, struct vel_err *err)
         continue_numbers(s, &entries, &dropped);
         rc = vel_session_settle_flushes(s, &entries, err);
     }
+    if (rc == 0)
+        vel_takeover_settle(s->takeover);
     if (rc == 0 && s->conf->prefix_purge)
         rc = purge_prefix(s, &entries, err);
     if (rc == 0)

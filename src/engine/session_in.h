@@ -20,6 +20,7 @@
 #include "topo/reddesc.h"
 #include "xfer/crew.h"
 #include "xfer/flush.h"
+#include "xfer/takeover.h"
 
 /* A complete dataset that this launch can restore without fetching it. */
 struct vel_held {
@@ -81,7 +82,8 @@ struct vel_session {
     struct vel_throttle throttle;   /* FLUSH_BANDWIDTH */
     struct vel_throttle *throttles; /* one per store, for its BANDWIDTH */
     struct vel_transport *transports[VEL_SESSION_TRANSPORTS]; /* see movers.c */
-    struct vel_crew crew; /* without a store: its files are copied */
+    struct vel_takeover *takeover; /* what services did for earlier launches */
+    struct vel_crew crew;          /* without a store: its files are copied */
 
     /* rank 0's */
     struct vel_policy policy;
@@ -149,10 +151,15 @@ void vel_session_look_for_halt(struct vel_session *s);
 /* Collective. Keep other launches from `dir` until the lock is released. */
 int vel_session_lock(struct vel_session *s, struct vel_err *err);
 
-/* --- movers.c: who moves files, and how fast. Local. --- */
+/* --- movers.c: who moves files, and how fast --- */
+/* Local. */
 int vel_session_make_crew(struct vel_session *s, struct vel_err *err);
 void vel_session_leave_crew(struct vel_session *s);
-/* The same for what lies on the store of that index, or on none (stores->n). */
+/* Collective. What services were moving for earlier launches, by the index: see
+ * s->takeover. */
+int vel_session_take_over(struct vel_session *s, const struct vel_vec *entries,
+                          struct vel_err *err);
+/* Local. The crew for what lies on the store of that index, or on none (stores->n). */
 struct vel_crew vel_session_crew(struct vel_session *s, size_t store);
 
 /* --- place.c --- */

@@ -11,7 +11,7 @@
 #include "meta/paths.h"
 #include "record/record.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2, PLAIN = 1 };
 
 static const char *const places[] = {"CACHE", "FLUSHING", "REMOVING", "STAGED",
                                      "PREFIX"};
@@ -41,8 +41,16 @@ static int put(struct vel_node *body, const struct vel_entry *entry)
            vel_node_set_int(body, "flushed", entry->flushed) ||
            vel_node_set_int(body, "fetched", entry->fetched) ||
            vel_node_set_int(body, "failed", entry->failed) ||
+           put_mark(body, "attempt", entry->attempt) ||
            put_mark(body, "refused", entry->refused) ||
            put_mark(body, "replaced", entry->replaced);
+}
+
+/* Whoever knows nothing of attempts would look for files under other temporary names.
+ */
+static int format_of(const struct vel_entry *entry)
+{
+    return entry->attempt && entry->place != VEL_ON_PREFIX ? FORMAT : PLAIN;
 }
 
 int vel_entry_save(struct vel_fs *fs, const char *dir, const struct vel_entry *entry,
@@ -52,7 +60,7 @@ int vel_entry_save(struct vel_fs *fs, const char *dir, const struct vel_entry *e
     char *path = vel_entry_path(dir, entry->dataset.id);
     int rc = !body || !path || put(body, entry)
                  ? vel_out_of_memory(err, "an index entry")
-                 : vel_record_save(fs, path, "entry", FORMAT, body, err);
+                 : vel_record_save(fs, path, "entry", format_of(entry), body, err);
 
     free(path);
     vel_node_destroy(body);
@@ -76,17 +84,16 @@ static int get_place(const struct vel_node *body, enum vel_place_on_prefix *ret,
 }
 
 static int get_mark(const struct vel_node *body, const char *key, int64_t least,
-                    int64_t *ret, struct vel_err *err)
+                    int64_t most, int64_t *ret, struct vel_err *err)
 {
-    return vel_node_has(body, key)
-               ? vel_node_get_int(body, key, least, INT64_MAX, ret, err)
-               : 0;
+    return vel_node_has(body, key) ? vel_node_get_int(body, key, least, most, ret, err)
+                                   : 0;
 }
 
 static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err *err)
 {
     const struct vel_node *dataset;
-    int64_t lists;
+    int64_t lists, attempt = 0;
     int rc;
 
     if ((rc = get_place(body, &e->place, err)) < 0 ||
@@ -97,12 +104,14 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
                                err)) < 0 ||
         (rc = vel_node_get_int(body, "failed", INT64_MIN, INT64_MAX, &e->failed, err)) <
             0 ||
-        (rc = get_mark(body, "refused", INT64_MIN, &e->refused, err)) < 0 ||
-        (rc = get_mark(body, "replaced", 1, &e->replaced, err)) < 0 ||
+        (rc = get_mark(body, "attempt", 0, INT32_MAX, &attempt, err)) < 0 ||
+        (rc = get_mark(body, "refused", INT64_MIN, INT64_MAX, &e->refused, err)) < 0 ||
+        (rc = get_mark(body, "replaced", 1, INT64_MAX, &e->replaced, err)) < 0 ||
         (rc = vel_node_get_object(body, "dataset", &dataset, err)) < 0 ||
         (rc = vel_dataset_from_node(dataset, &e->dataset, err)) < 0)
         return rc;
     e->lists = (int)lists;
+    e->attempt = (int)attempt;
     return 0;
 }
 
@@ -137,7 +146,7 @@ int vel_entry_encode(const struct vel_entry *entry, struct vel_buf *ret,
     struct vel_node *body = vel_node_object();
     int rc = !body || put(body, entry)
                  ? vel_out_of_memory(err, "an index entry")
-                 : vel_record_encode("entry", FORMAT, body, ret, err);
+                 : vel_record_encode("entry", format_of(entry), body, ret, err);
 
     vel_node_destroy(body);
     return rc;

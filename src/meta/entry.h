@@ -25,6 +25,7 @@ struct vel_entry {
     struct vel_dataset dataset;
     enum vel_place_on_prefix place;
     int lists;        /* files records of the dataset, numbered from 0 */
+    int attempt;      /* of the flush: part of its temporary names, see xfer/temp.h */
     int64_t flushed;  /* when, wall time; 0: not */
     int64_t fetched;  /* last attempt */
     int64_t failed;   /* when a fetch of it failed; 0: never */

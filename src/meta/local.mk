@@ -12,5 +12,6 @@ core_sources += \
 	%D%/halt_watch.c %D%/halt_watch.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/paths.c %D%/paths.h \
-	%D%/prefix.c %D%/prefix.h
+	%D%/prefix.c %D%/prefix.h \
+	%D%/transfer.c %D%/transfer.h
 # End of meta

@@ -166,16 +166,21 @@ static int plugin_save(void *instance, void *transfer, void *bytes, size_t *len,
 static int plugin_resume(void *instance, const struct veloc_transport_batch *batch,
                          const void *bytes, size_t len, void **ret_transfer, char *text)
 {
+    char ignored[VELOC_TRANSPORT_TEXT];
+
     (void)instance, (void)bytes, (void)len;
     for (size_t i = 0; i < batch->n; i++) {
         const char *source = batch->files[i].source;
         int complete, pending, deferred, lost;
         int rc = dw_query_file_stage(source, &complete, &pending, &deferred, &lost);
 
-        if (rc != 0) {
-            rc = failed(rc, "dw_query_file_stage of", source, text);
-            return rc == -EINVAL ? -ENOENT : rc; /* never staged */
+        if (rc == -EINVAL) { /* never staged: those before it are no transfer */
+            rc = terminate(batch, i, text);
+            failed(-EINVAL, "dw_query_file_stage of", source, rc == 0 ? text : ignored);
+            return rc == 0 ? -ENOENT : rc;
         }
+        if (rc != 0)
+            return failed(rc, "dw_query_file_stage of", source, text);
     }
     return transfer_create(batch, ret_transfer);
 }

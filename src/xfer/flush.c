@@ -13,7 +13,7 @@
 #include "xfer/flush_in.h"
 #include "xfer/names.h"
 #include "xfer/stands.h"
-#include "xfer/temp.h"
+#include "xfer/track.h"
 
 struct flush {
     const struct vel_crew *crew;
@@ -22,6 +22,7 @@ struct flush {
     struct vel_entry *entry;
     struct vel_flush_target *targets; /* one per file; empty for files in containers,
                                          and for those that were written through */
+    bool is_loose; /* a service may still write to this rank's temporary names */
     struct vel_err *err;
 };
 
@@ -48,8 +49,8 @@ static int find_targets(struct flush *f)
         if (file[i].listed.is_through)
             rc = vel_stands_check(f->crew, file[i].from, &file[i].listed, f->err);
         else if (!f->crew->packs)
-            rc = vel_flush_target(f->crew, f->entry->dataset.id, file[i].listed.name,
-                                  &f->targets[i], f->err);
+            rc = vel_flush_target(f->crew, f->entry->dataset.id, f->entry->attempt,
+                                  file[i].listed.name, &f->targets[i], f->err);
     return rc;
 }
 
@@ -58,28 +59,27 @@ static int find_targets(struct flush *f)
 static int stage_plain(struct flush *f)
 {
     struct vel_flush_file *file = f->files->items;
-    size_t n = 0;
+    struct vel_tracked move = {
+        .id = f->entry->dataset.id, .attempt = f->entry->attempt, .store = f->store};
     struct vel_xfer_file *list = calloc(f->files->n + 1, sizeof *list);
-    struct vel_xfer_copied *copied = calloc(f->files->n + 1, sizeof *copied);
-    struct vel_transfer *transfer = NULL;
-    int rc = 0;
+    const char **names = calloc(f->files->n + 1, sizeof *names);
+    int rc = list && names ? 0 : vel_out_of_memory(f->err, "flushing");
 
-    if (!list || !copied)
-        rc = vel_out_of_memory(f->err, "flushing");
-    for (size_t i = 0; rc == 0 && i < f->files->n; i++)
-        if (f->targets[i].temporary)
-            list[n++] = (struct vel_xfer_file){.from = file[i].from,
-                                               .to = f->targets[i].temporary,
-                                               .size = file[i].listed.size,
-                                               .crc = file[i].listed.crc,
-                                               .has_crc = f->crew->checks_crc};
+    move.files = list;
+    move.names = names;
+    for (size_t i = 0; rc == 0 && i < f->files->n; i++) {
+        if (!f->targets[i].temporary)
+            continue;
+        names[move.n] = file[i].listed.name;
+        list[move.n++] = (struct vel_xfer_file){.from = file[i].from,
+                                                .to = f->targets[i].temporary,
+                                                .size = file[i].listed.size,
+                                                .crc = file[i].listed.crc,
+                                                .has_crc = f->crew->checks_crc};
+    }
     if (rc == 0)
-        rc = vel_transfer_start(f->crew->transport, &f->crew->copy, f->store, list, n,
-                                &transfer, f->err);
-    if (rc == 0)
-        rc = vel_transfer_wait(transfer, f->crew->copy.watch, copied, f->err);
-    vel_transfer_destroy(transfer);
-    free(copied);
+        rc = vel_track_move(f->crew, &move, &f->is_loose, f->err);
+    free(names);
     free(list);
     return rc;
 }
@@ -220,10 +220,11 @@ static int name_files(struct flush *f)
 static void discard(struct flush *f)
 {
     const struct vel_crew *crew = f->crew;
+    int64_t is_loose = f->is_loose;
 
     /* of a job that broke nobody knows how far the others are: what it leaves is found
      * by the entry and the lists */
-    if (vel_comm_barrier(crew->world, NULL) < 0)
+    if (vel_comm_allreduce(crew->world, VEL_COMM_MAX, &is_loose, 1, NULL) < 0)
         return;
     for (size_t i = 0; f->targets && i < f->files->n; i++)
         if (f->targets[i].temporary)
@@ -232,6 +233,7 @@ static void discard(struct flush *f)
         return;
     if (crew->world->rank == 0)
         vel_flush_remove_lists(crew, f->entry->dataset.id, NULL);
+    f->entry->attempt += is_loose != 0; /* not those names again */
     vel_flush_mark(crew, f->entry, VEL_ON_CACHE, NULL);
 }
 

@@ -38,6 +38,13 @@ int vel_flush(const struct vel_crew *crew, const char *store, struct vel_vec *fi
 int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
                     struct vel_entry *entry, struct vel_err *err);
 
+/* Collective. Go on with a flush that has ended with its launch, after its last byte
+ * had come to the prefix, by whomever: every file is compared with its record. On
+ * failure the entry says VEL_ON_FLUSHING, for vel_flush_take_back(), or VEL_ON_STAGED
+ * as above. */
+int vel_flush_resume(const struct vel_crew *crew, struct vel_entry *entry,
+                     struct vel_err *err);
+
 /* Collective. Give the files of a staged dataset their names, whoever staged it.
  * VEL_ENOENT, VEL_ECORRUPT: some are lost. */
 int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
@@ -45,9 +52,9 @@ int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
 
 /* Collective. Remove what a dataset that the caches hold has on the prefix: the entry
  * says VEL_ON_CACHE. Files that were written through stay, as a part of what is held.
- */
+ * The next flush is that attempt at least. */
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
-                        struct vel_err *err);
+                        int attempt, struct vel_err *err);
 
 /* Collective. Remove a dataset's files from the prefix, unless another dataset has
  * replaced them, with the directories that are empty then; and its entry. */

@@ -11,9 +11,10 @@ struct vel_flush_target {
     char *temporary;
 };
 
-/* By its cached name. */
-int vel_flush_target(const struct vel_crew *crew, int64_t id, const char *name,
-                     struct vel_flush_target *ret, struct vel_err *err);
+/* By its cached name, in this attempt to flush the dataset. */
+int vel_flush_target(const struct vel_crew *crew, int64_t id, int attempt,
+                     const char *name, struct vel_flush_target *ret,
+                     struct vel_err *err);
 void vel_flush_target_fini(struct vel_flush_target *target);
 
 /* Collective. Rank 0 changes the entry, and everybody sees it changed or not; what the

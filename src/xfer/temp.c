@@ -19,14 +19,23 @@ enum { NAME_MOST = 255, SUM_LEN = 9 }; /* of a file name; of "~" and a checksum 
 int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
                        struct vel_err *err)
 {
+    return vel_xfer_temp_again(dest, dataset_id, 0, ret_name, err);
+}
+
+int vel_xfer_temp_again(const char *dest, uint64_t dataset_id, int attempt,
+                        char **ret_name, struct vel_err *err)
+{
     const char *base = vel_path_base(dest);
     struct vel_buf buf;
-    char tail[48];
+    char tail[64], again[16] = "";
     size_t len = strlen(base);
 
     if (len == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
         return vel_fail(err, VEL_EINVAL, "cannot write '%s': that names no file", dest);
-    int n = snprintf(tail, sizeof tail, "%s%" PRIu64 "%s", mark, dataset_id, ending);
+    if (attempt > 0)
+        snprintf(again, sizeof again, ".%d", attempt);
+    int n = snprintf(tail, sizeof tail, "%s%" PRIu64 "%s%s", mark, dataset_id, again,
+                     ending);
     size_t most = NAME_MOST - 1 - (size_t)n;
     vel_buf_init(&buf);
     vel_buf_append(&buf, dest, (size_t)(base - dest));
@@ -42,10 +51,25 @@ int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
     return 0;
 }
 
+/* A number as it is written: no sign, no blank, no leading zero. *at is behind it. */
+static bool take_number(const char **at, uintmax_t most, uintmax_t *ret_number)
+{
+    const char *digits = *at;
+    char *end;
+
+    if (digits[0] < '0' || digits[0] > '9' ||
+        (digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'))
+        return false;
+    errno = 0;
+    *ret_number = strtoumax(digits, &end, 10);
+    *at = end;
+    return !errno && *ret_number <= most;
+}
+
 bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
 {
     const char *at = NULL, *next;
-    char *end;
+    uintmax_t id, attempt = 1;
 
     if (name[0] != '.')
         return false;
@@ -54,12 +78,14 @@ bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
     if (!at || at == name + 1)
         return false;
     at += sizeof mark - 1;
-    /* as it is written: no sign, no blank, no leading zero */
-    if (at[0] < '0' || at[0] > '9' || (at[0] == '0' && at[1] >= '0' && at[1] <= '9'))
+    if (!take_number(&at, UINT64_MAX, &id))
         return false;
-    errno = 0;
-    uintmax_t id = strtoumax(at, &end, 10);
-    if (errno || id > UINT64_MAX || strcmp(end, ending) != 0)
+    if (at[0] == '.' && at[1] >= '0' && at[1] <= '9') {
+        at++;
+        if (!take_number(&at, INT32_MAX, &attempt))
+            return false;
+    }
+    if (attempt == 0 || strcmp(at, ending) != 0)
         return false;
     if (ret_id)
         *ret_id = id;

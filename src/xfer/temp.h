@@ -15,6 +15,11 @@
 int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
                        struct vel_err *err);
 
+/* The same for a flush that is tried again while a service may still write to the names
+ * of the last one: ".<base>.h5v-<id>.<attempt>.tmp", but for attempt 0. */
+int vel_xfer_temp_again(const char *dest, uint64_t dataset_id, int attempt,
+                        char **ret_name, struct vel_err *err);
+
 /* Is `name`, without directory, such a name, and of which dataset? ret_id may be NULL.
  */
 bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id);

@@ -54,8 +54,9 @@ struct vel_transfer {
     char *store;
     struct veloc_transport_file *list; /* the files as plug-ins know them */
     struct veloc_transport_batch batch;
-    bool is_over; /* nothing moves any more */
-    bool is_kept; /* the temporaries are whole */
+    bool is_over;  /* nothing moves any more */
+    bool is_loose; /* or it does, and cannot be stopped */
+    bool is_kept;  /* the temporaries are whole, or not there any more */
 };
 
 /* --- the transport ---------------------------------------------------------------- */
@@ -75,33 +76,25 @@ static int open_plugin(const struct vel_transport_setup *setup,
     return rc;
 }
 
-static struct vel_plugin *plugin_or_warning(const struct vel_transport_setup *setup)
+static void tell_missing(const struct vel_transport_setup *setup,
+                         const struct vel_err *err)
 {
-    struct vel_plugin *plugin = NULL;
-    struct vel_err err = {0};
-
-    if (!setup->plugin && !rows[setup->type].module)
-        return NULL;
-    if (open_plugin(setup, &plugin, &err) == 0) {
-        vel_log_shared(VEL_LOG_DEBUG, "files are flushed by %s",
-                       vel_plugin_name(plugin));
-        return plugin;
-    }
     if (setup->plugin)
         vel_log_shared(VEL_LOG_WARN,
                        "FLUSH_PLUGIN is not to be had, the processes copy their files "
                        "themselves; name a transfer plug-in of this h5veloc: %s",
-                       err.text);
+                       err->text);
     else
         vel_log_shared(VEL_LOG_WARN,
                        "flushing by %s is not to be had, the processes copy their "
                        "files themselves; %s: %s",
-                       rows[setup->type].name, rows[setup->type].remedy, err.text);
-    return NULL;
+                       rows[setup->type].name, rows[setup->type].remedy, err->text);
 }
 
-int vel_transport_open(const struct vel_transport_setup *setup,
-                       struct vel_transport **ret_transport, struct vel_err *err)
+/* *ret_missing: why it is there without its plug-in. */
+static int create(const struct vel_transport_setup *setup,
+                  struct vel_transport **ret_transport, int *ret_missing,
+                  struct vel_err *why, struct vel_err *err)
 {
     if (setup->type < 0 || (size_t)setup->type >= sizeof rows / sizeof rows[0])
         return vel_fail(err, VEL_EINVAL, "there is no FLUSH_TYPE %d", setup->type);
@@ -111,9 +104,52 @@ int vel_transport_open(const struct vel_transport_setup *setup,
     t->setup = *setup;
     t->setup.plugin = t->setup.dir = NULL;
     pthread_mutex_init(&t->lock, NULL);
-    t->plugin = plugin_or_warning(setup);
+    if (setup->plugin || rows[setup->type].module)
+        *ret_missing = open_plugin(setup, &t->plugin, why);
     *ret_transport = t;
     return 0;
+}
+
+int vel_transport_open(const struct vel_transport_setup *setup,
+                       struct vel_transport **ret_transport, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int missing = 0, rc = create(setup, ret_transport, &missing, &why, err);
+
+    if (rc == 0 && missing < 0)
+        tell_missing(setup, &why);
+    else if (rc == 0 && (*ret_transport)->plugin)
+        vel_log_shared(VEL_LOG_DEBUG, "files are flushed by %s",
+                       vel_transport_name(*ret_transport));
+    return rc;
+}
+
+int vel_transport_reach(const struct vel_transport_setup *setup,
+                        struct vel_transport **ret_transport, struct vel_err *err)
+{
+    struct vel_transport *transport = NULL;
+    int missing = 0, rc = create(setup, &transport, &missing, err, err);
+
+    if (rc == 0 && missing < 0) {
+        vel_transport_close(transport);
+        rc = missing;
+    }
+    if (rc == 0)
+        *ret_transport = transport;
+    return rc;
+}
+
+int vel_transport_type(const char *name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].module && strcmp(rows[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool vel_transport_outlives(const struct vel_transport *transport)
+{
+    return transport->plugin && vel_plugin_outlives(transport->plugin);
 }
 
 void vel_transport_close(struct vel_transport *transport)
@@ -325,10 +361,11 @@ static void stop_plugin(struct vel_transfer *transfer)
         rc = 0;
     }
     transfer->is_over = rc == 0;
+    transfer->is_loose = rc < 0;
     if (rc < 0)
         vel_log(VEL_LOG_WARN,
-                "copies are left under temporary names, the next launch removes them: "
-                "%s",
+                "a transfer goes on that was to be stopped, its copies are left under "
+                "temporary names, and the next launch removes them: %s",
                 err.text);
 }
 
@@ -338,11 +375,17 @@ static void remove_all(struct vel_transfer *transfer)
         vel_fs_unlink(transfer->how.fs, transfer->files[i].to, NULL);
 }
 
-static void give_up(struct vel_transfer *transfer)
+void vel_transfer_stop(struct vel_transfer *transfer)
 {
     stop_plugin(transfer);
-    if (!transfer->plugin || transfer->is_over)
+    if (!transfer->is_loose)
         remove_all(transfer);
+    transfer->is_over = transfer->is_kept = true;
+}
+
+bool vel_transfer_is_loose(const struct vel_transfer *transfer)
+{
+    return transfer->is_loose;
 }
 
 int vel_transfer_wait(struct vel_transfer *transfer, const struct vel_watch *watch,
@@ -357,9 +400,8 @@ int vel_transfer_wait(struct vel_transfer *transfer, const struct vel_watch *wat
         rc = is_ours ? vel_copy_file(&how, &transfer->files[i], &ret_copied[i], err)
                      : vel_copy_check(&how, &transfer->files[i], &ret_copied[i], err);
     if (rc < 0)
-        give_up(transfer);
-    transfer->is_over = true;
-    transfer->is_kept = true; /* or removed already */
+        vel_transfer_stop(transfer);
+    transfer->is_over = transfer->is_kept = true;
     return rc;
 }
 
@@ -374,6 +416,6 @@ void vel_transfer_destroy(struct vel_transfer *transfer)
     if (!transfer)
         return;
     if (!transfer->is_kept)
-        give_up(transfer);
+        vel_transfer_stop(transfer);
     transfer_free(transfer);
 }

@@ -9,6 +9,7 @@
 #ifndef VEL_XFER_TRANSPORT_H
 #define VEL_XFER_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -35,11 +36,21 @@ struct vel_transport_setup {
 int vel_transport_open(const struct vel_transport_setup *setup,
                        struct vel_transport **ret_transport, struct vel_err *err);
 
+/* The same, but what is not to be had is an error. Nothing is told in the log. */
+int vel_transport_reach(const struct vel_transport_setup *setup,
+                        struct vel_transport **ret_transport, struct vel_err *err);
+
+/* The FLUSH_TYPE with a plug-in of that name; -1: there is none. */
+int vel_transport_type(const char *name);
+
 /* After all its transfers. */
 void vel_transport_close(struct vel_transport *transport);
 
 /* "POSIX" when this process copies, else the plug-in's name. */
 const char *vel_transport_name(const struct vel_transport *transport);
+
+/* Is there a service that goes on when this process dies? */
+bool vel_transport_outlives(const struct vel_transport *transport);
 
 /* Begin to move these files, which lie on the store at directory `store`. Their
  * directories are made, and what stands at their temporary names is removed. A service
@@ -64,9 +75,17 @@ int vel_transfer_resume(struct vel_transport *transport, const struct vel_copy_h
 
 /* Until all files are whole, checked and on disk, or one of them failed, or the watch
  * says stop (VEL_ECANCEL). ret_copied has room for one entry per file. On failure
- * nothing of the transfer goes on, and no temporary stands. Once per transfer. */
+ * nothing of the transfer goes on, and no temporary stands, unless it got loose. Once
+ * per transfer. */
 int vel_transfer_wait(struct vel_transfer *transfer, const struct vel_watch *watch,
                       struct vel_xfer_copied *ret_copied, struct vel_err *err);
+
+/* Stop it, and remove the temporaries. */
+void vel_transfer_stop(struct vel_transfer *transfer);
+
+/* It was to be stopped and could not be: its service may still write to the temporary
+ * names. */
+bool vel_transfer_is_loose(const struct vel_transfer *transfer);
 
 /* Let a service go on without this process, which has saved the transfer; it is
  * destroyed here. */

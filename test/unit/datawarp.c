@@ -99,6 +99,13 @@ static void failures(void)
     movelab_close(&lab);
 }
 
+static int resume(struct movelab *lab, const struct vel_buf *state)
+{
+    return vel_transfer_resume(lab->transport, &lab->how, lab->from_dir, lab->files,
+                               MOVELAB_FILES, vel_buf_text(state), state->len,
+                               &lab->transfer, &lab->err);
+}
+
 static void taken_over(void)
 {
     struct movelab lab;
@@ -107,20 +114,26 @@ static void taken_over(void)
     open_lab(&lab, 0);
     vel_buf_init(&state);
     sdk_delay(3, false);
-    is_int(vel_transfer_resume(lab.transport, &lab.how, lab.from_dir, lab.files,
-                               MOVELAB_FILES, "", 0, &lab.transfer, &lab.err),
-           VEL_ENOENT, "what was never staged cannot be taken over");
+    is_int(resume(&lab, &state), VEL_ENOENT,
+           "what was never staged cannot be taken over");
     ok(movelab_start(&lab) == 0 &&
            vel_transfer_save(lab.transfer, &state, &lab.err) == 0 && state.len == 0,
        "the service knows a transfer by its files");
     vel_transfer_leave(lab.transfer);
     lab.transfer = NULL;
-    ok(vel_transfer_resume(lab.transport, &lab.how, lab.from_dir, lab.files,
-                           MOVELAB_FILES, vel_buf_text(&state), state.len,
-                           &lab.transfer, &lab.err) == 0 &&
-           movelab_wait(&lab) == 0 && movelab_arrived(&lab),
+    ok(resume(&lab, &state) == 0 && movelab_wait(&lab) == 0 && movelab_arrived(&lab),
        "another process takes it over and sees it arrive");
     is_int(sdk_count("dw_terminate_file_stage"), 0, "nothing was stopped");
+    vel_transfer_destroy(lab.transfer);
+    lab.transfer = NULL;
+    sdk_reset();
+    sdk_delay(3, false);
+    sdk_begin(lab.files[0].from, lab.files[0].to);
+    is_int(resume(&lab, &state), VEL_ENOENT, "a part of its stages is no transfer");
+    is_int(sdk_count("dw_terminate_file_stage"), 1, "and is stopped");
+    sdk_begin(lab.files[0].from, lab.files[0].to);
+    sdk_fail("dw_terminate_file_stage", 1, -EIO);
+    is_int(resume(&lab, &state), VEL_EIO, "which is told when it cannot be");
     vel_buf_fini(&state);
     movelab_close(&lab);
 }

@@ -29,4 +29,13 @@ unit_tests += test/unit/devices.t
 test_unit_devices_t_SOURCES = %D%/devices.c $(seslab_sources)
 test_unit_devices_t_CPPFLAGS = $(test_cppflags)
 test_unit_devices_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+unit_tests += test/unit/takeover.t
+takelab_sources = test/tap/takelab.c test/tap/takelab.h $(seslab_sources) test/tap/sockjob.c test/tap/sockjob.h
+test_unit_takeover_t_SOURCES = %D%/takeover.c $(takelab_sources)
+test_unit_takeover_t_CPPFLAGS = $(test_cppflags)
+test_unit_takeover_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+unit_tests += test/unit/takeover_crash.t
+test_unit_takeover_crash_t_SOURCES = %D%/takeover_crash.c $(takelab_sources)
+test_unit_takeover_crash_t_CPPFLAGS = $(test_cppflags)
+test_unit_takeover_crash_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
 # End of test/unit/engine

@@ -50,9 +50,10 @@ static bool same(const struct vel_entry *a, const struct vel_entry *b)
     return a->dataset.id == b->dataset.id &&
            strcmp(a->dataset.name, b->dataset.name) == 0 &&
            a->dataset.files == b->dataset.files && a->place == b->place &&
-           a->lists == b->lists && a->flushed == b->flushed &&
-           a->fetched == b->fetched && a->failed == b->failed &&
-           a->refused == b->refused && a->replaced == b->replaced;
+           a->lists == b->lists && a->attempt == b->attempt &&
+           a->flushed == b->flushed && a->fetched == b->fetched &&
+           a->failed == b->failed && a->refused == b->refused &&
+           a->replaced == b->replaced;
 }
 
 static void as_bytes(void)
@@ -84,6 +85,37 @@ static void as_bytes(void)
     vel_entry_fini(&back);
     recordlab_refused(&bytes, "entry", decode, damages,
                       sizeof damages / sizeof *damages);
+    vel_buf_fini(&bytes);
+}
+
+/* A dataset that is flushed under other temporary names than an h5veloc that knows of
+ * no attempts would look for. */
+static void attempts(void)
+{
+    struct vel_entry entry = sample(7), back = {0};
+    struct vel_buf bytes;
+    struct vel_err err = {0};
+
+    vel_buf_init(&bytes);
+    entry.attempt = 3;
+    ok(vel_entry_encode(&entry, &bytes, &err) == 0 &&
+           vel_entry_decode(bytes.data, bytes.len, &back, &err) == 0 &&
+           same(&entry, &back) && strstr(bytes.data, "\"version\":2,\"length\""),
+       "an attempt is a part of it that older readers refuse");
+    vel_entry_fini(&back);
+    vel_buf_clear(&bytes);
+    entry.place = VEL_ON_PREFIX;
+    ok(vel_entry_encode(&entry, &bytes, &err) == 0 &&
+           vel_entry_decode(bytes.data, bytes.len, &back, &err) == 0 &&
+           same(&entry, &back) && strstr(bytes.data, "\"version\":1,\"length\""),
+       "once all files have their names anybody may read it");
+    vel_entry_fini(&back);
+    vel_buf_clear(&bytes);
+    entry.attempt = 0;
+    entry.place = VEL_ON_STAGED;
+    ok(vel_entry_encode(&entry, &bytes, &err) == 0 && !strstr(bytes.data, "attempt") &&
+           strstr(bytes.data, "\"version\":1,\"length\""),
+       "the first attempt is told to nobody");
     vel_buf_fini(&bytes);
 }
 
@@ -290,6 +322,7 @@ int main(void)
         .name = "a tombstone", .prepare = prepare, .action = drop, .check = check_drop};
 
     as_bytes();
+    attempts();
     fetchable();
     index_of_many();
     current_one();

@@ -52,6 +52,19 @@ static void long_names(void)
     free(name[1]);
 }
 
+static void again(int attempt, const char *want)
+{
+    char *name = NULL;
+    uint64_t id = 0;
+
+    if (vel_xfer_temp_again("/a/b.h5", 7, attempt, &name, NULL) < 0)
+        bail_out("no name");
+    is_str(name, want, "attempt %d has a name of its own", attempt);
+    ok(vel_xfer_temp_parse(vel_path_base(name), &id) && id == 7,
+       "by which it is found");
+    free(name);
+}
+
 int main(void)
 {
     gives("/a/b.h5", 7, "/a/.b.h5.h5v-7.tmp");
@@ -61,6 +74,14 @@ int main(void)
     gives("..", 7, NULL);
     gives("", 7, NULL);
     long_names();
+    again(0, "/a/.b.h5.h5v-7.tmp");
+    again(1, "/a/.b.h5.h5v-7.1.tmp");
+    again(INT32_MAX, "/a/.b.h5.h5v-7.2147483647.tmp");
+    is_temporary(".x.h5v-7.0.tmp", false, 0);
+    is_temporary(".x.h5v-7.01.tmp", false, 0);
+    is_temporary(".x.h5v-7.1.1.tmp", false, 0);
+    is_temporary(".x.h5v-7..tmp", false, 0);
+    is_temporary(".x.h5v-7.2147483648.tmp", false, 0);
     is_temporary(".b.h5.h5v-7.tmp", true, 7);
     is_temporary("..b.h5v-3.tmp.h5v-12.tmp", true, 12);
     is_temporary(".x.h5v-18446744073709551615.tmp", true, UINT64_MAX);

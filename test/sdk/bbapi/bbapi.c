@@ -22,13 +22,22 @@ struct def {
 struct tag {
     BBTAG tag;
     bool is_started;
-    int first, n; /* its copies */
+    int copies[NFILES], n;
     char to[NFILES][1200];
 };
 
+/* what the service knows */
+struct known {
+    uint64_t ntags;
+    struct tag tags[NTAGS];
+};
+
 static bool is_open;
-static struct tag tags[NTAGS];
-static uint64_t ntags;
+
+static struct known *known(void)
+{
+    return sdk_memory(sizeof(struct known));
+}
 
 static int failed(int rc)
 {
@@ -102,15 +111,16 @@ int BB_GetTransferHandle(BBTAG tag, uint64_t numcontrib, uint32_t contrib[],
 
     if (rc != 0)
         return rc;
-    for (uint64_t i = 0; i < ntags; i++)
-        if (tags[i].tag == tag) {
+    for (uint64_t i = 0; i < known()->ntags; i++)
+        if (known()->tags[i].tag == tag) {
             *handle = i + 1;
             return 0;
         }
-    if (ntags == NTAGS)
+    uint64_t i = __atomic_fetch_add(&known()->ntags, 1, __ATOMIC_RELAXED);
+    if (i >= NTAGS)
         return ENOMEM;
-    tags[ntags] = (struct tag){.tag = tag};
-    *handle = ++ntags;
+    known()->tags[i].tag = tag;
+    *handle = i + 1;
     return 0;
 }
 
@@ -121,19 +131,17 @@ int BB_StartTransfer(BBTransferDef_t *transfer, BBTransferHandle_t handle)
 
     if (rc != 0)
         return rc;
-    if (handle == 0 || handle > ntags)
+    if (handle == 0 || handle > known()->ntags)
         return EINVAL;
-    struct tag *tag = &tags[handle - 1];
+    struct tag *tag = &known()->tags[handle - 1];
     if (tag->is_started)
         return EEXIST;
     tag->is_started = true;
     tag->n = def->n;
     for (int i = 0; i < def->n; i++) {
-        int copy = sdk_begin(def->from[i], def->to[i]);
-
-        if (copy < 0)
+        tag->copies[i] = sdk_begin(def->from[i], def->to[i]);
+        if (tag->copies[i] < 0)
             return ENOENT;
-        tag->first = i == 0 ? copy : tag->first;
         snprintf(tag->to[i], sizeof tag->to[0], "%s", def->to[i]);
     }
     return 0;
@@ -145,11 +153,11 @@ int BB_CancelTransfer(BBTransferHandle_t handle, BBCANCELSCOPE scope)
 
     if (rc != 0)
         return rc;
-    if (handle == 0 || handle > ntags)
+    if (handle == 0 || handle > known()->ntags)
         return EINVAL;
-    for (int i = 0; i < tags[handle - 1].n; i++) {
-        sdk_cancel(tags[handle - 1].first + i);
-        unlink(tags[handle - 1].to[i]);
+    for (int i = 0; i < known()->tags[handle - 1].n; i++) {
+        sdk_cancel(known()->tags[handle - 1].copies[i]);
+        unlink(known()->tags[handle - 1].to[i]);
     }
     return 0;
 }
@@ -164,14 +172,14 @@ int BB_GetTransferInfo(BBTransferHandle_t handle, BBTransferInfo_t *info)
 
     if (rc != 0)
         return rc;
-    if (handle == 0 || handle > ntags)
+    if (handle == 0 || handle > known()->ntags)
         return EINVAL;
-    const struct tag *tag = &tags[handle - 1];
+    const struct tag *tag = &known()->tags[handle - 1];
     info->status = tag->is_started ? BBFULLSUCCESS : BBNOTSTARTED;
     for (int i = 0; i < tag->n; i++) {
-        BBSTATUS here = of[sdk_look(tag->first + i)];
+        BBSTATUS here = of[sdk_look(tag->copies[i])];
 
-        info->totalTransferSize += sdk_size(tag->first + i);
+        info->totalTransferSize += sdk_size(tag->copies[i]);
         if (here != BBFULLSUCCESS)
             info->status = here;
     }
