@@ -8,6 +8,7 @@ core_sources += \
 	%D%/self.c \
 	%D%/sock.c %D%/sock.h %D%/sock_comm.h \
 	%D%/sock_alive.c \
+	%D%/sock_keep.c \
 	%D%/sock_meet.c \
 	%D%/sock_mesh.c %D%/sock_mesh.h %D%/sock_mesh_out.c \
 	%D%/sock_wire.c %D%/sock_wire.h \

@@ -21,9 +21,11 @@ struct sock {
 static void sock_fail(struct vel_comm *comm, const struct vel_err *cause)
 {
     struct sock *s = (struct sock *)comm;
+    vel_mesh_enter(s->mesh);
     if (!s->has_told && vel_mesh_status(s->mesh, s->id, NULL) == 0)
         vel_mesh_fail(s->mesh, s->id, s->members, comm->size, cause);
     s->has_told = true;
+    vel_mesh_leave(s->mesh);
 }
 
 /* 0, or why the comm is broken; the others are told. */
@@ -39,10 +41,9 @@ static int sock_status(struct sock *s, struct vel_err *err)
     return vel_fail(err, rc, "%s", cause.text);
 }
 
-static int sock_start(struct vel_comm *comm, const struct vel_req *init,
+static int sock_start(struct sock *s, const struct vel_req *init,
                       struct vel_req **ret_req, struct vel_err *err)
 {
-    struct sock *s = (struct sock *)comm;
     int rc = sock_status(s, err);
     if (rc < 0)
         return rc;
@@ -63,11 +64,21 @@ static int sock_start(struct vel_comm *comm, const struct vel_req *init,
     return 0;
 }
 
+static int sock_enter_start(struct vel_comm *comm, const struct vel_req *init,
+                            struct vel_req **ret_req, struct vel_err *err)
+{
+    struct sock *s = (struct sock *)comm;
+    vel_mesh_enter(s->mesh);
+    int rc = sock_start(s, init, ret_req, err);
+    vel_mesh_leave(s->mesh);
+    return rc;
+}
+
 static int sock_isend(struct vel_comm *comm, int to, uint32_t tag, const void *bytes,
                       size_t len, struct vel_req **ret_req, struct vel_err *err)
 {
     struct vel_req init = {.peer = to, .tag = tag, .bytes = (char *)bytes, .len = len};
-    return sock_start(comm, &init, ret_req, err);
+    return sock_enter_start(comm, &init, ret_req, err);
 }
 
 static int sock_irecv(struct vel_comm *comm, int from, uint32_t tag, void *bytes,
@@ -75,7 +86,7 @@ static int sock_irecv(struct vel_comm *comm, int from, uint32_t tag, void *bytes
 {
     struct vel_req init = {
         .is_recv = true, .peer = from, .tag = tag, .bytes = bytes, .len = len};
-    return sock_start(comm, &init, ret_req, err);
+    return sock_enter_start(comm, &init, ret_req, err);
 }
 
 static bool done_take(struct vel_req **reqs, size_t n, size_t *ret_done)
@@ -107,10 +118,9 @@ static int awaited(struct vel_req *const *reqs, size_t n)
     return -1;
 }
 
-static int sock_wait_any(struct vel_comm *comm, struct vel_req **reqs, size_t n,
-                         size_t *ret_done, struct vel_err *err)
+static int sock_wait(struct sock *s, struct vel_req **reqs, size_t n, size_t *ret_done,
+                     struct vel_err *err)
 {
-    struct sock *s = (struct sock *)comm;
     uint64_t since = vel_clock_monotonic(vel_clock_system());
     int rc = sock_status(s, err);
     while (rc == 0 && !done_take(reqs, n, ret_done)) {
@@ -128,10 +138,21 @@ static int sock_wait_any(struct vel_comm *comm, struct vel_req **reqs, size_t n,
     return rc;
 }
 
+static int sock_wait_any(struct vel_comm *comm, struct vel_req **reqs, size_t n,
+                         size_t *ret_done, struct vel_err *err)
+{
+    struct sock *s = (struct sock *)comm;
+    vel_mesh_enter(s->mesh);
+    int rc = sock_wait(s, reqs, n, ret_done, err);
+    vel_mesh_leave(s->mesh);
+    return rc;
+}
+
 static void sock_cancel(struct vel_comm *comm, struct vel_req *req)
 {
     struct sock *s = (struct sock *)comm;
     struct vel_err cause = {0};
+    vel_mesh_enter(s->mesh);
     if (vel_mesh_is_moving(s->mesh, req)) {
         if (!vel_mesh_cause(s->mesh, s->id, &cause))
             vel_fail(&cause, VEL_ECANCEL, "rank %d gave up a message in the middle",
@@ -139,6 +160,7 @@ static void sock_cancel(struct vel_comm *comm, struct vel_req *req)
         vel_mesh_break(s->mesh, &cause, NULL);
     }
     vel_mesh_forget(s->mesh, req);
+    vel_mesh_leave(s->mesh);
     free(req);
 }
 

@@ -8,7 +8,8 @@
  *
  * A member waits for a silent one for the time limit at most; members that wait say so
  * to the others, so that a chain of them is not taken for dead. A member that computes
- * for longer than the limit without calling its comm looks dead.
+ * for longer than the limit without calling its comm looks dead, unless the comm was
+ * made for members that work (busy_ms): then a thread speaks for it meanwhile.
  */
 #ifndef VEL_COMM_SOCK_H
 #define VEL_COMM_SOCK_H
@@ -29,8 +30,24 @@ const char *vel_comm_listener_endpoint(const struct vel_comm_listener *listener)
 /* Accepts NULL. A Unix socket's file is removed. */
 void vel_comm_listener_destroy(struct vel_comm_listener *listener);
 
-/* Collective. Connect everyone with everyone; the listener may be destroyed after. The
- * time limit holds for this and for every wait later. */
+/* The same for all members. */
+struct vel_comm_sock_conf {
+    unsigned limit_ms; /* for meeting, and for every wait later */
+    unsigned busy_ms;  /* how long a member may do other things without being taken for
+                          dead: longer, and all are told that it is stuck. 0: no longer
+                          than the limit, and no thread */
+    const char *const *names; /* of the members, for sentences; NULL: their endpoints */
+};
+
+/* Collective. Connect everyone with everyone; the listener may be destroyed after. A
+ * communicator belongs to one thread at a time all the same. */
+int vel_comm_sock_meet(struct vel_comm_listener *listener, int rank, int size,
+                       const char *const *endpoints,
+                       const uint8_t token[VEL_COMM_TOKEN],
+                       const struct vel_comm_sock_conf *conf,
+                       struct vel_comm **ret_comm, struct vel_err *err);
+
+/* The same with nothing but a limit. */
 int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
                          const char *const *endpoints,
                          const uint8_t token[VEL_COMM_TOKEN], unsigned limit_ms,

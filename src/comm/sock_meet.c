@@ -50,8 +50,9 @@ struct meeting {
     const struct vel_comm_listener *listener;
     const uint8_t *token;
     const char *const *endpoints;
-    struct link *links; /* one per lower rank, then the strangers */
-    struct pollfd *fds; /* the same, then the listener */
+    unsigned patience_ms; /* that the system has with a peer that takes nothing */
+    struct link *links;   /* one per lower rank, then the strangers */
+    struct pollfd *fds;   /* the same, then the listener */
     size_t n;
     int missing;
 };
@@ -220,7 +221,7 @@ static int link_move(struct meeting *m, struct link *link, struct vel_err *err)
 static int strangers_accept(struct meeting *m, struct vel_err *err)
 {
     for (;;) {
-        int fd = -1, rc = vel_sock_accept(m->listener->fd, m->mesh->limit_ms, &fd, err);
+        int fd = -1, rc = vel_sock_accept(m->listener->fd, m->patience_ms, &fd, err);
         if (rc < 0 || fd < 0)
             return rc;
         struct link *place = &m->links[m->mesh->rank];
@@ -249,11 +250,11 @@ static int links_begin(struct meeting *m, unsigned *ret_wait, struct vel_err *er
         if (link->state != LINK_NONE || m->mesh->peers[i].fd >= 0)
             continue;
         link->peer = i;
-        int rc = vel_sock_connect(m->endpoints[i], m->mesh->limit_ms, &link->fd, err);
+        int rc = vel_sock_connect(m->endpoints[i], m->patience_ms, &link->fd, err);
         if (rc == VEL_EBUSY)
             *ret_wait = RETRY_MS;
         else if (rc < 0)
-            return vel_wrap(err, rc, "rank %d", i);
+            return vel_wrap(err, rc, "rank %d (%s)", i, m->mesh->peers[i].name);
         else
             link->state = LINK_CONNECTS;
     }
@@ -280,7 +281,7 @@ static int links_poll(struct meeting *m, unsigned wait_ms, struct vel_err *err)
             link_close(link);
         if (bad < 0 && i < (size_t)m->mesh->rank)
             rc = vel_fail(err, bad, "rank %d (%s): %s", link->peer,
-                          m->endpoints[link->peer], why.text);
+                          m->mesh->peers[link->peer].name, why.text);
     }
     if (rc == 0 && m->fds[m->n].revents != 0)
         rc = strangers_accept(m, err);
@@ -306,26 +307,34 @@ static int meeting_run(struct meeting *m, struct vel_err *err)
         if (i != m->mesh->rank && m->mesh->peers[i].fd < 0)
             return vel_fail(err, VEL_ETIMEOUT,
                             "rank %d (%s): not connected after %u ms", i,
-                            m->endpoints[i], m->mesh->limit_ms);
+                            m->mesh->peers[i].name, m->mesh->limit_ms);
     }
     return 0;
 }
 
+/* A member that works may take nothing for so long. */
+static unsigned patience(const struct vel_comm_sock_conf *conf)
+{
+    return conf->limit_ms + conf->busy_ms;
+}
+
 static int meet(struct sock_mesh *mesh, const struct vel_comm_listener *listener,
-                const char *const *endpoints, const uint8_t *token, struct vel_err *err)
+                const char *const *endpoints, const uint8_t *token,
+                const struct vel_comm_sock_conf *conf, struct vel_err *err)
 {
     struct meeting m = {.mesh = mesh,
                         .listener = listener,
                         .token = token,
                         .endpoints = endpoints,
+                        .patience_ms = patience(conf),
                         .n = (size_t)mesh->rank + STRANGERS,
                         .missing = mesh->size - 1};
     int rc = 0;
     m.links = calloc(m.n, sizeof *m.links);
     m.fds = calloc(m.n + 1, sizeof *m.fds);
     for (int i = 0; i < mesh->size; i++) {
-        mesh->peers[i].endpoint = strdup(endpoints[i]);
-        if (mesh->peers[i].endpoint == NULL)
+        mesh->peers[i].name = strdup(conf->names ? conf->names[i] : endpoints[i]);
+        if (mesh->peers[i].name == NULL)
             rc = VEL_ENOMEM;
     }
     if (m.links == NULL || m.fds == NULL || rc < 0) {
@@ -342,15 +351,18 @@ static int meet(struct sock_mesh *mesh, const struct vel_comm_listener *listener
     return rc;
 }
 
-int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
-                         const char *const *endpoints,
-                         const uint8_t token[VEL_COMM_TOKEN], unsigned limit_ms,
-                         struct vel_comm **ret_comm, struct vel_err *err)
+int vel_comm_sock_meet(struct vel_comm_listener *listener, int rank, int size,
+                       const char *const *endpoints,
+                       const uint8_t token[VEL_COMM_TOKEN],
+                       const struct vel_comm_sock_conf *conf,
+                       struct vel_comm **ret_comm, struct vel_err *err)
 {
+    unsigned limit_ms = conf->limit_ms;
     struct sock_mesh *mesh = NULL;
     struct vel_comm *comm = NULL;
     struct vel_err cause = {0};
-    if (size < 1 || rank < 0 || rank >= size || limit_ms < 1 || limit_ms > 1u << 30)
+    if (size < 1 || rank < 0 || rank >= size || limit_ms < 1 || limit_ms > 1u << 30 ||
+        conf->busy_ms > 1u << 30)
         return vel_fail(err, VEL_EINVAL,
                         "communicator of %d with rank %d and a limit of %u ms", size,
                         rank, limit_ms);
@@ -361,7 +373,7 @@ int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
         members[i] = i;
     int rc = vel_mesh_create(rank, size, limit_ms, &mesh, &cause);
     if (rc == 0)
-        rc = meet(mesh, listener, endpoints, token, &cause);
+        rc = meet(mesh, listener, endpoints, token, conf, &cause);
     if (rc == 0) {
         rc = vel_sock_comm_take(mesh, 1, members, rank, size, &comm, &cause);
         members = NULL;
@@ -369,6 +381,8 @@ int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
     /* whoever met all may still wait for one who did not */
     if (rc == 0)
         rc = vel_comm_barrier(comm, &cause);
+    if (rc == 0 && conf->busy_ms > 0)
+        rc = vel_mesh_keep(mesh, conf->busy_ms, &cause);
     if (rc == 0) {
         *ret_comm = comm;
         return 0;
@@ -382,4 +396,15 @@ int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
     free(members);
     vel_fail(err, rc, "connecting the members: %s", cause.text);
     return rc;
+}
+
+int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
+                         const char *const *endpoints,
+                         const uint8_t token[VEL_COMM_TOKEN], unsigned limit_ms,
+                         struct vel_comm **ret_comm, struct vel_err *err)
+{
+    const struct vel_comm_sock_conf conf = {.limit_ms = limit_ms};
+
+    return vel_comm_sock_meet(listener, rank, size, endpoints, token, &conf, ret_comm,
+                              err);
 }

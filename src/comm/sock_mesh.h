@@ -38,8 +38,8 @@ struct vel_req {
 };
 
 struct sock_peer {
-    int fd; /* -1: none, or gone */
-    char *endpoint;
+    int fd;        /* -1: none, or gone */
+    char *name;    /* for sentences */
     bool has_left; /* it said goodbye */
     bool is_mute;  /* it does not take bytes any more; what it said is still read */
     struct vel_req *sends;
@@ -73,6 +73,7 @@ struct sock_mesh {
     int rank;
     int size;
     unsigned limit_ms;
+    struct sock_keeper *keeper; /* NULL: nobody speaks for this member while it works */
     struct sock_peer *peers;
     struct pollfd *fds; /* one per peer */
     uint64_t said;      /* when the others were told last that we live */
@@ -113,6 +114,13 @@ int vel_mesh_blame(struct sock_mesh *mesh, int peer, int status, const char *why
 /* Tell the others, now and then, that we live and whom we wait for; hear it of one. */
 void vel_mesh_say_alive(struct sock_mesh *mesh);
 int vel_mesh_hear_alive(struct sock_mesh *mesh, int peer, struct vel_err *err);
+
+/* A thread says so while this member works (sock_keep.c): it is started when the mesh
+ * is whole. From then on whoever uses the mesh enters and leaves. */
+int vel_mesh_keep(struct sock_mesh *mesh, unsigned busy_ms, struct vel_err *err);
+void vel_mesh_keep_end(struct sock_mesh *mesh);
+void vel_mesh_enter(struct sock_mesh *mesh);
+void vel_mesh_leave(struct sock_mesh *mesh);
 
 /* A peer is waited for since `since`: fails when it is gone, silent for too long, or
  * itself waits for something that never comes because all of a circle wait. */

@@ -182,10 +182,9 @@ int vel_mesh_break(struct sock_mesh *mesh, const struct vel_err *cause,
 int vel_mesh_blame(struct sock_mesh *mesh, int i, int status, const char *why,
                    struct vel_err *err)
 {
-    const char *endpoint = mesh->peers[i].endpoint;
+    const char *name = mesh->peers[i].name;
     struct vel_err cause = {0};
-    vel_fail(&cause, status, "rank %d (%s): %s", i, endpoint ? endpoint : "itself",
-             why);
+    vel_fail(&cause, status, "rank %d (%s): %s", i, name ? name : "itself", why);
     return mesh_break(mesh, &cause, i, err);
 }
 
@@ -216,6 +215,7 @@ void vel_mesh_release(struct sock_mesh *mesh)
 {
     if (mesh == NULL || --mesh->users > 0)
         return;
+    vel_mesh_keep_end(mesh);
     if (mesh->broken.status == 0)
         mesh_leave(mesh);
     for (int i = 0; i < mesh->size; i++) {
@@ -233,7 +233,7 @@ void vel_mesh_release(struct sock_mesh *mesh)
             free(note);
         }
         free(p->into_note);
-        free(p->endpoint);
+        free(p->name);
     }
     vel_vec_fini(&mesh->alarms);
     free(mesh->peers);

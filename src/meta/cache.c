@@ -162,7 +162,7 @@ static bool is_half_done(const char *name)
 }
 
 /* The directory of a dataset goes when nothing of any rank is left in it but what a
- * crash left half written. */
+ * crash left half written, and promises for what is not there any more. */
 static void remove_empty(struct vel_fs *fs, const char *level, int64_t id)
 {
     char *dir = vel_cache_dataset_dir(level, id);
@@ -172,7 +172,8 @@ static void remove_empty(struct vel_fs *fs, const char *level, int64_t id)
     for (size_t i = 0; is_empty && i < names.n; i++) {
         const char *name = ((char **)names.items)[i];
 
-        is_empty = strcmp(name, "aside") == 0 || vel_fs_is_temporary(name);
+        is_empty = strcmp(name, "aside") == 0 || vel_fs_is_temporary(name) ||
+                   strncmp(name, "owed.", 5) == 0 || strncmp(name, "copying.", 8) == 0;
     }
     for (size_t i = 0; is_empty && i < names.n; i++) {
         char *path = vel_path_join(dir, ((char **)names.items)[i]);
@@ -207,7 +208,8 @@ static void sweep_dataset(struct vel_fs *fs, const char *level, int64_t id)
     free(dir);
 }
 
-static void sweep_level(struct vel_fs *fs, const char *level)
+static void sweep_level(struct vel_fs *fs, const char *level,
+                        const struct vel_cache_others *others)
 {
     struct vel_vec names = {0};
     int64_t id;
@@ -215,12 +217,14 @@ static void sweep_level(struct vel_fs *fs, const char *level)
     if (vel_fs_list(fs, level, &names, NULL) < 0)
         return;
     for (size_t i = 0; i < names.n; i++)
-        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id) && id > 0)
+        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id) && id > 0 &&
+            !(others->is_anothers && others->is_anothers(others->arg, id)))
             sweep_dataset(fs, level, id);
     vel_fs_names_fini(&names);
 }
 
-void vel_cache_sweep(struct vel_fs *fs, const char *home)
+void vel_cache_sweep(struct vel_fs *fs, const char *home,
+                     const struct vel_cache_others *others)
 {
     struct vel_vec names = {0};
     int64_t index;
@@ -235,7 +239,7 @@ void vel_cache_sweep(struct vel_fs *fs, const char *home)
                           : NULL;
 
         if (level)
-            sweep_level(fs, level);
+            sweep_level(fs, level, others);
         free(level);
     }
     vel_fs_names_fini(&names);

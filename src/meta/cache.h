@@ -44,8 +44,14 @@ int vel_cache_remove_part(struct vel_fs *fs, const char *level, int64_t id, int 
                           struct vel_err *err);
 
 /* Remove what moves and fetches of launches that are over have left half done, and the
- * directories of datasets of which no rank has a part. */
-void vel_cache_sweep(struct vel_fs *fs, const char *home);
+ * directories of datasets of which no rank has a part; but nothing of those that
+ * are another's, which may be at work (is_anothers NULL: none is). */
+struct vel_cache_others {
+    bool (*is_anothers)(void *arg, int64_t id);
+    void *arg;
+};
+void vel_cache_sweep(struct vel_fs *fs, const char *home,
+                     const struct vel_cache_others *others);
 
 /* Mark a dataset as not restorable by this launch, or take the mark off. */
 int vel_cache_set_aside(struct vel_fs *fs, const char *level, int64_t id, bool aside,

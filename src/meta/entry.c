@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/path.h"
-#include "meta/entry.h"
+#include "meta/entry_in.h"
 #include "meta/paths.h"
 #include "record/record.h"
 
@@ -43,7 +42,8 @@ static int put(struct vel_node *body, const struct vel_entry *entry)
            vel_node_set_int(body, "failed", entry->failed) ||
            put_mark(body, "attempt", entry->attempt) ||
            put_mark(body, "refused", entry->refused) ||
-           put_mark(body, "replaced", entry->replaced);
+           put_mark(body, "replaced", entry->replaced) ||
+           put_mark(body, "owner", entry->owner);
 }
 
 /* Whoever knows nothing of attempts would look for files under other temporary names.
@@ -57,7 +57,7 @@ int vel_entry_save(struct vel_fs *fs, const char *dir, const struct vel_entry *e
                    struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
-    char *path = vel_entry_path(dir, entry->dataset.id);
+    char *path = vel_entry_path(dir, entry->dataset.id, entry->owner);
     int rc = !body || !path || put(body, entry)
                  ? vel_out_of_memory(err, "an index entry")
                  : vel_record_save(fs, path, "entry", format_of(entry), body, err);
@@ -107,6 +107,7 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
         (rc = get_mark(body, "attempt", 0, INT32_MAX, &attempt, err)) < 0 ||
         (rc = get_mark(body, "refused", INT64_MIN, INT64_MAX, &e->refused, err)) < 0 ||
         (rc = get_mark(body, "replaced", 1, INT64_MAX, &e->replaced, err)) < 0 ||
+        (rc = get_mark(body, "owner", 1, INT64_MAX, &e->owner, err)) < 0 ||
         (rc = vel_node_get_object(body, "dataset", &dataset, err)) < 0 ||
         (rc = vel_dataset_from_node(dataset, &e->dataset, err)) < 0)
         return rc;
@@ -115,12 +116,12 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
     return 0;
 }
 
-int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
-                   struct vel_entry *ret, struct vel_err *err)
+int vel_entry_load_of(struct vel_fs *fs, const char *dir, int64_t id, int64_t owner,
+                      struct vel_entry *ret, struct vel_err *err)
 {
     struct vel_entry entry = {0};
     struct vel_node *body = NULL;
-    char *path = vel_entry_path(dir, id);
+    char *path = vel_entry_path(dir, id, owner);
     int version, rc;
 
     if (!path)
@@ -128,9 +129,10 @@ int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
     rc = vel_record_load(fs, path, "entry", FORMAT, &version, &body, err);
     if (rc == 0)
         rc = get(body, &entry, err);
-    if (rc == 0 && entry.dataset.id != id)
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: it is the entry of dataset %" PRId64,
-                      path, entry.dataset.id);
+    if (rc == 0 && (entry.dataset.id != id || entry.owner != owner))
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "%s: it is the entry of dataset %" PRId64 ", owner %" PRId64,
+                      path, entry.dataset.id, entry.owner);
     vel_node_destroy(body);
     free(path);
     if (rc < 0)
@@ -170,108 +172,6 @@ int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
     return rc;
 }
 
-int vel_entry_remove(struct vel_fs *fs, const char *dir, int64_t id,
-                     struct vel_err *err)
-{
-    char *path = vel_entry_path(dir, id);
-    int rc =
-        path ? vel_fs_unlink(fs, path, err) : vel_out_of_memory(err, "an index entry");
-
-    free(path);
-    return rc;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    int64_t x = ((const struct vel_entry *)a)->dataset.id;
-    int64_t y = ((const struct vel_entry *)b)->dataset.id;
-
-    return (x < y) - (x > y);
-}
-
-void vel_index_fini(struct vel_vec *entries)
-{
-    struct vel_entry *e = entries->items;
-
-    for (size_t i = 0; i < entries->n; i++)
-        vel_entry_fini(&e[i]);
-    vel_vec_fini(entries);
-}
-
-static int add_entry(struct vel_fs *fs, const char *dir, int64_t id,
-                     struct vel_vec *entries, struct vel_err *err)
-{
-    struct vel_err why = {0};
-    struct vel_entry entry;
-    int rc = vel_entry_load(fs, dir, id, &entry, &why);
-
-    if (rc == VEL_ENOMEM)
-        return vel_out_of_memory(err, "the index");
-    if (rc < 0) {
-        if (rc != VEL_ENOENT)
-            vel_log(VEL_LOG_WARN, "index entry left out: %s", why.text);
-        return 0;
-    }
-    if (vel_vec_push(entries, &entry))
-        return 0;
-    vel_entry_fini(&entry);
-    return vel_out_of_memory(err, "the index");
-}
-
-/* Names in the index. */
-static int list_index(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
-                      struct vel_err *err)
-{
-    char *index = vel_path_join(dir, "index");
-    struct vel_err why = {0};
-    int rc;
-
-    if (!index)
-        return vel_out_of_memory(err, "the index");
-    rc = vel_fs_list(fs, index, ret_names, &why);
-    free(index);
-    if (rc < 0 && rc != VEL_ENOENT)
-        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    return 0;
-}
-
-int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
-                   struct vel_err *err)
-{
-    struct vel_vec names = {0}, entries;
-    int64_t id;
-    int rc = list_index(fs, dir, &names, err);
-
-    vel_vec_init(&entries, sizeof(struct vel_entry));
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id))
-            rc = add_entry(fs, dir, id, &entries, err);
-    vel_fs_names_fini(&names);
-    if (rc < 0) {
-        vel_index_fini(&entries);
-        return rc;
-    }
-    vel_vec_sort(&entries, newest_first);
-    *ret = entries;
-    return 0;
-}
-
-int vel_index_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                   struct vel_err *err)
-{
-    struct vel_vec names = {0};
-    int64_t id, last = 0;
-    int rc = list_index(fs, dir, &names, err);
-
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        if (vel_number_behind(((char **)names.items)[i], "dataset.", &id) && id > last)
-            last = id;
-    vel_fs_names_fini(&names);
-    if (rc == 0)
-        *ret_id = last;
-    return rc;
-}
-
 int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_err *err)
 {
@@ -279,7 +179,7 @@ int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
     char *path = vel_path_join(dir, "current");
     int rc = !body || !path || vel_node_set_int(body, "dataset", id)
                  ? vel_out_of_memory(err, "the current dataset")
-                 : vel_record_save(fs, path, "current", FORMAT, body, err);
+                 : vel_record_save(fs, path, "current", PLAIN, body, err);
 
     free(path);
     vel_node_destroy(body);
@@ -314,7 +214,7 @@ int vel_dropped_save(struct vel_fs *fs, const char *dir, int64_t id,
     char *path = vel_dropped_path(dir, id);
     int rc = !body || !path || vel_node_set_int(body, "dataset", id)
                  ? vel_out_of_memory(err, "a tombstone")
-                 : vel_record_save(fs, path, "dropped", FORMAT, body, err);
+                 : vel_record_save(fs, path, "dropped", PLAIN, body, err);
 
     free(path);
     vel_node_destroy(body);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* entry - record "entry": a dataset in the index of the prefix, where it is and what
- * happened to it (doc/format-meta.txt). One process writes it: rank 0 of the dataset.
+ * happened to it (doc/format-meta.txt). One process writes it: rank 0 of the dataset,
+ * or whoever owns it (doc/protocol-leader.txt, 3). Every owner has an entry of its own,
+ * so that one whose number is not the highest any more changes nothing for anybody.
  */
 #ifndef VEL_META_ENTRY_H
 #define VEL_META_ENTRY_H
@@ -23,6 +25,7 @@ enum vel_place_on_prefix {
 
 struct vel_entry {
     struct vel_dataset dataset;
+    int64_t owner; /* K of who wrote it, from 1; 0: a session, which needs none */
     enum vel_place_on_prefix place;
     int lists;        /* files records of the dataset, numbered from 0 */
     int attempt;      /* of the flush: part of its temporary names, see xfer/temp.h */
@@ -38,9 +41,12 @@ void vel_entry_fini(struct vel_entry *entry);
 /* Can it be fetched: complete on the prefix, and nothing said against it? */
 bool vel_entry_is_fetchable(const struct vel_entry *entry);
 
-/* `dir` is PREFIX/.veloc everywhere below. */
+/* `dir` is PREFIX/.veloc everywhere below. Saved is the entry of entry->owner: whoever
+ * changes one that another has written leaves that as it was read. */
 int vel_entry_save(struct vel_fs *fs, const char *dir, const struct vel_entry *entry,
                    struct vel_err *err);
+
+/* That of the highest owner. */
 int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
                    struct vel_entry *ret, struct vel_err *err);
 
@@ -50,11 +56,15 @@ int vel_entry_encode(const struct vel_entry *entry, struct vel_buf *ret,
 int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
                      struct vel_err *err);
 
+/* Of all its owners, that of the highest last: until then the dataset is what that
+ * says. */
 int vel_entry_remove(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_err *err);
 
-/* All readable entries, newest first: items of *ret are struct vel_entry. A damaged one
- * is told in the log and left out. No index is an empty one. */
+/* All readable entries, newest first: items of *ret are struct vel_entry, of each
+ * dataset that of the highest owner. A damaged one is told in the log, and its dataset
+ * is left out: what an owner before said does not hold any more. No index is an empty
+ * one. */
 int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                    struct vel_err *err);
 void vel_index_fini(struct vel_vec *entries);
@@ -64,11 +74,22 @@ void vel_index_fini(struct vel_vec *entries);
 int vel_index_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                    struct vel_err *err);
 
+/* Remove what nobody reads any more: entries of owners before the highest, and
+ * temporary files but those that the highest may be writing. What cannot be removed
+ * stays. */
+void vel_index_sweep(struct vel_fs *fs, const char *dir);
+
 /* Record "current": the dataset that a restart takes first; 0: none. */
 int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_err *err);
 int vel_current_load(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                      struct vel_err *err);
+
+/* Dataset `id`, a checkpoint, is on the prefix and its entry says so: take it first,
+ * unless the record names a newer one or one is there. When several publish at once,
+ * who is the last to look sees all of them. */
+int vel_current_raise(struct vel_fs *fs, const char *dir, int64_t id,
+                      struct vel_err *err);
 
 /* Record "dropped": tell all nodes to delete a dataset when they next look; and the ids
  * of which that was told, items int64_t. */

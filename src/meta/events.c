@@ -89,8 +89,11 @@ static int encode(const struct vel_event_log *log, const struct vel_event *event
            (event->seconds > 0 && vel_node_set_real(node, "seconds", event->seconds)) ||
            put_text(node, "text", event->text) ||
            put_int(node, "ranks", event->ranks) ||
-           put_int(node, "nodes", event->nodes) || put_text(node, "job", log->job) ||
-           put_text(node, "user", log->user);
+           put_int(node, "nodes", event->nodes) ||
+           put_int(node, "compared", event->compared) ||
+           put_int(node, "cloned", event->cloned) ||
+           put_int(node, "written", event->written) ||
+           put_text(node, "job", log->job) || put_text(node, "user", log->user);
 }
 
 /* The line with its newline. */

@@ -37,6 +37,7 @@ enum { VEL_EVENT_LINE_MOST = 65536 };
     X(ENCODE, "encode")                                                                \
     X(FLUSH_START, "flush_start")                                                      \
     X(FLUSH, "flush")                                                                  \
+    X(DELTA, "delta")                                                                  \
     X(DROP, "drop")                                                                    \
     X(HALT, "halt")                                                                    \
     X(NODE_FAIL, "node_fail")                                                          \
@@ -68,6 +69,9 @@ struct vel_event {
     const char *text; /* a sentence: why, from where to where */
     int64_t ranks;
     int64_t nodes;
+    int64_t compared; /* bytes of files of which an older version was on the prefix, */
+    int64_t cloned;   /* those of them that were not written, */
+    int64_t written;  /* and what was, of all files */
 
     /* filled by the log when written */
     const char *word; /* of the kind */

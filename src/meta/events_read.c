@@ -101,6 +101,12 @@ static int decode(const struct vel_node *node, struct vel_event_line *line,
     if (rc == 0)
         rc = get_int(node, "nodes", &event->nodes, err);
     if (rc == 0)
+        rc = get_int(node, "compared", &event->compared, err);
+    if (rc == 0)
+        rc = get_int(node, "cloned", &event->cloned, err);
+    if (rc == 0)
+        rc = get_int(node, "written", &event->written, err);
+    if (rc == 0)
         rc = get_text(node, "name", &event->name, &line->owned[0], err);
     if (rc == 0)
         rc = get_text(node, "text", &event->text, &line->owned[1], err);

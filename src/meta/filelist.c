@@ -10,7 +10,8 @@
 #include "record/record.h"
 
 #define TYPE "files"
-enum { FORMAT = 1 };
+/* whoever does not know patches would take one for the file */
+enum { FORMAT = 2, FORMAT_PLAIN = 1 };
 
 void vel_listed_fini(struct vel_listed *file)
 {
@@ -36,12 +37,23 @@ static int put(struct vel_node *node, const struct vel_listed *f)
         vel_node_set_int(node, "mode", f->mode) ||
         vel_node_set_int(node, "mtime", f->mtime_s) ||
         vel_node_set_int(node, "mtime_ns", f->mtime_ns) ||
-        (f->is_through && vel_node_set_bool(node, "through", true)))
+        (f->is_through && vel_node_set_bool(node, "through", true)) ||
+        (f->is_patch && vel_node_set_bool(node, "patch", true)))
         return VEL_ENOMEM;
     if (f->container < 0)
         return 0;
     return vel_node_set_int(node, "container", f->container) ||
            vel_node_set_int(node, "offset", (int64_t)f->offset);
+}
+
+static int format_of(const struct vel_vec *files)
+{
+    const struct vel_listed *f = files->items;
+
+    for (size_t i = 0; i < files->n; i++)
+        if (f[i].is_patch)
+            return FORMAT;
+    return FORMAT_PLAIN;
 }
 
 static struct vel_node *to_body(const struct vel_vec *files, struct vel_err *err)
@@ -93,6 +105,9 @@ static int get(const struct vel_node *node, struct vel_listed *f, struct vel_err
     if (vel_node_has(node, "through") &&
         (rc = vel_node_get_bool(node, "through", &f->is_through, err)) < 0)
         return rc;
+    if (vel_node_has(node, "patch") &&
+        (rc = vel_node_get_bool(node, "patch", &f->is_patch, err)) < 0)
+        return rc;
     if (!vel_path_is_inner(f->name))
         return vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a cached file", f->name);
     f->rank = (int)rank;
@@ -130,7 +145,8 @@ int vel_filelist_encode(const struct vel_vec *files, struct vel_buf *ret,
                         struct vel_err *err)
 {
     struct vel_node *body = to_body(files, err);
-    int rc = body ? vel_record_encode(TYPE, FORMAT, body, ret, err) : VEL_ENOMEM;
+    int rc =
+        body ? vel_record_encode(TYPE, format_of(files), body, ret, err) : VEL_ENOMEM;
 
     vel_node_destroy(body);
     return rc;
@@ -150,7 +166,8 @@ int vel_filelist_save_at(struct vel_fs *fs, const char *path,
                          const struct vel_vec *files, struct vel_err *err)
 {
     struct vel_node *body = to_body(files, err);
-    int rc = body ? vel_record_save(fs, path, TYPE, FORMAT, body, err) : VEL_ENOMEM;
+    int rc = body ? vel_record_save(fs, path, TYPE, format_of(files), body, err)
+                  : VEL_ENOMEM;
 
     vel_node_destroy(body);
     return rc;

@@ -24,6 +24,7 @@ struct vel_listed {
     int container;   /* below 0: a file of its own */
     uint64_t offset; /* in the container */
     bool is_through; /* written where it belongs, and never in a cache */
+    bool is_patch;   /* its temporary name has what changed alone (xfer/patch.h) */
 };
 
 void vel_listed_fini(struct vel_listed *file);

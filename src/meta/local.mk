@@ -3,7 +3,7 @@ core_sources += \
 	%D%/cache.c %D%/cache.h \
 	%D%/cachename.c %D%/cachename.h \
 	%D%/dataset.c %D%/dataset.h \
-	%D%/entry.c %D%/entry.h \
+	%D%/entry.c %D%/entry.h %D%/entry_in.h %D%/entry_index.c \
 	%D%/events.c %D%/events.h %D%/events_read.c \
 	%D%/filelist.c %D%/filelist.h \
 	%D%/filemap.c %D%/filemap.h \
@@ -11,6 +11,7 @@ core_sources += \
 	%D%/halt_test.c \
 	%D%/halt_watch.c %D%/halt_watch.h \
 	%D%/nodes.c %D%/nodes.h \
+	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/prefix.c %D%/prefix.h \
 	%D%/transfer.c %D%/transfer.h

@@ -28,9 +28,15 @@ char *vel_veloc_dir(const char *prefix)
     return vel_path_join(prefix, ".veloc");
 }
 
-char *vel_entry_path(const char *dir, int64_t id)
+char *vel_entry_path(const char *dir, int64_t id, int64_t owner)
 {
-    return make("%s/index/dataset.%" PRId64, dir, id);
+    return owner ? make("%s/index/dataset.%" PRId64 ".%" PRId64, dir, id, owner)
+                 : make("%s/index/dataset.%" PRId64, dir, id);
+}
+
+char *vel_dataset_dir(const char *dir, int64_t id)
+{
+    return make("%s/dataset.%" PRId64, dir, id);
 }
 
 char *vel_dropped_path(const char *dir, int64_t id)
@@ -41,6 +47,16 @@ char *vel_dropped_path(const char *dir, int64_t id)
 char *vel_files_path(const char *dir, int64_t id, int list)
 {
     return make("%s/dataset.%" PRId64 "/files.%d", dir, id, list);
+}
+
+char *vel_hashes_path(const char *dir, int64_t id, int list)
+{
+    return make("%s/dataset.%" PRId64 "/hashes.%d", dir, id, list);
+}
+
+char *vel_taken_path(const char *dir, int64_t id)
+{
+    return make("%s/dataset.%" PRId64 "/taken", dir, id);
 }
 
 char *vel_container_path(const char *dir, int64_t id, int container)
@@ -73,19 +89,45 @@ char *vel_cache_aside_path(const char *level, int64_t id)
     return make("%s/dataset.%" PRId64 "/aside", level, id);
 }
 
+/* A decimal number as we write it, up to `end` or the end of the text: where it ends,
+ * NULL when it is none. */
+static const char *scan_number(const char *digits, char end, int64_t *ret_number)
+{
+    const char *c = digits;
+    int64_t n = 0;
+
+    if (*digits == '0' && digits[1] && digits[1] != end)
+        return NULL;
+    for (; *c && *c != end; c++) {
+        if (*c < '0' || *c > '9' || n > (INT64_MAX - 9) / 10)
+            return NULL;
+        n = 10 * n + (*c - '0');
+    }
+    if (c == digits)
+        return NULL;
+    *ret_number = n;
+    return c;
+}
+
 bool vel_number_behind(const char *name, const char *text, int64_t *ret_number)
 {
     size_t len = strlen(text);
-    const char *digits = name + len;
-    int64_t n = 0;
 
-    if (strncmp(name, text, len) != 0 || !*digits || (*digits == '0' && digits[1]))
+    return strncmp(name, text, len) == 0 && scan_number(name + len, '\0', ret_number);
+}
+
+bool vel_entry_parse(const char *name, int64_t *ret_id, int64_t *ret_owner)
+{
+    static const char text[] = "dataset.";
+    int64_t id, owner = 0;
+    const char *end;
+
+    if (strncmp(name, text, sizeof text - 1) != 0)
         return false;
-    for (const char *c = digits; *c; c++) {
-        if (*c < '0' || *c > '9' || n > (INT64_MAX - 9) / 10)
-            return false;
-        n = 10 * n + (*c - '0');
-    }
-    *ret_number = n;
+    end = scan_number(name + sizeof text - 1, '.', &id);
+    if (!end || (*end && (!scan_number(end + 1, '\0', &owner) || owner == 0)))
+        return false;
+    *ret_id = id;
+    *ret_owner = owner;
     return true;
 }

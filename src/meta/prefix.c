@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "meta/entry.h"
 #include "meta/prefix.h"
 #include "record/record.h"
 #include "sys/entropy.h"
@@ -139,29 +140,20 @@ static bool is_unfinished_id(const char *name)
            (strncmp(name, ".id.", 4) == 0 && vel_fs_is_temporary(name));
 }
 
-static void sweep(struct vel_fs *fs, const char *dir, bool (*is_left)(const char *name))
+void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
 {
     struct vel_vec names = {0};
 
-    if (vel_fs_list(fs, dir, &names, NULL) < 0)
-        return;
-    for (size_t i = 0; i < names.n; i++) {
-        const char *name = ((char **)names.items)[i];
-        char *path = is_left(name) ? vel_path_join(dir, name) : NULL;
+    if (vel_fs_list(fs, dir, &names, NULL) == 0) {
+        for (size_t i = 0; i < names.n; i++) {
+            const char *name = ((char **)names.items)[i];
+            char *path = is_unfinished_id(name) ? vel_path_join(dir, name) : NULL;
 
-        if (path)
-            vel_fs_unlink(fs, path, NULL);
-        free(path);
+            if (path)
+                vel_fs_unlink(fs, path, NULL);
+            free(path);
+        }
+        vel_fs_names_fini(&names);
     }
-    vel_fs_names_fini(&names);
-}
-
-void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
-{
-    char *index = vel_path_join(dir, "index");
-
-    sweep(fs, dir, is_unfinished_id);
-    if (index)
-        sweep(fs, index, vel_fs_is_temporary);
-    free(index);
+    vel_index_sweep(fs, dir);
 }

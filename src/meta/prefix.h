@@ -16,8 +16,8 @@ int vel_prefix_open(struct vel_fs *fs, const char *dir, char ret_id[VEL_PREFIX_I
                     struct vel_err *err);
 
 /* Remove what launches that died have left half written: identities, and entries of the
- * index, which nobody but the launch that uses `dir` writes. What cannot be removed
- * stays. */
+ * index, but for those that their owners may be writing (vel_index_sweep()). What
+ * cannot be removed stays. */
 void vel_prefix_sweep(struct vel_fs *fs, const char *dir);
 
 /* The same as vel_prefix_open without leaving a trace: VEL_ENOENT when there

@@ -172,6 +172,7 @@ static int put(struct vel_node *body, const struct vel_transfer_record *r)
            vel_node_set_int(body, "dataset", r->id.dataset) ||
            vel_node_set_int(body, "rank", r->id.rank) ||
            vel_node_set_int(body, "attempt", r->id.attempt) ||
+           (r->owner && vel_node_set_int(body, "owner", r->owner)) ||
            vel_node_set_name(body, "service", r->service) ||
            vel_node_set_name(body, "store", r->store) ||
            (r->has_state && set_bytes(body, "state", &r->state)) ||
@@ -238,6 +239,8 @@ static int get(const struct vel_node *body, struct vel_transfer_record *r,
             0 ||
         (rc = vel_node_get_int(body, "rank", 0, VEL_RANKS_MAX, &rank, err)) < 0 ||
         (rc = vel_node_get_int(body, "attempt", 0, INT32_MAX, &attempt, err)) < 0 ||
+        (vel_node_has(body, "owner") &&
+         (rc = vel_node_get_int(body, "owner", 1, INT64_MAX, &r->owner, err)) < 0) ||
         (rc = vel_node_get_name(body, "service", &r->service, err)) < 0 ||
         (rc = vel_node_get_name(body, "store", &r->store, err)) < 0 ||
         (rc = get_files(body, &r->files, err)) < 0)

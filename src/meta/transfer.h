@@ -31,6 +31,7 @@ struct vel_transfer_file {
 
 struct vel_transfer_record {
     struct vel_transfer_id id;
+    int64_t owner; /* of the dataset's flush, as in its entry; 0: none */
     char *service; /* name of the plug-in */
     char *store;   /* directory of the store that the files lie on */
     bool has_state;

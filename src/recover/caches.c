@@ -17,7 +17,7 @@
 enum {
     OFFER_WHOLE = 1,
     OFFER_ENCODED = 2,
-    OFFER_HEAD = 8 + 4 + 4 + 8 + 4 + VEL_ENCODING_ID
+    OFFER_HEAD = 8 + 4 + 4 + 8 + 4 + 4 + VEL_OFFER_ENCODINGS * VEL_ENCODING_ID
 };
 
 char *vel_caches_level(const struct vel_caches *caches, size_t store, int64_t index)
@@ -93,7 +93,7 @@ static int scan(struct vel_caches *c, struct vel_err *err)
         home = vel_cache_home(stores->items[s].base, c->of.owner->user,
                               c->of.owner->prefix_id);
         if (home)
-            vel_cache_sweep(c->of.fs, home);
+            vel_cache_sweep(c->of.fs, home, &c->of.others);
         rc = home ? vel_cache_scan(c->of.fs, home, &parts, err)
                   : vel_out_of_memory(err, "what the cache holds");
         if (rc == 0)
@@ -122,7 +122,7 @@ static bool is_encoded(struct vel_fs *fs, const char *dir)
     return is_there;
 }
 
-/* What the newest redundancy file says. */
+/* What the newest redundancy file says, and which others there are. */
 static bool look_into(struct vel_caches *c, const struct vel_spoken *spoken,
                       const char *dir, struct vel_offer *offer)
 {
@@ -135,7 +135,9 @@ static bool look_into(struct vel_caches *c, const struct vel_spoken *spoken,
         const struct vel_red_header *header = &vel_redfile_at(&red, 0)->header;
         const struct vel_buf *brief = &header->list[0].descriptor;
 
-        memcpy(offer->encoding, header->id, sizeof offer->encoding);
+        for (size_t i = 0; i < red.n && i < VEL_OFFER_ENCODINGS; i++)
+            memcpy(offer->encoding[offer->encodings++],
+                   vel_redfile_at(&red, i)->header.id, VEL_ENCODING_ID);
         offer->is_whole = vel_redfile_check_files(c->of.fs, dir, header, NULL) == 0;
         offer->has_map =
             vel_filemap_decode(brief->data, brief->len, &offer->map, NULL) == 0;
@@ -184,6 +186,7 @@ static int make_offer(struct vel_caches *c, const struct vel_spoken *spoken,
     vel_le_put64(&w, (uint64_t)spoken->index);
     vel_le_put32(&w, (offer.is_whole ? OFFER_WHOLE : 0) |
                          (offer.is_encoded ? OFFER_ENCODED : 0));
+    vel_le_put32(&w, (uint32_t)offer.encodings);
     vel_le_put_bytes(&w, offer.encoding, sizeof offer.encoding);
     vel_buf_append(&bytes, head, sizeof head);
     if (offer.has_map)
@@ -212,10 +215,12 @@ static int take_offer(struct vel_caches *c, const struct vel_parcel *parcel,
     flags = vel_le_get32(&r);
     offer.is_whole = flags & OFFER_WHOLE;
     offer.is_encoded = flags & OFFER_ENCODED;
+    offer.encodings = vel_le_get32(&r);
     encoding = vel_le_get_bytes(&r, sizeof offer.encoding);
     if (encoding)
         memcpy(offer.encoding, encoding, sizeof offer.encoding);
-    if (r.is_short || offer.store >= c->of.stores->n)
+    if (r.is_short || offer.store >= c->of.stores->n ||
+        offer.encodings > VEL_OFFER_ENCODINGS)
         return vel_fail(err, VEL_ECORRUPT, "rank %d offers what it cannot have",
                         parcel->peer);
     offer.has_map = r.left && vel_filemap_decode(r.at, r.left, &offer.map, NULL) == 0;
@@ -223,6 +228,15 @@ static int take_offer(struct vel_caches *c, const struct vel_parcel *parcel,
         return 0;
     vel_filemap_fini(&offer.map);
     return vel_out_of_memory(err, "what the cache holds");
+}
+
+bool vel_offer_has(const struct vel_offer *offer, const uint8_t id[VEL_ENCODING_ID])
+{
+    bool has = false;
+
+    for (size_t i = 0; i < offer->encodings; i++)
+        has |= memcmp(offer->encoding[i], id, VEL_ENCODING_ID) == 0;
+    return has;
 }
 
 static void parcels_free(struct vel_vec *out)

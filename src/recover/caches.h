@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "comm/comm.h"
+#include "meta/cache.h"
 #include "meta/filemap.h"
 #include "red/header.h"
 #include "sys/fs.h"
@@ -31,6 +32,7 @@ struct vel_caches_of {
     const struct vel_reddesc_owner *owner;
     size_t memory;                  /* for buffers of a rebuild; 0: the default */
     size_t piece;                   /* bytes of a message when files move */
+    struct vel_cache_others others; /* what is not swept */
     struct vel_throttle *throttles; /* one per store; NULL: no limits */
     bool may_move; /* files go to the nodes where their ranks run now */
 };
@@ -45,6 +47,8 @@ struct vel_spoken {
     bool is_kept; /* a rank uses it where it lies */
 };
 
+enum { VEL_OFFER_ENCODINGS = 8 };
+
 /* A part that was offered to this process. */
 struct vel_offer {
     int64_t id;
@@ -54,10 +58,15 @@ struct vel_offer {
     int64_t index;
     bool is_encoded; /* a redundancy file is there, in whatever state */
     bool is_whole;   /* all files are there, with their sizes */
-    uint8_t encoding[VEL_ENCODING_ID]; /* of its newest redundancy file; else zeros */
+    /* of its redundancy files, the newest first: several when a crash came while the
+       dataset was encoded in the background */
+    uint8_t encoding[VEL_OFFER_ENCODINGS][VEL_ENCODING_ID];
+    size_t encodings;
     bool has_map;
     struct vel_filemap map; /* as that says; without one, as it was at the start */
 };
+
+bool vel_offer_has(const struct vel_offer *offer, const uint8_t id[VEL_ENCODING_ID]);
 
 struct vel_caches {
     struct vel_caches_of of;

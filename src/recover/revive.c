@@ -47,7 +47,7 @@ static int was_complete(struct vel_revival *r, bool *ret)
 }
 
 int vel_revival_announce(struct vel_revival *r, const struct vel_offer *known,
-                         uint8_t ret_encoding[VEL_ENCODING_ID],
+                         size_t encoding, uint8_t ret_encoding[VEL_ENCODING_ID],
                          struct vel_filemap *ret_map)
 {
     int64_t root = known ? r->world->rank : r->world->size;
@@ -60,7 +60,7 @@ int vel_revival_announce(struct vel_revival *r, const struct vel_offer *known,
         return VEL_ENOENT;
     vel_buf_init(&bytes);
     if (root == r->world->rank) {
-        vel_buf_append(&bytes, known->encoding, sizeof known->encoding);
+        vel_buf_append(&bytes, known->encoding[encoding], VEL_ENCODING_ID);
         rc = vel_filemap_encode(&known->map, &bytes, r->err);
     }
     rc = vel_comm_agree(r->world, rc, r->err);
@@ -90,9 +90,9 @@ static int learn(struct vel_revival *r)
         if (o[i].is_whole && !whole)
             whole = &o[i];
     }
-    rc = vel_revival_announce(r, whole, ignored, &r->map);
+    rc = vel_revival_announce(r, whole, 0, ignored, &r->map);
     if (rc == VEL_ENOENT)
-        rc = vel_revival_announce(r, begun, ignored, &r->map);
+        rc = vel_revival_announce(r, begun, 0, ignored, &r->map);
     return rc == VEL_ENOENT
                ? vel_fail(r->err, VEL_ECORRUPT, "none of its file maps can be read")
                : rc;

@@ -22,12 +22,16 @@ static int next_encoding(struct vel_revival *r, struct vel_vec *tried)
     const struct vel_offer *o = r->c->offers.items, *fresh = NULL;
     uint8_t id[VEL_ENCODING_ID];
     struct vel_filemap map = {0};
+    size_t which = 0;
     int rc;
 
-    for (size_t i = 0; i < r->c->offers.n && !fresh; i++)
-        if (o[i].id == r->id && o[i].is_whole && !is_in(tried, o[i].encoding))
-            fresh = &o[i];
-    rc = vel_revival_announce(r, fresh, id, &map);
+    for (size_t i = 0; i < r->c->offers.n; i++)
+        for (size_t k = 0; !fresh && k < o[i].encodings; k++)
+            if (o[i].id == r->id && o[i].is_whole && !is_in(tried, o[i].encoding[k])) {
+                fresh = &o[i];
+                which = k;
+            }
+    rc = vel_revival_announce(r, fresh, which, id, &map);
     if (rc < 0)
         return rc;
     vel_filemap_fini(&r->map);
@@ -48,7 +52,7 @@ static int keep_each(struct vel_revival *r, const uint8_t encoding[VEL_ENCODING_
                              .holder = o[i].holder,
                              .store = o[i].store,
                              .index = o[i].index};
-        bool is_known = memcmp(o[i].encoding, encoding, VEL_ENCODING_ID) != 0;
+        bool is_known = !vel_offer_has(&o[i], encoding);
 
         for (size_t j = 0; j < keep->n; j++)
             is_known |= ((struct vel_keep *)vel_vec_at(keep, j))->rank == k.rank;

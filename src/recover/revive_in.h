@@ -26,7 +26,7 @@ struct vel_revival {
 /* Collective. The lowest rank that was offered one tells everybody what the offer says.
  * VEL_ENOENT, without a sentence: there is none. */
 int vel_revival_announce(struct vel_revival *r, const struct vel_offer *known,
-                         uint8_t ret_encoding[VEL_ENCODING_ID],
+                         size_t encoding, uint8_t ret_encoding[VEL_ENCODING_ID],
                          struct vel_filemap *ret_map);
 
 /* --- revive_foreign.c: for another number of ranks than wrote it --- */

@@ -7,7 +7,8 @@
  *   encode   the payloads, under temporary names
  *   tell     the lists with their checksums, to the next m members
  *   seal     headers, fsync, rename
- *   clear    what this encoding replaces, once all (sets) agree that it stands
+ *   clear    what this encoding replaces, once all (sets) agree that it stands; with
+ *            a given identity that is for others to say (vel_red_drop_older)
  */
 #include "config.h"
 
@@ -15,9 +16,9 @@
 #include <string.h>
 
 #include "base/le.h"
-#include "base/map.h"
 #include "base/path.h"
 #include "red/exec.h"
+#include "red/listing.h"
 #include "red/redfile.h"
 #include "red/set.h"
 #include "sys/entropy.h"
@@ -26,8 +27,8 @@ enum { TAG_LIST = 1 };
 
 struct apply {
     const struct vel_red_set *set;
-    struct vel_manifest own;
-    struct vel_vec before; /* redundancy files of earlier encodings */
+    struct vel_listing listing;
+    bool stood; /* an earlier attempt of this very encoding has ended here */
     struct vel_red_header header;
     struct vel_plan plan;
     bool has_header, has_plan;
@@ -39,46 +40,6 @@ struct apply {
     char *temporary; /* and while it is made */
     struct vel_err *err;
 };
-
-static int add_files(struct apply *a, char *const *names, size_t n)
-{
-    struct vel_map *seen = vel_map_create();
-    int rc = seen ? 0 : vel_out_of_memory(a->err, "listing files");
-
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (vel_map_has(seen, names[i]))
-            rc = vel_fail(a->err, VEL_EINVAL, "%s: is in the list twice", names[i]);
-        else if (vel_map_set(seen, names[i], NULL, NULL) < 0)
-            rc = vel_out_of_memory(a->err, "listing files");
-        else
-            rc = vel_manifest_add(&a->own, a->set->fs, a->set->dir, names[i], a->err);
-    }
-    if (seen)
-        vel_map_destroy(seen, NULL);
-    return rc;
-}
-
-static int make_list(struct apply *a, char *const *names, size_t n,
-                     const void *descriptor, size_t descriptor_len)
-{
-    const struct vel_red_set *set = a->set;
-    int rc = vel_red_check_label(set->label, a->err);
-
-    if (rc < 0)
-        return rc;
-    if (descriptor_len > VEL_DESCRIPTOR_MAX)
-        return vel_fail(a->err, VEL_EINVAL,
-                        "a descriptor of %zu bytes: %d are the most", descriptor_len,
-                        VEL_DESCRIPTOR_MAX);
-    vel_buf_append(&a->own.descriptor, descriptor, descriptor_len);
-    rc = vel_buf_status(&a->own.descriptor, a->err);
-    if (rc == 0)
-        rc = add_files(a, names, n);
-    if (rc == 0)
-        rc = vel_redfile_scan(set->fs, set->dir, set->label, set->rank, &a->before,
-                              a->err);
-    return rc;
-}
 
 /* The result of everybody in all sets, and the greatest of their numbers. When that
  * cannot be known the own set must not wait for this member either. */
@@ -100,8 +61,8 @@ static int read_sizes(struct apply *a, const int64_t *sizes, uint64_t *ret_sizes
 {
     size_t n = (size_t)a->set->comm->size, me = (size_t)a->set->comm->rank;
 
-    if (sizes[me] != (int64_t)a->own.total ||
-        sizes[n + me] != (int64_t)vel_manifest_encoded_size(&a->own))
+    if (sizes[me] != (int64_t)a->listing.own.total ||
+        sizes[n + me] != (int64_t)vel_manifest_encoded_size(&a->listing.own))
         return vel_fail(a->err, VEL_ECORRUPT,
                         "rank %zu: another member has announced sizes for this one",
                         me);
@@ -127,8 +88,8 @@ static int greet(struct apply *a, int rc, uint64_t *ret_sizes)
     int broken;
 
     if (rc == 0) {
-        sizes[me] = (int64_t)a->own.total;
-        sizes[n + me] = (int64_t)vel_manifest_encoded_size(&a->own);
+        sizes[me] = (int64_t)a->listing.own.total;
+        sizes[n + me] = (int64_t)vel_manifest_encoded_size(&a->listing.own);
     }
     broken = vel_comm_allreduce(comm, VEL_COMM_MAX, sizes, 2 * n, &cause);
     if (rc == 0 && broken < 0)
@@ -152,8 +113,8 @@ static int make_header(struct apply *a, const uint64_t *sizes)
     a->header.set = set->set;
     a->header.sets = set->sets;
     struct vel_manifest empty = a->header.list[0];
-    a->header.list[0] = a->own;
-    a->own = empty;
+    a->header.list[0] = a->listing.own;
+    a->listing.own = empty;
     return 0;
 }
 
@@ -180,6 +141,9 @@ static int open_member(struct apply *a)
     a->temporary = a->name ? vel_red_temporary(set->dir, a->name) : NULL;
     if (!a->path || !a->temporary)
         return vel_out_of_memory(a->err, "naming a redundancy file");
+    /* an identity that is given is met again after a crash: what that has left */
+    if (set->id)
+        vel_redfile_sweep(set->fs, set->dir, set->label, set->rank);
     for (size_t i = 0; i < a->header.lists; i++)
         sizes[i] = a->list_sizes[(a->header.member + n - i) % n];
     return vel_member_open(
@@ -207,20 +171,22 @@ static int prepare(struct apply *a, int rc)
     if (rc == 0)
         rc = vel_plan_encode(&a->header.layout, &a->plan, a->err);
     a->has_plan = rc == 0;
-    return rc;
+    return rc == 0 ? vel_listing_fits(&a->listing, &a->header, &a->stood, a->err) : rc;
 }
 
-/* The identity, which the first of all draws, and the next sequence number: the same in
- * all sets. From here on every member of every set can take part. */
+/* The identity, which is given or drawn by the first of all, and the next sequence
+ * number: the same in all sets that agree here. From here on every member of every set
+ * can take part. */
 static int meet(struct apply *a, int rc)
 {
     const struct vel_red_set *set = a->set;
     int64_t all[] = {INT64_MIN, INT64_MIN, 0}; /* the identity, the newest number */
 
-    if (rc == 0 && (set->all ? set->all : set->comm)->rank == 0)
+    if (set->id)
+        memcpy(all, set->id, sizeof a->header.id);
+    else if (rc == 0 && (set->all ? set->all : set->comm)->rank == 0)
         rc = vel_entropy(all, sizeof a->header.id, a->err);
-    if (a->before.n > 0)
-        all[2] = (int64_t)vel_redfile_at(&a->before, 0)->header.sequence;
+    all[2] = vel_listing_newest(&a->listing);
     rc = agree_all(a, rc, all, sizeof all / sizeof *all);
     memcpy(a->header.id, all, sizeof a->header.id);
     a->header.sequence = (uint64_t)all[2] + 1;
@@ -240,15 +206,34 @@ static int encode(struct apply *a)
                          rc, a->err);
 }
 
+/* Nothing is computed from the files: those that are summed up need not be read. */
+static int take_sums(struct apply *a)
+{
+    const struct vel_manifest *own = &a->header.list[0];
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < own->files.n; i++) {
+        const struct vel_red_file *file = vel_manifest_file(own, i);
+        const struct vel_red_sum *sum = vel_map_get(a->set->sums, file->name);
+
+        if (sum && sum->size == file->size)
+            rc = vel_member_sum(&a->member, i, sum->crc, a->err);
+    }
+    return rc;
+}
+
 /* Files that no block of the plan covers, as those of SINGLE, have not been read yet.
  */
 static int sum_up(struct apply *a)
 {
-    int rc = vel_member_read_rest(&a->member, a->err);
+    int rc = a->set->sums && !a->plan.jobs.n ? take_sums(a) : 0;
 
     if (rc == 0)
-        vel_member_store_crcs(&a->member, &a->header);
-    return rc;
+        rc = vel_member_read_rest(&a->member, a->err);
+    if (rc < 0)
+        return rc;
+    vel_member_store_crcs(&a->member, &a->header);
+    return vel_listing_compare(&a->listing, &a->header.list[0], a->err);
 }
 
 /* The list of a member before this one; it becomes part of this member's header, where
@@ -320,8 +305,8 @@ static void clear_before(struct apply *a)
 {
     /* one that cannot be removed is older, and never chosen while this one can be made
      * whole */
-    for (size_t i = 0; i < a->before.n; i++)
-        vel_fs_unlink(a->set->fs, vel_redfile_at(&a->before, i)->path, NULL);
+    for (size_t i = 0; !a->set->id && i < a->listing.before.n; i++)
+        vel_fs_unlink(a->set->fs, vel_redfile_at(&a->listing.before, i)->path, NULL);
     vel_redfile_sweep(a->set->fs, a->set->dir, a->set->label, a->set->rank);
 }
 
@@ -329,14 +314,14 @@ static void clear_before(struct apply *a)
  * last agreement, it may have told some of them that the encoding stands, and those
  * have removed the one before: then theirs is the only one, and needs this member's
  * part. A communicator that still agrees has not broken, so that everybody has failed.
- */
+ * What an earlier attempt has left here may be told of already, and stays. */
 static void clear_new(struct apply *a)
 {
     bool all_failed = vel_comm_agree(a->set->comm, 0, NULL) == 0;
 
     if (a->temporary)
         vel_fs_unlink(a->set->fs, a->temporary, NULL);
-    if (a->path && all_failed)
+    if (a->path && all_failed && !a->stood)
         vel_fs_unlink(a->set->fs, a->path, NULL);
 }
 
@@ -359,39 +344,60 @@ static int run(struct apply *a)
     return rc;
 }
 
+static void release(struct apply *a)
+{
+    vel_listing_fini(&a->listing);
+    if (a->has_plan)
+        vel_plan_fini(&a->plan);
+    if (a->has_header)
+        vel_red_header_fini(&a->header);
+    for (size_t i = 0; i < VEL_SET_MAX; i++)
+        free(a->lists[i]);
+    free(a->list_sizes);
+    free(a->name);
+    free(a->path);
+    free(a->temporary);
+}
+
+/* The list is made, or rc says why not. */
+static int go_on(struct apply *a, int rc, char **ret_name)
+{
+    a->list_sizes = calloc((size_t)a->set->comm->size, sizeof *a->list_sizes);
+    if (rc == 0 && !a->list_sizes)
+        rc = vel_out_of_memory(a->err, "protecting files");
+    rc = meet(a, prepare(a, rc));
+    if (rc == 0)
+        rc = run(a);
+    if (rc == 0 && ret_name) {
+        *ret_name = a->name;
+        a->name = NULL;
+    }
+    rc = rc < 0 ? vel_wrap(a->err, rc, "protecting the files in %s", a->set->dir) : 0;
+    release(a);
+    return rc;
+}
+
 int vel_red_apply_after(const struct vel_red_set *set, int rc, char *const *names,
                         size_t n, const void *descriptor, size_t descriptor_len,
                         char **ret_name, struct vel_err *err)
 {
     struct apply a = {.set = set, .err = err};
 
-    vel_manifest_init(&a.own, set->rank);
-    vel_vec_init(&a.before, sizeof(struct vel_redfile));
-    a.list_sizes = calloc((size_t)set->comm->size, sizeof *a.list_sizes);
-    if (rc == 0 && !a.list_sizes)
-        rc = vel_out_of_memory(err, "protecting files");
+    vel_listing_init(&a.listing, set);
     if (rc == 0)
-        rc = make_list(&a, names, n, descriptor, descriptor_len);
-    rc = meet(&a, prepare(&a, rc));
+        rc = vel_listing_make(&a.listing, names, n, descriptor, descriptor_len, err);
+    return go_on(&a, rc, ret_name);
+}
+
+int vel_red_apply_again(const struct vel_red_set *set, int rc, const void *descriptor,
+                        size_t descriptor_len, char **ret_name, struct vel_err *err)
+{
+    struct apply a = {.set = set, .err = err};
+
+    vel_listing_init(&a.listing, set);
     if (rc == 0)
-        rc = run(&a);
-    if (rc == 0 && ret_name) {
-        *ret_name = a.name;
-        a.name = NULL;
-    }
-    vel_manifest_fini(&a.own);
-    vel_redfiles_fini(&a.before);
-    if (a.has_plan)
-        vel_plan_fini(&a.plan);
-    if (a.has_header)
-        vel_red_header_fini(&a.header);
-    for (size_t i = 0; i < VEL_SET_MAX; i++)
-        free(a.lists[i]);
-    free(a.list_sizes);
-    free(a.name);
-    free(a.path);
-    free(a.temporary);
-    return rc < 0 ? vel_wrap(err, rc, "protecting the files in %s", set->dir) : 0;
+        rc = vel_listing_again(&a.listing, descriptor, descriptor_len, err);
+    return go_on(&a, rc, ret_name);
 }
 
 int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,

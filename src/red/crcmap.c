@@ -158,6 +158,17 @@ int vel_crcmap_zeros(struct vel_crcmap *map, uint64_t at, uint64_t len,
     return take_split(map, at, NULL, len, err);
 }
 
+int vel_crcmap_sum(struct vel_crcmap *map, size_t i, uint32_t crc, struct vel_err *err)
+{
+    struct piece piece = {.at = begin_of(map, i), .end = end_of(map, i), .crc = crc};
+
+    if (piece.at == piece.end)
+        return 0;
+    return vel_vec_push(&map->pieces, &piece)
+               ? 0
+               : vel_out_of_memory(err, "keeping checksums");
+}
+
 static int compare(const void *a, const void *b)
 {
     uint64_t x = ((const struct piece *)a)->at, y = ((const struct piece *)b)->at;

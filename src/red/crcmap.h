@@ -36,6 +36,9 @@ int vel_crcmap_bytes(struct vel_crcmap *map, uint64_t at, const void *bytes, siz
 int vel_crcmap_zeros(struct vel_crcmap *map, uint64_t at, uint64_t len,
                      struct vel_err *err);
 
+/* All bytes of segment i have this checksum, says somebody; none of them has passed. */
+int vel_crcmap_sum(struct vel_crcmap *map, size_t i, uint32_t crc, struct vel_err *err);
+
 /* Bring the pieces in order; afterwards each segment can be asked. */
 void vel_crcmap_close(struct vel_crcmap *map);
 

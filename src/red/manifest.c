@@ -167,3 +167,21 @@ int vel_manifest_decode(struct vel_le_reader *r, struct vel_manifest *ret,
         *ret = manifest;
     return rc;
 }
+
+int vel_manifest_copy(const struct vel_manifest *manifest, struct vel_manifest *ret,
+                      struct vel_err *err)
+{
+    size_t len = vel_manifest_encoded_size(manifest);
+    uint8_t *bytes = malloc(len);
+    struct vel_le_writer w;
+    struct vel_le_reader r;
+
+    if (!bytes)
+        return vel_out_of_memory(err, "copying a list of files");
+    vel_le_write_init(&w, bytes, len);
+    vel_manifest_encode(manifest, &w);
+    vel_le_read_init(&r, bytes, len);
+    int rc = vel_manifest_decode(&r, ret, err);
+    free(bytes);
+    return rc;
+}

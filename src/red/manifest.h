@@ -49,6 +49,10 @@ vel_manifest_file(const struct vel_manifest *manifest, size_t i)
     return (struct vel_red_file *)manifest->files.items + i;
 }
 
+/* A copy of all of it. *ret is written on success only, and then to be finished. */
+int vel_manifest_copy(const struct vel_manifest *manifest, struct vel_manifest *ret,
+                      struct vel_err *err);
+
 /* Bytes on disk; decode checks every bound and leaves *ret alone when it fails. */
 size_t vel_manifest_encoded_size(const struct vel_manifest *manifest);
 void vel_manifest_encode(const struct vel_manifest *manifest, struct vel_le_writer *w);

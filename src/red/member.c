@@ -155,6 +155,12 @@ static int read_gaps(struct vel_member *member, enum vel_region region, uint8_t 
     return 0;
 }
 
+int vel_member_sum(struct vel_member *member, size_t i, uint32_t crc,
+                   struct vel_err *err)
+{
+    return vel_crcmap_sum(&member->lofi_crc, i, crc, err);
+}
+
 int vel_member_read_rest(struct vel_member *member, struct vel_err *err)
 {
     uint8_t *bytes = malloc(READ_SIZE);

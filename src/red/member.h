@@ -48,6 +48,10 @@ int vel_member_read(struct vel_member *member, enum vel_region region, uint64_t 
 int vel_member_write(struct vel_member *member, enum vel_region region, uint64_t at,
                      const void *bytes, size_t len, struct vel_err *err);
 
+/* The checksum of file i, of which nothing has passed, from who wrote it. */
+int vel_member_sum(struct vel_member *member, size_t i, uint32_t crc,
+                   struct vel_err *err);
+
 /* Read what has not passed yet, so that every checksum is known. */
 int vel_member_read_rest(struct vel_member *member, struct vel_err *err);
 

@@ -172,7 +172,7 @@ int vel_recover_commit(struct vel_recover *r)
     if (r->is_lost[r->me])
         rc = vel_restore_commit(&r->restore, r->err);
     rc = vel_comm_agree(r->set->comm, rc, r->err);
-    for (size_t i = 0; rc == 0 && i < r->found->n; i++) {
+    for (size_t i = 0; rc == 0 && !r->set->id && i < r->found->n; i++) {
         const struct vel_redfile *redfile = vel_redfile_at(r->found, i);
 
         /* other encodings protect files as they no longer are */
@@ -327,9 +327,11 @@ static int look(const struct vel_red_set *set, struct vel_vec *found,
     if (rc < 0)
         return rc;
     vel_le_write_init(&w, mine, sizeof mine);
-    for (size_t i = 0; i < found->n && i < CANDIDATES_MOST; i++) {
+    for (size_t i = 0; i < found->n && w.left >= CANDIDATE; i++) {
         const struct vel_red_header *h = &vel_redfile_at(found, i)->header;
 
+        if (set->id && memcmp(h->id, set->id, sizeof h->id) != 0)
+            continue;
         if (h->layout.n != (size_t)set->comm->size ||
             h->member != (uint32_t)set->comm->rank)
             continue; /* of another set, brought here with the files of another run */

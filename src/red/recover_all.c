@@ -57,6 +57,7 @@ int vel_red_recover_all(struct vel_red_set *set, struct vel_red_report *ret_repo
 
     if (rc < 0)
         return rc;
+    full.id = NULL; /* whichever can be made whole */
     do {
         why = (struct vel_err){0};
         rc = try_next(&regroup, &full, &report, &why);

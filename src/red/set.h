@@ -4,15 +4,23 @@
 #ifndef VEL_RED_SET_H
 #define VEL_RED_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "comm/comm.h"
 #include "red/layout.h"
 #include "sys/fs.h"
+
+/* What a file was when it was written, says who wrote it. */
+struct vel_red_sum {
+    uint64_t size;
+    uint32_t crc;
+};
 
 /* A set as its members see it, and this member's part in it. Everything is borrowed. */
 struct vel_red_set {
@@ -28,14 +36,21 @@ struct vel_red_set {
         label; /* begins the names of redundancy files; tells apart what shares a dir */
     size_t memory;        /* for buffers; 0: the default */
     struct vel_comm *all; /* everybody, when this set is one of several; else NULL */
+    const uint8_t *id;    /* VEL_ENCODING_ID bytes: the identity of the encoding, when
+                             somebody has drawn it for all sets, which then need not wait
+                             for each other; NULL: the first of all draws it */
+    const struct vel_map
+        *sums; /* struct vel_red_sum, by the names of files: those are
+                  not read where no byte of them is needed; may be NULL */
 };
 
 /* Collective over the set, and over `all` when it is not NULL. Protect `n` files of
  * this member (names relative to dir); descriptor are bytes to keep with them, at most
  * VEL_DESCRIPTOR_MAX. What protected an earlier state under the same label stays until
  * the new protection is in place everywhere (in all sets), and stays when this fails
- * (in any). *ret_name (may be NULL) is the name of this member's redundancy file, freed
- * by the caller. */
+ * (in any). With set->id nobody here knows when that is: earlier encodings stay until
+ * vel_red_drop_older(). *ret_name (may be NULL) is the name of this member's redundancy
+ * file, freed by the caller. */
 int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,
                   const void *descriptor, size_t descriptor_len, char **ret_name,
                   struct vel_err *err);
@@ -45,6 +60,23 @@ int vel_red_apply(const struct vel_red_set *set, char *const *names, size_t n,
 int vel_red_apply_after(const struct vel_red_set *set, int rc, char *const *names,
                         size_t n, const void *descriptor, size_t descriptor_len,
                         char **ret_name, struct vel_err *err);
+
+/* Collective over the set. Protect once more, by this set's scheme and under set->id,
+ * what is protected under this label already: the newest redundancy file of each member
+ * says which files that are, and what their bytes were. VEL_ECORRUPT: they are others
+ * now. A member of which nothing is protected takes part without files, and with this
+ * descriptor. Members that do this again after a failure, or a part of them, end up
+ * with the same bytes under the same names: what earlier attempts have left fits. */
+int vel_red_apply_again(const struct vel_red_set *set, int rc, const void *descriptor,
+                        size_t descriptor_len, char **ret_name, struct vel_err *err);
+
+/* Local. Has this member a redundancy file of set->id, and all its files with their
+ * sizes? Looks at fs, dir, label, rank and id. */
+int vel_red_holds(const struct vel_red_set *set, bool *ret_holds, struct vel_err *err);
+
+/* Local. All sets have the encoding set->id: what is older under this label goes here.
+ * VEL_ENOENT, and nothing is removed, when this member does not hold that one. */
+int vel_red_drop_older(const struct vel_red_set *set, struct vel_err *err);
 
 /* What a recovery found and did, the same on all members. */
 struct vel_red_report {
@@ -56,7 +88,8 @@ struct vel_red_report {
  * redundancy file are missing, short or corrupt are rebuilt from the others with the
  * scheme that was applied. The set's scheme and m are not looked at. VEL_ENOENT:
  * nothing was ever protected under this label; VEL_EINVAL: more is lost than the scheme
- * bears, with the reasons; nothing has changed then. */
+ * bears, with the reasons; nothing has changed then. With set->id that encoding alone
+ * is looked at, and what others have left stays. */
 int vel_red_recover(const struct vel_red_set *set, struct vel_red_report *ret_report,
                     struct vel_err *err);
 

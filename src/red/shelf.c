@@ -106,3 +106,96 @@ bool vel_found_same_encoding(const struct vel_found *a, const struct vel_found *
            memcmp(vel_found_header(a)->id, vel_found_header(b)->id, VEL_ENCODING_ID) ==
                0;
 }
+
+static bool same_id(const struct vel_found *a, const struct vel_found *b)
+{
+    return memcmp(vel_found_header(a)->id, vel_found_header(b)->id, VEL_ENCODING_ID) ==
+           0;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The ranks that the lists of one encoding name, or of all of them (model NULL). */
+static int ranks_of(const struct vel_shelf *shelf, size_t begin, size_t end,
+                    const struct vel_found *model, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    vel_vec_init(ret, sizeof(uint32_t));
+    for (size_t i = begin; i < end; i++) {
+        const struct vel_found *found = vel_shelf_at(shelf, i);
+        const struct vel_red_header *h = vel_found_header(found);
+
+        for (size_t k = 0; k < h->lists && (!model || same_id(found, model)); k++) {
+            bool is_there;
+            size_t at = vel_vec_place(ret, &h->list[k].rank, compare_ranks, &is_there);
+
+            if (!is_there && !vel_vec_insert(ret, at, &h->list[k].rank)) {
+                vel_vec_fini(ret);
+                return vel_out_of_memory(err, "looking for redundancy files");
+            }
+        }
+    }
+    return 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct vel_red_header *x =
+        vel_found_header(*(const struct vel_found *const *)a);
+    const struct vel_red_header *y =
+        vel_found_header(*(const struct vel_found *const *)b);
+
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? 1 : -1;
+    return memcmp(x->id, y->id, sizeof x->id);
+}
+
+static int add_encodings(const struct vel_shelf *shelf, size_t begin, size_t end,
+                         struct vel_vec *encodings, struct vel_err *err)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct vel_found *found = vel_shelf_at(shelf, i);
+        bool is_known = false;
+
+        for (size_t k = 0; k < encodings->n && !is_known; k++)
+            is_known = same_id(((const struct vel_found **)encodings->items)[k], found);
+        if (!is_known && !vel_vec_push(encodings, &found))
+            return vel_out_of_memory(err, "looking for redundancy files");
+    }
+    vel_vec_sort(encodings, newest_first);
+    return 0;
+}
+
+int vel_shelf_encodings(const struct vel_shelf *shelf, size_t begin, size_t end,
+                        struct vel_vec *ret, size_t *ret_all, struct vel_err *err)
+{
+    struct vel_vec all, own;
+    int rc;
+
+    vel_vec_init(ret, sizeof(const struct vel_found *));
+    rc = ranks_of(shelf, begin, end, NULL, &all, err);
+    if (rc < 0)
+        return rc;
+    rc = add_encodings(shelf, begin, end, ret, err);
+    *ret_all = ret->n;
+    for (size_t i = 0; rc == 0 && i < ret->n;) {
+        rc = ranks_of(shelf, begin, end, ((const struct vel_found **)ret->items)[i],
+                      &own, err);
+        if (rc < 0)
+            break;
+        if (own.n == all.n)
+            i++;
+        else
+            vel_vec_remove(ret, i);
+        vel_vec_fini(&own);
+    }
+    vel_vec_fini(&all);
+    if (rc < 0)
+        vel_vec_fini(ret);
+    return rc;
+}

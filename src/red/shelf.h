@@ -44,6 +44,13 @@ vel_found_header(const struct vel_found *found)
     return &found->redfile->header;
 }
 
+/* The encodings among found[begin..end), which have one label, newest first: items are
+ * const struct vel_found *, the first of each. *ret_all is how many there are; *ret has
+ * only those that speak of every rank of which any of them speaks: sets that are
+ * encoded one after the other may not all have come to the newest. */
+int vel_shelf_encodings(const struct vel_shelf *shelf, size_t begin, size_t end,
+                        struct vel_vec *ret, size_t *ret_all, struct vel_err *err);
+
 bool vel_found_same_set(const struct vel_found *a, const struct vel_found *b);
 bool vel_found_same_encoding(const struct vel_found *a, const struct vel_found *b);
 

@@ -137,6 +137,20 @@ int vel_fs_copy_at(struct vel_fs *fs, int from, off_t from_at, const char *from_
     return 0;
 }
 
+int vel_fs_clone(struct vel_fs *fs, int from, const char *from_path, int to,
+                 const char *to_path, struct vel_err *err)
+{
+    int rc = fs->ops->clone(fs, from, to);
+
+    if (rc == -EXDEV || rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENOTTY ||
+        rc == -ENOSYS)
+        return vel_fail(err, VEL_EUNSUP, "%s cannot share its blocks with %s",
+                        from_path, to_path);
+    return rc < 0
+               ? vel_fail_errno(err, -rc, "cannot clone %s as %s", from_path, to_path)
+               : 0;
+}
+
 int vel_fs_truncate(struct vel_fs *fs, int fd, off_t size, const char *path,
                     struct vel_err *err)
 {

@@ -37,9 +37,13 @@ struct vel_fs_ops {
     /* kernel-side copy; -EXDEV, -EOPNOTSUPP, -EINVAL: not for these two files */
     ssize_t (*copy)(struct vel_fs *fs, int from, off_t from_at, int to, off_t to_at,
                     size_t len);
+    /* `to`, which is empty, gets all bytes of `from` and shares its blocks: at once,
+     * and nothing is written but what changes later; -EXDEV, -EOPNOTSUPP, -EINVAL,
+     * -ENOTTY: not for these two files */
+    int (*clone)(struct vel_fs *fs, int from, int to);
     int (*truncate)(struct vel_fs *fs, int fd, off_t size);
     int (*fsync)(struct vel_fs *fs, int fd);
-    /* `how` is LOCK_EX | LOCK_NB (-EAGAIN: someone else holds it) or LOCK_UN, as
+    /* `how` is LOCK_EX or LOCK_SH with LOCK_NB (-EAGAIN: not now), or LOCK_UN, as
      * flock(2): the lock belongs to the open file, so that the death of its process
      * releases it */
     int (*flock)(struct vel_fs *fs, int fd, int how);
@@ -86,6 +90,11 @@ int vel_fs_append(struct vel_fs *fs, int fd, const void *buf, size_t len,
 int vel_fs_copy_at(struct vel_fs *fs, int from, off_t from_at, const char *from_path,
                    int to, off_t to_at, const char *to_path, size_t len,
                    struct vel_err *err);
+
+/* Make `to`, which is empty, a copy of `from` that shares its blocks. VEL_EUNSUP where
+ * the file system cannot, or not between these two. */
+int vel_fs_clone(struct vel_fs *fs, int from, const char *from_path, int to,
+                 const char *to_path, struct vel_err *err);
 
 /* What ftruncate, fsync and fstat do, with a sentence. */
 int vel_fs_truncate(struct vel_fs *fs, int fd, off_t size, const char *path,
@@ -177,6 +186,10 @@ int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err)
 /* The working directory as a new string. It belongs to the process, not to a file
  * system. */
 int vel_fs_working_dir(char **ret_dir, struct vel_err *err);
+
+/* The path that an open file has now, as a new string, when this node's kernel knows;
+ * it may be anything by the time one looks at it. */
+int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err);
 
 /* Bytes that an unprivileged writer may still put where `path` lies. */
 int vel_fs_space(struct vel_fs *fs, const char *path, uint64_t *ret_free,

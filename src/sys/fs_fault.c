@@ -146,6 +146,14 @@ static ssize_t fault_copy(struct vel_fs *fs, int from, off_t from_at, int to,
                                         shorten(f, len));
 }
 
+static int fault_clone(struct vel_fs *fs, int from, int to)
+{
+    struct vel_fs_fault *f = fault_of(fs);
+    int rc = pass(f, VEL_FS_KIND_COPY, NULL, to);
+
+    return rc < 0 ? rc : f->under->ops->clone(f->under, from, to);
+}
+
 static int fault_truncate(struct vel_fs *fs, int fd, off_t size)
 {
     struct vel_fs_fault *f = fault_of(fs);
@@ -265,6 +273,7 @@ static const struct vel_fs_ops fault_ops = {
     .pwrite = fault_pwrite,
     .append = fault_append,
     .copy = fault_copy,
+    .clone = fault_clone,
     .truncate = fault_truncate,
     .fsync = fault_fsync,
     .flock = fault_flock,

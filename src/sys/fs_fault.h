@@ -26,7 +26,7 @@ enum vel_fs_kind {
     VEL_FS_KIND_OPEN = 1 << 0,
     VEL_FS_KIND_READ = 1 << 1,
     VEL_FS_KIND_WRITE = 1 << 2, /* append too */
-    VEL_FS_KIND_COPY = 1 << 3,
+    VEL_FS_KIND_COPY = 1 << 3,  /* and clone */
     VEL_FS_KIND_TRUNCATE = 1 << 4,
     VEL_FS_KIND_SYNC = 1 << 5,
     VEL_FS_KIND_CLOSE = 1 << 6, /* closes, and says that it failed */

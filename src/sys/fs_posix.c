@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#ifdef HAVE_LINUX_FS_H
+#include <linux/fs.h>
+#endif
 
 #include "base/path.h"
 #include "sys/fs.h"
@@ -101,6 +105,22 @@ static ssize_t posix_copy(struct vel_fs *fs, int from, off_t from_at, int to,
     return -EOPNOTSUPP;
 }
 #endif
+
+static int posix_clone(struct vel_fs *fs, int from, int to)
+{
+    int rc;
+
+    (void)fs;
+#ifdef FICLONE
+    do
+        rc = ioctl(to, FICLONE, from);
+    while (again(rc));
+    return outcome(rc);
+#else
+    (void)from, (void)to, (void)rc;
+    return -EOPNOTSUPP;
+#endif
+}
 
 static int posix_truncate(struct vel_fs *fs, int fd, off_t size)
 {
@@ -248,6 +268,7 @@ static const struct vel_fs_ops posix_ops = {
     .pwrite = posix_pwrite,
     .append = posix_append,
     .copy = posix_copy,
+    .clone = posix_clone,
     .truncate = posix_truncate,
     .fsync = posix_fsync,
     .flock = posix_flock,
@@ -282,5 +303,23 @@ int vel_fs_working_dir(char **ret_dir, struct vel_err *err)
     if (!copy)
         return vel_out_of_memory(err, dir);
     *ret_dir = copy;
+    return 0;
+}
+
+int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err)
+{
+    char name[32], path[VEL_PATH_MAX];
+    ssize_t len;
+
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    len = readlink(name, path, sizeof path - 1);
+    if (len < 0)
+        return vel_fail_errno(err, errno, "%s", name);
+    path[len] = 0;
+    char *copy = path[0] == '/' ? strdup(path) : NULL;
+    if (!copy)
+        return path[0] == '/' ? vel_out_of_memory(err, path)
+                              : vel_fail(err, VEL_ENOENT, "'%s' is no path", path);
+    *ret_path = copy;
     return 0;
 }

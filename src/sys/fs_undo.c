@@ -131,6 +131,22 @@ static ssize_t undo_copy(struct vel_fs *fs, int from, off_t from_at, int to,
     return n;
 }
 
+static int undo_clone(struct vel_fs *fs, int from, int to)
+{
+    struct vel_undo_write w;
+    struct vel_fs_undo *u = enter(fs);
+    struct stat st = {.st_size = 0};
+    bool is_logged = before_write(u, to, 0, SIZE_MAX, &w);
+    int rc = u->under->ops->clone(u->under, from, to);
+
+    if (rc == 0 && u->under->ops->fstat(u->under, to, &st) < 0)
+        u->log.is_broken = true;
+    if (is_logged)
+        after_write(u, to, &w, (ssize_t)st.st_size);
+    leave(u);
+    return rc;
+}
+
 static int truncate_logged(struct vel_fs_undo *u, int fd, off_t size)
 {
     struct vel_undo_write w;
@@ -362,67 +378,54 @@ out:
 
 /* what changes nothing that could be lost */
 
+static struct vel_fs *under(struct vel_fs *fs)
+{
+    return undo_of(fs)->under;
+}
+
 static int undo_close(struct vel_fs *fs, int fd)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->close(under, fd);
+    return under(fs)->ops->close(under(fs), fd);
 }
 
 static ssize_t undo_pread(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->pread(under, fd, buf, len, at);
+    return under(fs)->ops->pread(under(fs), fd, buf, len, at);
 }
 
 static int undo_flock(struct vel_fs *fs, int fd, int how)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->flock(under, fd, how);
+    return under(fs)->ops->flock(under(fs), fd, how);
 }
 
 static int undo_fstat(struct vel_fs *fs, int fd, struct stat *ret)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->fstat(under, fd, ret);
+    return under(fs)->ops->fstat(under(fs), fd, ret);
 }
 
 static int undo_set_times(struct vel_fs *fs, int fd, const struct timespec times[2])
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->set_times(under, fd, times);
+    return under(fs)->ops->set_times(under(fs), fd, times);
 }
 
 static int undo_set_mode(struct vel_fs *fs, int fd, mode_t mode)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->set_mode(under, fd, mode);
+    return under(fs)->ops->set_mode(under(fs), fd, mode);
 }
 
 static int undo_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->lstat(under, path, ret);
+    return under(fs)->ops->lstat(under(fs), path, ret);
 }
 
 static int undo_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->list(under, path, ret_names);
+    return under(fs)->ops->list(under(fs), path, ret_names);
 }
 
 static int undo_space(struct vel_fs *fs, const char *path, struct statvfs *ret)
 {
-    struct vel_fs *under = undo_of(fs)->under;
-
-    return under->ops->space(under, path, ret);
+    return under(fs)->ops->space(under(fs), path, ret);
 }
 
 static const struct vel_fs_ops undo_ops = {
@@ -432,6 +435,7 @@ static const struct vel_fs_ops undo_ops = {
     .pwrite = undo_pwrite,
     .append = undo_append,
     .copy = undo_copy,
+    .clone = undo_clone,
     .truncate = undo_truncate,
     .fsync = undo_fsync,
     .flock = undo_flock,

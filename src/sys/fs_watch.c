@@ -229,6 +229,15 @@ static ssize_t watch_copy(struct vel_fs *fs, int from, off_t from_at, int to,
                  w->under->ops->copy(w->under, from, from_at, to, to_at, len));
 }
 
+static int watch_clone(struct vel_fs *fs, int from, int to)
+{
+    struct vel_fs_watch *w = watch_of(fs);
+    struct call call = {.doing = "cloning to"};
+
+    enter_fd(w, &call, to);
+    return (int)leave(w, &call, w->under->ops->clone(w->under, from, to));
+}
+
 static int watch_truncate(struct vel_fs *fs, int fd, off_t size)
 {
     struct vel_fs_watch *w = watch_of(fs);
@@ -362,6 +371,7 @@ static const struct vel_fs_ops watch_ops = {
     .pwrite = watch_pwrite,
     .append = watch_append,
     .copy = watch_copy,
+    .clone = watch_clone,
     .truncate = watch_truncate,
     .fsync = watch_fsync,
     .flock = watch_flock,

@@ -21,19 +21,29 @@ bool vel_host_is_name(const char *name)
            strspn(name, letters) == len;
 }
 
+static int set_name(char **name, const char *to, const char *what, struct vel_err *err)
+{
+    if (!vel_host_is_name(to))
+        return vel_fail(err, VEL_EINVAL,
+                        "'%.200s' cannot name a %s: give one of up to 200 letters, "
+                        "digits, dots, dashes and underscores",
+                        to, what);
+    char *copy = strdup(to);
+    if (!copy)
+        return vel_out_of_memory(err, "a name");
+    free(*name);
+    *name = copy;
+    return 0;
+}
+
 int vel_host_set_node(struct vel_host *host, const char *node, struct vel_err *err)
 {
-    if (!vel_host_is_name(node))
-        return vel_fail(err, VEL_EINVAL,
-                        "'%.200s' cannot name a node: give one of up to 200 letters, "
-                        "digits, dots, dashes and underscores",
-                        node);
-    char *copy = strdup(node);
-    if (!copy)
-        return vel_out_of_memory(err, "naming the node");
-    free(host->node);
-    host->node = copy;
-    return 0;
+    return set_name(&host->node, node, "node", err);
+}
+
+int vel_host_set_user(struct vel_host *host, const char *user, struct vel_err *err)
+{
+    return set_name(&host->user, user, "user", err);
 }
 
 static int find_node(struct vel_host *host, struct vel_err *err)

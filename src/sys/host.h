@@ -24,6 +24,9 @@ void vel_host_fini(struct vel_host *host);
 /* Another name for the node; VEL_EINVAL when vel_host_is_name() says no. */
 int vel_host_set_node(struct vel_host *host, const char *node, struct vel_err *err);
 
+/* The same for the user. */
+int vel_host_set_user(struct vel_host *host, const char *user, struct vel_err *err);
+
 /* 1 to 200 letters, digits, and "._-", not beginning with a dot or a dash. */
 bool vel_host_is_name(const char *name);
 

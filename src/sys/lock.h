@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock - one holder at a time, by a locked file.
+/* lock - one holder at a time, or several that share it, by a locked file.
  *
  * The system releases the lock when its holder dies, however he dies. The file stays,
  * and says who holds it for the sentence that others get. It must lie where flock(2)
@@ -28,6 +28,15 @@ int vel_lock_try(struct vel_fs *fs, const struct vel_host *host, const char *pat
 int vel_lock_wait(struct vel_fs *fs, const struct vel_host *host,
                   struct vel_clock *clock, uint64_t limit, const char *path,
                   struct vel_lock **ret_lock, struct vel_err *err);
+
+/* The same for one of several that hold it together, and whom a holder of his own keeps
+ * out as they do him. */
+int vel_lock_try_shared(struct vel_fs *fs, const struct vel_host *host,
+                        const char *path, struct vel_lock **ret_lock,
+                        struct vel_err *err);
+int vel_lock_wait_shared(struct vel_fs *fs, const struct vel_host *host,
+                         struct vel_clock *clock, uint64_t limit, const char *path,
+                         struct vel_lock **ret_lock, struct vel_err *err);
 
 /* Let the next one have it. NULL is nothing. */
 void vel_lock_release(struct vel_lock *lock);

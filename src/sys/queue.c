@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sys/queue.h"
@@ -63,9 +63,19 @@ static void list_remove(struct job_list *list, struct vel_job *job)
     list->n--;
 }
 
-static bool is_ours(const struct vel_queue *queue)
+bool vel_queue_is_ours(const struct vel_queue *queue)
 {
     return queue->owner == getpid();
+}
+
+/* On Linux this is the thread's, whatever POSIX says of processes; who may not is not
+ * told, since nothing depends on it. */
+void vel_queue_lower(int nice)
+{
+    int is = getpriority(PRIO_PROCESS, 0);
+
+    if (is < nice)
+        setpriority(PRIO_PROCESS, 0, nice);
 }
 
 static int not_ours(struct vel_err *err)
@@ -199,7 +209,7 @@ static size_t cancel_waiting(struct vel_queue *queue)
 
 void vel_queue_destroy(struct vel_queue *queue)
 {
-    if (!queue || !is_ours(queue))
+    if (!queue || !vel_queue_is_ours(queue))
         return;
     pthread_mutex_lock(&queue->lock);
     queue->is_ending = true;
@@ -224,7 +234,7 @@ void vel_queue_destroy(struct vel_queue *queue)
 int vel_queue_submit(struct vel_queue *queue, vel_job_f *run, void *arg,
                      struct vel_job **ret_job, struct vel_err *err)
 {
-    if (!is_ours(queue))
+    if (!vel_queue_is_ours(queue))
         return not_ours(err);
     struct vel_job *job = calloc(1, sizeof *job);
     if (!job)
@@ -254,7 +264,7 @@ int vel_job_wait(struct vel_job *job, struct vel_err *err)
 {
     struct vel_queue *queue = job->queue;
 
-    if (!is_ours(queue))
+    if (!vel_queue_is_ours(queue))
         return not_ours(err);
     bool may_run = is_worker(queue);
     pthread_mutex_lock(&queue->lock);
@@ -273,7 +283,7 @@ int vel_job_wait(struct vel_job *job, struct vel_err *err)
 
 int vel_queue_drain(struct vel_queue *queue, struct vel_err *err)
 {
-    if (!is_ours(queue))
+    if (!vel_queue_is_ours(queue))
         return not_ours(err);
     if (is_worker(queue))
         return vel_fail(err, VEL_ESTATE, "a job cannot wait for all jobs");
@@ -290,7 +300,7 @@ int vel_queue_drain(struct vel_queue *queue, struct vel_err *err)
 
 size_t vel_queue_cancel(struct vel_queue *queue)
 {
-    if (!is_ours(queue))
+    if (!vel_queue_is_ours(queue))
         return 0;
     pthread_mutex_lock(&queue->lock);
     size_t n = cancel_waiting(queue);

@@ -12,6 +12,7 @@
 #ifndef VEL_SYS_QUEUE_H
 #define VEL_SYS_QUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -47,5 +48,12 @@ int vel_queue_drain(struct vel_queue *queue, struct vel_err *err);
 
 /* Cancel all jobs that have not begun; their number. */
 size_t vel_queue_cancel(struct vel_queue *queue);
+
+/* Is this the process that has made it, not a forked child? */
+bool vel_queue_is_ours(const struct vel_queue *queue);
+
+/* Let the thread that calls, a job's, go after others: `nice` as nice(1), never less
+ * than it has. */
+void vel_queue_lower(int nice);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -200,6 +202,53 @@ int vel_sock_peer_uid(int fd, uid_t *ret_uid, struct vel_err *err)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
         return vel_fail_errno(err, errno, "asking who is connected");
     *ret_uid = cred.uid;
+    return 0;
+}
+
+static int add_address(const struct ifaddrs *at, struct vel_vec *addresses)
+{
+    char text[INET_ADDRSTRLEN];
+    struct sockaddr_in in;
+
+    if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET ||
+        !(at->ifa_flags & IFF_UP) || (at->ifa_flags & IFF_LOOPBACK))
+        return 0;
+    memcpy(&in, at->ifa_addr, sizeof in);
+    if (!inet_ntop(AF_INET, &in.sin_addr, text, sizeof text))
+        return 0;
+    char *copy = strdup(text);
+    if (copy && vel_vec_push(addresses, &copy))
+        return 0;
+    free(copy);
+    return VEL_ENOMEM;
+}
+
+int vel_sock_addresses(struct vel_vec *ret_addresses, struct vel_err *err)
+{
+    struct vel_vec addresses;
+    struct ifaddrs *all;
+    int rc = 0;
+
+    if (getifaddrs(&all) < 0)
+        return vel_fail_errno(err, errno, "asking for the addresses of interfaces");
+    vel_vec_init(&addresses, sizeof(char *));
+    for (const struct ifaddrs *at = all; at && rc == 0; at = at->ifa_next)
+        rc = add_address(at, &addresses);
+    freeifaddrs(all);
+    if (rc < 0) {
+        for (size_t i = 0; i < addresses.n; i++)
+            free(*(char **)vel_vec_at(&addresses, i));
+        vel_vec_fini(&addresses);
+        return vel_out_of_memory(err, "addresses");
+    }
+    *ret_addresses = addresses;
+    return 0;
+}
+
+int vel_sock_pair(int ret_fds[2], struct vel_err *err)
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ret_fds) < 0)
+        return vel_fail_errno(err, errno, "making a pair of sockets");
     return 0;
 }
 

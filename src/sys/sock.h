@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 
 /* Port 0 lets the system choose. *ret_endpoint (freed by the caller) says what to
  * connect to. A Unix socket is made for its owner alone (0600); the path must not
@@ -35,6 +36,13 @@ int vel_sock_accept(int listener, unsigned limit_ms, int *ret_fd, struct vel_err
 
 /* Who is at the other end of a Unix socket; VEL_EUNSUP for TCP. */
 int vel_sock_peer_uid(int fd, uid_t *ret_uid, struct vel_err *err);
+
+/* The numeric IPv4 addresses of the interfaces that are up, loopbacks left out, in the
+ * system's order: strings that the caller frees with the array. */
+int vel_sock_addresses(struct vel_vec *ret_addresses, struct vel_err *err);
+
+/* Two ends, for a thread that wakes another one's poll. */
+int vel_sock_pair(int ret_fds[2], struct vel_err *err);
 
 /* As much as can be moved now, 0 bytes when nothing can. A peer that has closed is
  * VEL_ELOST. */

@@ -14,7 +14,9 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "sys/clock.h"
 #include "sys/fs.h"
+#include "xfer/patch.h"
 #include "xfer/throttle.h"
 #include "xfer/watch.h"
 
@@ -27,6 +29,7 @@ struct vel_copy_how {
     const struct vel_watch *watch; /* NULL: nobody */
     bool keeps_metadata;           /* mode and times of the source (COPY_METADATA) */
     bool wants_crc;                /* of files for which none is known, too */
+    struct vel_clock *clock;       /* for FLUSH_PERCENT; NULL: that is not kept */
 };
 
 /* What is copied. The paths are borrowed. */
@@ -56,6 +59,52 @@ int vel_copy_ask(const struct vel_copy_how *how, uint64_t bytes, struct vel_err 
  * stop. On failure nothing stands at `to`. */
 int vel_copy_file(const struct vel_copy_how *how, const struct vel_xfer_file *file,
                   struct vel_xfer_copied *ret_copied, struct vel_err *err);
+
+/* A copy that can go on where it was interrupted. */
+struct vel_copy_resume {
+    uint64_t at;    /* so much of `to` is there from before; 0: begin anew */
+    uint32_t crc;   /* of these bytes */
+    uint64_t every; /* bytes between two notes */
+    /* The first `at` bytes, of that checksum, are on disk: another copy may go on from
+     * there. A failure ends the copy. */
+    int (*note)(void *arg, uint64_t at, uint32_t crc, struct vel_err *err);
+    void *arg;
+};
+
+/* The same as vel_copy_file(), with notes. What stands at `to` is trusted as far as the
+ * checksum of the whole tells in the end; when it is shorter than `at`, or no file of
+ * ours, the copy begins anew. resume->at becomes what was used. Nobody else may still
+ * write to it. On failure it stays, to go on with; but not on VEL_ECORRUPT. */
+int vel_copy_resume(const struct vel_copy_how *how, const struct vel_xfer_file *file,
+                    struct vel_copy_resume *resume, struct vel_xfer_copied *ret_copied,
+                    struct vel_err *err);
+
+/* What becomes of a source whose blocks are told apart. */
+enum vel_copy_as {
+    VEL_COPY_WHOLE, /* a copy as any; each block is only shown */
+    VEL_COPY_CLONE, /* a clone of the base, with what differs from it */
+    VEL_COPY_PATCH, /* what differs alone, as a patch of the base (xfer/patch.h) */
+};
+
+struct vel_copy_blocks {
+    size_t block; /* bytes; a multiple of 4096 */
+    /* Has the base these bytes at `at`? Called for each block that is copied, in their
+     * order; the last one may be shorter. */
+    bool (*is_same)(void *arg, uint64_t at, const void *bytes, size_t len);
+    void *arg;
+    enum vel_copy_as as;
+    int base; /* of a clone: an open file, which nobody changes meanwhile */
+    const char *base_path;
+    const struct vel_patch_head *head; /* of a patch */
+    uint64_t same, differ; /* returned: bytes of blocks that were compared */
+};
+
+/* The same once more, told block by block. A clone or a patch is made in one go,
+ * without notes, and removed when it fails: VEL_EUNSUP when these files cannot share
+ * blocks, or a patch is not worth it. */
+int vel_copy_by_blocks(const struct vel_copy_how *how, const struct vel_xfer_file *file,
+                       struct vel_copy_resume *resume, struct vel_copy_blocks *blocks,
+                       struct vel_xfer_copied *ret_copied, struct vel_err *err);
 
 /* The same promises for a copy that somebody else made (a transfer plug-in): it is read
  * back when there is a checksum to compare, gets mode and times, and is synced. On

@@ -49,8 +49,8 @@ static int find_targets(struct flush *f)
         if (file[i].listed.is_through)
             rc = vel_stands_check(f->crew, file[i].from, &file[i].listed, f->err);
         else if (!f->crew->packs)
-            rc = vel_flush_target(f->crew, f->entry->dataset.id, f->entry->attempt,
-                                  file[i].listed.name, &f->targets[i], f->err);
+            rc = vel_flush_target(f->crew, f->entry, file[i].listed.name,
+                                  &f->targets[i], f->err);
     return rc;
 }
 
@@ -59,8 +59,10 @@ static int find_targets(struct flush *f)
 static int stage_plain(struct flush *f)
 {
     struct vel_flush_file *file = f->files->items;
-    struct vel_tracked move = {
-        .id = f->entry->dataset.id, .attempt = f->entry->attempt, .store = f->store};
+    struct vel_tracked move = {.id = f->entry->dataset.id,
+                               .owner = f->entry->owner,
+                               .attempt = f->entry->attempt,
+                               .store = f->store};
     struct vel_xfer_file *list = calloc(f->files->n + 1, sizeof *list);
     const char **names = calloc(f->files->n + 1, sizeof *names);
     int rc = list && names ? 0 : vel_out_of_memory(f->err, "flushing");
@@ -194,6 +196,8 @@ static int stage(struct flush *f)
         rc = crew->packs ? stage_packed(f) : stage_plain(f);
     if (rc == 0)
         rc = note_times(f);
+    if (rc == 0)
+        rc = vel_flush_sync_names(crew, f->targets, f->files->n, f->err);
     /* whoever failed still lets the next node begin */
     struct vel_err turn = {0};
     int left = vel_crew_leave(crew, crew->flush_width, &turn);

@@ -11,11 +11,27 @@ struct vel_flush_target {
     char *temporary;
 };
 
-/* By its cached name, in this attempt to flush the dataset. */
-int vel_flush_target(const struct vel_crew *crew, int64_t id, int attempt,
+/* By its cached name, of the owner that the entry names, in this attempt to flush. */
+int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
                      const char *name, struct vel_flush_target *ret,
                      struct vel_err *err);
 void vel_flush_target_fini(struct vel_flush_target *target);
+
+/* Local. Carry out what is listed as a patch, as vel_patch_apply(). */
+int vel_flush_patch(const struct vel_crew *crew, int64_t id,
+                    const struct vel_flush_target *target,
+                    const struct vel_listed *file, bool is_alone, struct vel_err *err);
+
+/* Local. Remove a file under this temporary name, and what belongs to it. */
+int vel_flush_remove_temporary(const struct vel_crew *crew, int64_t id,
+                               const struct vel_listed *file, const char *temporary,
+                               struct vel_err *err);
+
+/* Local. The temporary names survive a loss of power: before anybody is told that all
+ * is staged. Those that are NULL are left out. */
+int vel_flush_sync_names(const struct vel_crew *crew,
+                         const struct vel_flush_target *targets, size_t n,
+                         struct vel_err *err);
 
 /* Collective. Rank 0 changes the entry, and everybody sees it changed or not; what the
  * new place says must be true of all ranks by then. After a failure the record may be

@@ -9,6 +9,7 @@
 
 #include "base/path.h"
 #include "meta/cachename.h"
+#include "meta/owner.h"
 #include "meta/paths.h"
 #include "xfer/flush_in.h"
 #include "xfer/stands.h"
@@ -37,14 +38,15 @@ int vel_flush_mark(const struct vel_crew *crew, struct vel_entry *entry,
     return mark_after(crew, entry, 0, place, err);
 }
 
-int vel_flush_target(const struct vel_crew *crew, int64_t id, int attempt,
+int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
                      const char *name, struct vel_flush_target *ret,
                      struct vel_err *err)
 {
     int rc = vel_cachename_path(crew->prefix, name, &ret->dest, err);
 
     return rc < 0 ? rc
-                  : vel_xfer_temp_again(ret->dest, (uint64_t)id, attempt,
+                  : vel_xfer_temp_owned(ret->dest, (uint64_t)entry->dataset.id,
+                                        (uint64_t)entry->owner, entry->attempt,
                                         &ret->temporary, err);
 }
 
@@ -54,28 +56,51 @@ void vel_flush_target_fini(struct vel_flush_target *target)
     free(target->temporary);
 }
 
+/* Of the rest of the directory nothing is the flush's: it says that the id is taken,
+ * and by whom. */
 int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_err *err)
 {
-    char *list = vel_files_path(crew->dir, id, 0);
-    char *dir = list ? vel_path_dir(list) : NULL;
-    int rc = dir ? vel_fs_remove_tree(crew->fs, dir, err)
-                 : vel_out_of_memory(err, "removing a dataset");
+    char *dir = vel_dataset_dir(crew->dir, id);
+    struct vel_vec names = {0};
+    struct vel_err why = {0};
+    int rc = dir ? vel_fs_list(crew->fs, dir, &names, &why)
+                 : vel_out_of_memory(&why, "removing a dataset");
 
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        char *path;
+
+        if (strncmp(name, "files.", 6) != 0 && strncmp(name, "hashes.", 7) != 0 &&
+            strncmp(name, "container.", 10) != 0 && !vel_fs_is_temporary(name))
+            continue;
+        path = vel_path_join(dir, name);
+        rc = path ? vel_fs_unlink(crew->fs, path, &why)
+                  : vel_out_of_memory(&why, "removing a dataset");
+        free(path);
+    }
+    if (rc == 0)
+        crew->fs->ops->rmdir(crew->fs, dir);
+    vel_fs_names_fini(&names);
     free(dir);
-    free(list);
-    return rc;
+    return rc < 0 && rc != VEL_ENOENT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
 }
 
 /* What is done with each file of the lists that this process takes: list l is rank
- * l mod ranks'. */
+ * l mod ranks'. `past` are the numbers of all owners that there were. */
 typedef int listed_f(const struct vel_crew *crew, const struct vel_entry *entry,
-                     const struct vel_listed *file, struct vel_err *err);
+                     const struct vel_listed *file, const struct vel_vec *past,
+                     struct vel_err *err);
 
 static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
                     listed_f *act, struct vel_err *err)
 {
-    int rc = 0;
+    struct vel_vec past;
+    int rc = vel_owners_load(crew->fs, crew->dir, entry->dataset.id, &past, err);
 
+    if (rc < 0)
+        return rc;
     for (int l = crew->world->rank; rc == 0 && l < entry->lists;
          l += crew->world->size) {
         struct vel_vec files;
@@ -87,15 +112,85 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
             rc = 0; /* nothing is copied before all lists are there */
             continue;
         }
-        if (rc < 0)
-            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+        if (rc < 0) {
+            vel_fail(err, (enum vel_status)rc, "%s", why.text);
+            break;
+        }
         file = files.items;
         for (size_t i = 0; rc == 0 && i < files.n; i++)
             if (file[i].container < 0)
-                rc = act(crew, entry, &file[i], err);
+                rc = act(crew, entry, &file[i], &past, err);
         vel_filelist_fini(&files);
     }
+    vel_vec_fini(&past);
     return rc;
+}
+
+int vel_flush_sync_names(const struct vel_crew *crew,
+                         const struct vel_flush_target *targets, size_t n,
+                         struct vel_err *err)
+{
+    char *last = NULL;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        char *dir;
+
+        if (!targets[i].temporary)
+            continue;
+        dir = vel_path_dir(targets[i].temporary);
+        if (!dir)
+            rc = vel_out_of_memory(err, "flushing");
+        else if (!last || strcmp(last, dir) != 0) /* mostly all are in one */
+            rc = vel_fs_sync_dir(crew->fs, dir, err);
+        free(last);
+        last = dir;
+    }
+    free(last);
+    return rc;
+}
+
+int vel_flush_patch(const struct vel_crew *crew, int64_t id,
+                    const struct vel_flush_target *target,
+                    const struct vel_listed *file, bool is_alone, struct vel_err *err)
+{
+    struct vel_patch patch = {.fs = crew->fs,
+                              .path = target->temporary,
+                              .dest = target->dest,
+                              .file = file,
+                              .keeps_mode = crew->copy.keeps_metadata,
+                              .is_alone = is_alone};
+    char *work = NULL;
+    int rc = vel_patch_work(target->temporary, id, &work, err);
+
+    patch.work = work;
+    if (rc == 0)
+        rc = vel_patch_apply(&patch, err);
+    free(work);
+    return rc;
+}
+
+/* What carrying out a patch may have left. */
+static int remove_work(const struct vel_crew *crew, int64_t id, const char *temporary,
+                       struct vel_err *err)
+{
+    char *work;
+    int rc = vel_patch_work(temporary, id, &work, err);
+
+    if (rc == 0) {
+        rc = vel_fs_unlink(crew->fs, work, err);
+        free(work);
+    }
+    return rc;
+}
+
+int vel_flush_remove_temporary(const struct vel_crew *crew, int64_t id,
+                               const struct vel_listed *file, const char *temporary,
+                               struct vel_err *err)
+{
+    int rc = file->is_patch ? remove_work(crew, id, temporary, err) : 0;
+
+    return rc == 0 ? vel_fs_unlink(crew->fs, temporary, err) : rc;
 }
 
 int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entry,
@@ -103,11 +198,15 @@ int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entr
 {
     struct vel_flush_target target = {0};
     struct vel_err why = {0};
-    int rc = vel_flush_target(crew, entry->dataset.id, entry->attempt, file->name,
-                              &target, &why);
+    int rc = vel_flush_target(crew, entry, file->name, &target, &why);
 
-    if (rc == 0)
+    if (rc == 0 && file->is_patch) { /* somebody else may be at it, and freeze */
+        rc = vel_flush_patch(crew, entry->dataset.id, &target, file, false, &why);
+        if (rc == VEL_EEXIST)
+            rc = VEL_ECORRUPT; /* what it needs is not there any more */
+    } else if (rc == 0) {
         rc = vel_copy_publish(crew->fs, target.temporary, target.dest, &why);
+    }
     if (rc == VEL_ENOENT) { /* it has its name already, perhaps not on disk yet */
         rc = vel_stands_check(crew, target.dest, file, err);
         if (rc == 0)
@@ -119,11 +218,18 @@ int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entr
     return rc;
 }
 
+static int name_one(const struct vel_crew *crew, const struct vel_entry *entry,
+                    const struct vel_listed *file, const struct vel_vec *past,
+                    struct vel_err *err)
+{
+    (void)past;
+    return vel_flush_name_one(crew, entry, file, err);
+}
+
 int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
                      struct vel_err *err)
 {
-    int rc = vel_comm_agree(crew->world, for_each(crew, entry, vel_flush_name_one, err),
-                            err);
+    int rc = vel_comm_agree(crew->world, for_each(crew, entry, name_one, err), err);
 
     if (rc == 0)
         rc = vel_flush_mark(crew, entry, VEL_ON_PREFIX, err);
@@ -143,8 +249,7 @@ static int check_one(const struct vel_crew *crew, const struct vel_entry *entry,
 
     if (file->container >= 0)
         return vel_fail(err, VEL_EUNSUP, "'%s' belongs in a container", file->name);
-    rc = vel_flush_target(crew, entry->dataset.id, entry->attempt, file->name, &target,
-                          err);
+    rc = vel_flush_target(crew, entry, file->name, &target, err);
     if (rc == 0 && file->is_through)
         rc = vel_stands_check(crew, target.dest, file, err);
     if (rc == 0 && !file->is_through) {
@@ -217,18 +322,42 @@ static void remove_empty(const struct vel_crew *crew, const char *path)
     free(dir);
 }
 
+/* What other owners than the entry's have left of it. */
+static int remove_past(const struct vel_crew *crew, const struct vel_entry *entry,
+                       const struct vel_listed *file, const struct vel_vec *past,
+                       struct vel_err *err)
+{
+    struct vel_entry other = *entry;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < past->n; i++) {
+        struct vel_flush_target target = {0};
+
+        other.owner = *(int64_t *)vel_vec_at(past, i);
+        rc = vel_flush_target(crew, &other, file->name, &target, err);
+        if (rc == 0)
+            rc = vel_flush_remove_temporary(crew, entry->dataset.id, file,
+                                            target.temporary, err);
+        vel_flush_target_fini(&target);
+    }
+    return rc;
+}
+
 static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry,
-                      const struct vel_listed *file, struct vel_err *err)
+                      const struct vel_listed *file, const struct vel_vec *past,
+                      struct vel_err *err)
 {
     struct vel_flush_target target = {0};
-    int rc = vel_flush_target(crew, entry->dataset.id, entry->attempt, file->name,
-                              &target, err);
+    int rc = vel_flush_target(crew, entry, file->name, &target, err);
 
     if (rc == 0 && !(file->is_through && entry->place == VEL_ON_FLUSHING) &&
         vel_stands_untouched(crew->fs, target.dest, file))
         rc = vel_fs_unlink(crew->fs, target.dest, err);
     if (rc == 0)
-        rc = vel_fs_unlink(crew->fs, target.temporary, err);
+        rc = vel_flush_remove_temporary(crew, entry->dataset.id, file, target.temporary,
+                                        err);
+    if (rc == 0)
+        rc = remove_past(crew, entry, file, past, err);
     if (rc == 0)
         remove_empty(crew, target.dest);
     vel_flush_target_fini(&target);
@@ -270,6 +399,18 @@ int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
                   : 0;
 }
 
+/* With it go the claims: an owner that finds none any more stops. */
+static int remove_dataset_dir(const struct vel_crew *crew, int64_t id,
+                              struct vel_err *err)
+{
+    char *dir = vel_dataset_dir(crew->dir, id);
+    int rc = dir ? vel_fs_remove_tree(crew->fs, dir, err)
+                 : vel_out_of_memory(err, "removing a dataset");
+
+    free(dir);
+    return rc;
+}
+
 int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
                      struct vel_err *err)
 {
@@ -283,6 +424,8 @@ int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
     }
     if (rc == 0 && crew->world->rank == 0)
         rc = vel_entry_remove(crew->fs, crew->dir, id, err);
+    if (rc == 0 && crew->world->rank == 0)
+        rc = remove_dataset_dir(crew, id, err);
     rc = vel_comm_agree(crew->world, rc, err);
     return rc < 0
                ? vel_wrap(err, rc, "removing dataset %" PRId64 " from the prefix", id)

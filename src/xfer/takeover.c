@@ -177,13 +177,15 @@ static int make_files(const struct vel_crew *crew,
                       struct vel_xfer_file *files, struct vel_flush_target *targets,
                       struct vel_err *err)
 {
+    const struct vel_entry entry = {.dataset.id = record->id.dataset,
+                                    .owner = record->owner,
+                                    .attempt = record->id.attempt};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < record->files.n; i++) {
         const struct vel_transfer_file *f = vel_vec_at(&record->files, i);
 
-        rc = vel_flush_target(crew, record->id.dataset, record->id.attempt, f->name,
-                              &targets[i], err);
+        rc = vel_flush_target(crew, &entry, f->name, &targets[i], err);
         files[i] = (struct vel_xfer_file){
             .from = f->from, .to = targets[i].temporary, .size = f->size};
     }
@@ -253,7 +255,7 @@ static const struct vel_entry *entry_of(const struct look *look, int64_t id)
 /* An entry that is there and cannot be read: its dataset may want these files. */
 static bool is_unreadable(const struct look *look, int64_t id)
 {
-    char *path = vel_entry_path(look->t->crew.dir, id);
+    char *path = vel_entry_path(look->t->crew.dir, id, 0);
     bool is_there = !path || vel_fs_exists(look->t->crew.fs, path);
 
     free(path);

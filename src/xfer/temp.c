@@ -19,23 +19,25 @@ enum { NAME_MOST = 255, SUM_LEN = 9 }; /* of a file name; of "~" and a checksum 
 int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
                        struct vel_err *err)
 {
-    return vel_xfer_temp_again(dest, dataset_id, 0, ret_name, err);
+    return vel_xfer_temp_owned(dest, dataset_id, 0, 0, ret_name, err);
 }
 
-int vel_xfer_temp_again(const char *dest, uint64_t dataset_id, int attempt,
-                        char **ret_name, struct vel_err *err)
+int vel_xfer_temp_owned(const char *dest, uint64_t dataset_id, uint64_t owner,
+                        int attempt, char **ret_name, struct vel_err *err)
 {
     const char *base = vel_path_base(dest);
     struct vel_buf buf;
-    char tail[64], again[16] = "";
+    char tail[96], of[24] = "", again[16] = "";
     size_t len = strlen(base);
 
     if (len == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
         return vel_fail(err, VEL_EINVAL, "cannot write '%s': that names no file", dest);
+    if (owner)
+        snprintf(of, sizeof of, ".%" PRIu64, owner);
     if (attempt > 0)
-        snprintf(again, sizeof again, ".%d", attempt);
-    int n = snprintf(tail, sizeof tail, "%s%" PRIu64 "%s%s", mark, dataset_id, again,
-                     ending);
+        snprintf(again, sizeof again, "-%d", attempt);
+    int n = snprintf(tail, sizeof tail, "%s%" PRIu64 "%s%s%s", mark, dataset_id, of,
+                     again, ending);
     size_t most = NAME_MOST - 1 - (size_t)n;
     vel_buf_init(&buf);
     vel_buf_append(&buf, dest, (size_t)(base - dest));
@@ -69,7 +71,7 @@ static bool take_number(const char **at, uintmax_t most, uintmax_t *ret_number)
 bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
 {
     const char *at = NULL, *next;
-    uintmax_t id, attempt = 1;
+    uintmax_t id, part;
 
     if (name[0] != '.')
         return false;
@@ -80,12 +82,17 @@ bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
     at += sizeof mark - 1;
     if (!take_number(&at, UINT64_MAX, &id))
         return false;
-    if (at[0] == '.' && at[1] >= '0' && at[1] <= '9') {
+    if (at[0] == '.' && at[1] >= '1' && at[1] <= '9') {
         at++;
-        if (!take_number(&at, INT32_MAX, &attempt))
+        if (!take_number(&at, UINT64_MAX, &part))
             return false;
     }
-    if (attempt == 0 || strcmp(at, ending) != 0)
+    if (at[0] == '-' && at[1] >= '1' && at[1] <= '9') {
+        at++;
+        if (!take_number(&at, INT32_MAX, &part))
+            return false;
+    }
+    if (strcmp(at, ending) != 0)
         return false;
     if (ret_id)
         *ret_id = id;

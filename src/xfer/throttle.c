@@ -6,13 +6,17 @@
 /* what the bucket holds, and how often a waiting thread asks its watch */
 static const uint64_t slice = 100 * VEL_CLOCK_MS;
 
+static const double second = 1e9; /* ns */
+
 void vel_throttle_init(struct vel_throttle *throttle, struct vel_clock *clock,
                        uint64_t rate)
 {
     pthread_mutex_init(&throttle->lock, NULL);
     throttle->clock = clock;
     throttle->rate = rate;
-    throttle->paid = vel_clock_monotonic(clock);
+    throttle->asked = throttle->allowed = 0;
+    throttle->seen = vel_clock_monotonic(clock);
+    throttle->percent = 0;
 }
 
 void vel_throttle_fini(struct vel_throttle *throttle)
@@ -20,65 +24,112 @@ void vel_throttle_fini(struct vel_throttle *throttle)
     pthread_mutex_destroy(&throttle->lock);
 }
 
+/* What the time since then allows. Locked. */
+static void see(struct vel_throttle *throttle)
+{
+    uint64_t now = vel_clock_monotonic(throttle->clock);
+
+    if (now > throttle->seen)
+        throttle->allowed +=
+            (double)(now - throttle->seen) / second * (double)throttle->rate;
+    throttle->seen = now;
+}
+
 void vel_throttle_set_rate(struct vel_throttle *throttle, uint64_t rate)
 {
     pthread_mutex_lock(&throttle->lock);
+    see(throttle);
+    if (throttle->rate == 0) /* nobody owes for what had no limit */
+        throttle->asked = throttle->allowed;
     throttle->rate = rate;
     pthread_mutex_unlock(&throttle->lock);
 }
 
-/* How long so many bytes take at that rate; a hundred years stand for all that is
- * longer. */
-static uint64_t price(uint64_t bytes, uint64_t rate)
+void vel_throttle_set_percent(struct vel_throttle *throttle, double percent)
 {
-    const double most = 3.2e18;
-    double ns = (double)bytes / (double)rate * (double)VEL_CLOCK_S;
-
-    return (uint64_t)(ns < most ? ns : most);
-}
-
-/* Put the bytes behind what others have asked for: their price, and when it is paid.
- * 0: there is no limit. */
-static uint64_t queue_up(struct vel_throttle *throttle, uint64_t bytes,
-                         uint64_t *ret_until)
-{
-    uint64_t now = vel_clock_monotonic(throttle->clock), cost = 0;
-
     pthread_mutex_lock(&throttle->lock);
-    if (throttle->rate > 0) {
-        if (now > slice && throttle->paid < now - slice)
-            throttle->paid = now - slice;
-        cost = price(bytes, throttle->rate);
-        throttle->paid =
-            cost < UINT64_MAX - throttle->paid ? throttle->paid + cost : UINT64_MAX;
-        *ret_until = throttle->paid;
-    }
+    throttle->percent = percent;
     pthread_mutex_unlock(&throttle->lock);
-    return cost;
 }
 
-static void give_back(struct vel_throttle *throttle, uint64_t cost)
+/* Put the bytes behind what others have asked for: their turn is when so many are
+ * allowed. */
+static double queue_up(struct vel_throttle *throttle, uint64_t bytes)
+{
+    double turn, saved;
+
+    pthread_mutex_lock(&throttle->lock);
+    see(throttle);
+    saved = throttle->allowed - (double)throttle->rate * (double)slice / second;
+    if (throttle->asked < saved)
+        throttle->asked = saved;
+    turn = throttle->asked += (double)bytes;
+    pthread_mutex_unlock(&throttle->lock);
+    return turn;
+}
+
+/* How long until then, in ns, but a slice at most. */
+static uint64_t wait_for(struct vel_throttle *throttle, double turn)
+{
+    double rest = 0;
+
+    pthread_mutex_lock(&throttle->lock);
+    see(throttle);
+    if (throttle->rate > 0)
+        rest = (turn - throttle->allowed) / (double)throttle->rate * second;
+    pthread_mutex_unlock(&throttle->lock);
+    return rest <= 0 ? 0 : rest < (double)slice ? (uint64_t)rest + 1 : slice;
+}
+
+static void give_back(struct vel_throttle *throttle, uint64_t bytes)
 {
     pthread_mutex_lock(&throttle->lock);
-    throttle->paid -= cost < throttle->paid ? cost : throttle->paid;
+    throttle->asked -= (double)bytes;
     pthread_mutex_unlock(&throttle->lock);
 }
 
 int vel_throttle_take(struct vel_throttle *throttle, uint64_t bytes,
                       const struct vel_watch *watch, struct vel_err *err)
 {
-    uint64_t until = 0, cost = throttle ? queue_up(throttle, bytes, &until) : 0;
+    double turn = throttle ? queue_up(throttle, bytes) : 0;
 
     for (;;) {
+        uint64_t rest;
+
         if (!vel_watch_step(watch, 0)) {
-            if (cost > 0)
-                give_back(throttle, cost);
+            if (throttle)
+                give_back(throttle, bytes);
             return vel_fail(err, VEL_ECANCEL, "cancelled");
         }
-        uint64_t now = cost > 0 ? vel_clock_monotonic(throttle->clock) : 0;
-        if (now >= until)
+        rest = throttle ? wait_for(throttle, turn) : 0;
+        if (rest == 0)
             return 0;
-        uint64_t rest = until - now;
-        vel_clock_sleep(throttle->clock, rest < slice ? rest : slice);
+        vel_clock_sleep(throttle->clock, rest);
+    }
+}
+
+int vel_throttle_rest(struct vel_throttle *throttle, uint64_t spent,
+                      const struct vel_watch *watch, struct vel_err *err)
+{
+    uint64_t begun, pause;
+    double percent;
+
+    if (!throttle)
+        return 0;
+    pthread_mutex_lock(&throttle->lock);
+    percent = throttle->percent;
+    pthread_mutex_unlock(&throttle->lock);
+    if (percent <= 0 || percent >= 100)
+        return 0;
+    begun = vel_clock_monotonic(throttle->clock);
+    pause = (uint64_t)((double)spent * (100 - percent) / percent);
+    for (;;) {
+        uint64_t gone = vel_clock_monotonic(throttle->clock) - begun;
+
+        if (gone >= pause)
+            return 0;
+        if (!vel_watch_step(watch, 0))
+            return vel_fail(err, VEL_ECANCEL, "cancelled");
+        vel_clock_sleep(throttle->clock, pause - gone < slice ? pause - gone : slice);
     }
 }

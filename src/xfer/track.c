@@ -32,6 +32,7 @@ static int describe(const struct vel_crew *crew, const struct vel_tracked *move,
                                           .dataset = move->id,
                                           .rank = crew->world->rank,
                                           .attempt = move->attempt};
+    record->owner = move->owner;
     record->service = strdup(vel_transport_name(crew->transport));
     record->store = strdup(move->store);
     if (!record->id.node || !record->service || !record->store)

@@ -8,7 +8,8 @@
 
 /* What is moved. Everything is borrowed. */
 struct vel_tracked {
-    int64_t id; /* of the dataset */
+    int64_t id;    /* of the dataset */
+    int64_t owner; /* of the flush, as in the entry */
     int attempt;
     const char *store; /* directory of the store that the files lie on */
     const struct vel_xfer_file *files;

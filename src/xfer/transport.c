@@ -167,6 +167,11 @@ const char *vel_transport_name(const struct vel_transport *transport)
                              : rows[VEL_FLUSH_POSIX].name;
 }
 
+bool vel_transport_is_service(const struct vel_transport *transport)
+{
+    return transport->plugin != NULL;
+}
+
 /* --- a transfer: begin -------------------------------------------------------------
  */
 

@@ -49,6 +49,8 @@ void vel_transport_close(struct vel_transport *transport);
 /* "POSIX" when this process copies, else the plug-in's name. */
 const char *vel_transport_name(const struct vel_transport *transport);
 
+/* Does a vendor's service move the files, also when this process ends? */
+bool vel_transport_is_service(const struct vel_transport *transport);
 /* Is there a service that goes on when this process dies? */
 bool vel_transport_outlives(const struct vel_transport *transport);
 

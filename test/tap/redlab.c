@@ -173,6 +173,13 @@ static void seal_all(struct lab *lab, size_t n)
 int redlab_apply(const char *root, const char *label, enum vel_scheme scheme, size_t n,
                  size_t m, uint64_t seed, size_t most)
 {
+    return redlab_apply_with(root, label, scheme, n, m, seed, most, NULL, NULL);
+}
+
+int redlab_apply_with(const char *root, const char *label, enum vel_scheme scheme,
+                      size_t n, size_t m, uint64_t seed, size_t most,
+                      redlab_describe_f *describe, void *arg)
+{
     struct lab *lab = calloc(1, sizeof *lab);
     uint64_t sizes[VEL_SET_MAX];
     struct vel_layout layout;
@@ -184,6 +191,8 @@ int redlab_apply(const char *root, const char *label, enum vel_scheme scheme, si
 
         redlab_make(root, i, seed, most, &names);
         vel_manifest_init(&lab->list[i], (uint32_t)i);
+        if (describe)
+            describe(arg, i, &lab->list[i].descriptor);
         for (size_t f = 0; f < names.n; f++)
             must(vel_manifest_add(&lab->list[i], redlab_fs(), redlab_dir(root, i),
                                   ((char **)names.items)[f], &err),
@@ -241,7 +250,12 @@ static int add_to_sum(void *arg, enum vel_fs_visit what, const char *below,
 
 uint64_t redlab_state(const char *root, size_t member)
 {
-    struct sum sum = {.root = redlab_dir(root, member)};
+    return redlab_state_of(redlab_dir(root, member));
+}
+
+uint64_t redlab_state_of(const char *dir)
+{
+    struct sum sum = {.root = dir};
     struct vel_err err = {0};
 
     if (vel_fs_exists(redlab_fs(), sum.root))

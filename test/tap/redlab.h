@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "red/layout.h"
 #include "sys/fs.h"
@@ -31,9 +32,16 @@ void redlab_make(const char *root, size_t member, uint64_t seed, size_t most,
 int redlab_apply(const char *root, const char *label, enum vel_scheme scheme, size_t n,
                  size_t m, uint64_t seed, size_t most);
 
+/* The same with a descriptor for each member's list. */
+typedef void redlab_describe_f(void *arg, size_t member, struct vel_buf *ret);
+int redlab_apply_with(const char *root, const char *label, enum vel_scheme scheme,
+                      size_t n, size_t m, uint64_t seed, size_t most,
+                      redlab_describe_f *describe, void *arg);
+
 /* A checksum over names, bytes, modes and times of everything below a member's
  * directory. */
 uint64_t redlab_state(const char *root, size_t member);
+uint64_t redlab_state_of(const char *dir);
 
 /* Remove the directory and all in it; or put it aside, and back in the place of
  * whatever is there now. */

@@ -18,7 +18,7 @@ enum { MEMBERS_MOST = 64, PATH_MOST = 1100, FDS = 256 };
 
 struct job {
     int n;
-    unsigned limit_ms;
+    const struct vel_comm_sock_conf *conf;
     struct vel_comm_listener *listeners[MEMBERS_MOST];
     const char *endpoints[MEMBERS_MOST];
 };
@@ -37,8 +37,8 @@ static int member_run(const struct job *job, int rank,
     struct vel_comm *comm = NULL;
     struct vel_err err = {0};
     pids[rank] = getpid();
-    int rc = vel_comm_sock_create(job->listeners[rank], rank, job->n, job->endpoints,
-                                  token, job->limit_ms, &comm, &err);
+    int rc = vel_comm_sock_meet(job->listeners[rank], rank, job->n, job->endpoints,
+                                token, job->conf, &comm, &err);
     if (rc < 0) {
         fprintf(stderr, "# member %d: %s\n", rank, err.text);
         return 1;
@@ -50,11 +50,11 @@ static int member_run(const struct job *job, int rank,
     return rc != 0;
 }
 
-int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
-                      int (*member)(struct vel_comm *comm, void *arg), void *arg)
+int sockjob_run_conf(int n, const char *kind, const struct vel_comm_sock_conf *conf,
+                     int (*member)(struct vel_comm *comm, void *arg), void *arg)
 {
     static int jobs;
-    struct job job = {.n = n, .limit_ms = limit_ms};
+    struct job job = {.n = n, .conf = conf};
     int failed = 0, status = 0;
     size_t room = MEMBERS_MOST * sizeof *pids;
 
@@ -87,6 +87,14 @@ int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
     munmap(pids, room);
     pids = NULL;
     return failed;
+}
+
+int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
+                      int (*member)(struct vel_comm *comm, void *arg), void *arg)
+{
+    const struct vel_comm_sock_conf conf = {.limit_ms = limit_ms};
+
+    return sockjob_run_conf(n, kind, &conf, member, arg);
 }
 
 int sockjob_run(int n, const char *kind,

@@ -14,6 +14,10 @@ int sockjob_run(int n, const char *kind,
 int sockjob_run_limit(int n, const char *kind, unsigned limit_ms,
                       int (*member)(struct vel_comm *comm, void *arg), void *arg);
 
+/* The same for members that work in between. */
+int sockjob_run_conf(int n, const char *kind, const struct vel_comm_sock_conf *conf,
+                     int (*member)(struct vel_comm *comm, void *arg), void *arg);
+
 /* The process of a member, in memory that all members share; for those who kill. */
 int sockjob_pid(int rank);
 

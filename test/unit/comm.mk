@@ -16,4 +16,8 @@ unit_tests += test/unit/commloss.t
 test_unit_commloss_t_SOURCES = %D%/commloss.c test/tap/sockjob.c test/tap/sockjob.h
 test_unit_commloss_t_CPPFLAGS = $(test_cppflags)
 test_unit_commloss_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/commkeep.t
+test_unit_commkeep_t_SOURCES = %D%/commkeep.c test/tap/sockjob.c test/tap/sockjob.h
+test_unit_commkeep_t_CPPFLAGS = $(test_cppflags)
+test_unit_commkeep_t_LDADD = $(test_ldadd)
 # End of test/unit/comm

@@ -53,7 +53,7 @@ static bool same(const struct vel_entry *a, const struct vel_entry *b)
            a->lists == b->lists && a->attempt == b->attempt &&
            a->flushed == b->flushed && a->fetched == b->fetched &&
            a->failed == b->failed && a->refused == b->refused &&
-           a->replaced == b->replaced;
+           a->replaced == b->replaced && a->owner == b->owner;
 }
 
 static void as_bytes(void)
@@ -68,15 +68,17 @@ static void as_bytes(void)
         {"\"failed\"", "\"fail\"", "failed"},
         {"\"refused\":14", "\"refused\":[]", "refused"},
         {"\"replaced\":15", "\"replaced\":-5", "replaced"},
+        {"\"owner\":3", "\"owner\":0", "owner"},
+        {"\"owner\":3", "\"owner\":-1", "owner"},
         {"\"dataset\":{", "\"dataset\":[],\"x\":{", "dataset"},
         {"\"id\":7", "\"id\":-7", "id"},
         {"\"heat\"", "\"he/at\"", "no name of a dataset"},
     };
-    const struct vel_entry entry = sample(7);
-    struct vel_entry back = {0};
+    struct vel_entry entry = sample(7), back = {0};
     struct vel_buf bytes;
     struct vel_err err = {0};
 
+    entry.owner = 3;
     vel_buf_init(&bytes);
     ok(vel_entry_encode(&entry, &bytes, &err) == 0 &&
            vel_entry_decode(bytes.data, bytes.len, &back, &err) == 0 &&
@@ -210,7 +212,125 @@ static void index_of_many(void)
     is_int(entry.lists, 77, "and nothing is returned");
 }
 
+/* --- owners --- */
+
+static void save(const char *dir, int64_t id, int64_t owner,
+                 enum vel_place_on_prefix place)
+{
+    struct vel_entry entry = sample(id);
+
+    entry.owner = owner;
+    entry.place = place;
+    entry.failed = entry.refused = entry.replaced = 0;
+    entry.dataset.use = VEL_USE_CHECKPOINT;
+    if (vel_entry_save(vel_fs_posix(), dir, &entry, NULL) < 0)
+        bail_out("cannot write in %s", dir);
+}
+
+/* Whose entry counts, and what it says; -1: none. */
+static int owner_of(const char *dir, int64_t id, enum vel_place_on_prefix *ret_place)
+{
+    struct vel_entry entry = {0};
+    int owner;
+
+    if (vel_entry_load(vel_fs_posix(), dir, id, &entry, NULL) < 0)
+        return -1;
+    owner = (int)entry.owner;
+    *ret_place = entry.place;
+    vel_entry_fini(&entry);
+    return owner;
+}
+
+static void owners(void)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    enum vel_place_on_prefix place = VEL_ON_REMOVING;
+    struct vel_vec entries = {0};
+    const struct vel_entry *e;
+    struct vel_err err = {0};
+    char dir[512];
+
+    snprintf(dir, sizeof dir, "%s", tap_path("owned"));
+    mkdir(dir, 0700);
+    mkdir(tap_path("owned/index"), 0700);
+    save(dir, 5, 0, VEL_ON_FLUSHING);
+    ok(owner_of(dir, 5, &place) == 0 && place == VEL_ON_FLUSHING,
+       "without an owner the session's entry counts");
+    save(dir, 5, 9, VEL_ON_PREFIX);
+    save(dir, 5, 10, VEL_ON_STAGED);
+    ok(owner_of(dir, 5, &place) == 10 && place == VEL_ON_STAGED,
+       "then that of the highest owner, by number");
+    save(dir, 5, 9, VEL_ON_PREFIX);
+    save(dir, 5, 0, VEL_ON_PREFIX);
+    ok(owner_of(dir, 5, &place) == 10 && place == VEL_ON_STAGED,
+       "a former owner that writes late changes nothing");
+    save(dir, 6, 0, VEL_ON_CACHE);
+    ok(vel_index_load(fs, dir, &entries, &err) == 0 && entries.n == 2,
+       "the index has each dataset once");
+    e = entries.items;
+    ok(entries.n == 2 && e[0].dataset.id == 6 && e[0].owner == 0 &&
+           e[1].dataset.id == 5 && e[1].owner == 10,
+       "as its highest owner has it");
+    vel_index_fini(&entries);
+    put(dir, 5, "dataset.5.11"); /* says nothing of an owner */
+    snprintf(heard, sizeof heard, "%s/index/dataset.7.2", dir);
+    ok(vel_entry_load(fs, dir, 5, &(struct vel_entry){0}, &err) == VEL_ECORRUPT,
+       "an entry that is not what its name says is not believed, nor those before it");
+    tap_put_file(heard, "half of");
+    heard[0] = '\0';
+    ok(vel_index_load(fs, dir, &entries, &err) == 0 && entries.n == 1,
+       "in the index such a dataset is left out");
+    vel_index_fini(&entries);
+    vel_index_sweep(fs, dir);
+    ok(vel_fs_exists(fs, tap_path("owned/index/dataset.5.11")) &&
+           !vel_fs_exists(fs, tap_path("owned/index/dataset.5.10")) &&
+           !vel_fs_exists(fs, tap_path("owned/index/dataset.5")),
+       "what nobody reads is swept away");
+    save(dir, 6, 3, VEL_ON_CACHE);
+    save(dir, 6, 20, VEL_ON_CACHE);
+    ok(vel_entry_remove(fs, dir, 6, &err) == 0 && owner_of(dir, 6, &place) == -1,
+       "an entry is removed with all its owners");
+    ok(vel_fs_exists(fs, tap_path("owned/index/dataset.7.2")), "and no other");
+}
+
 /* --- current and dropped --- */
+
+static bool is_current(const char *dir, int64_t want)
+{
+    int64_t id = 77;
+
+    return vel_current_load(vel_fs_posix(), dir, &id, NULL) == 0 && id == want;
+}
+
+static void raising(void)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_err err = {0};
+    char dir[512];
+
+    snprintf(dir, sizeof dir, "%s", tap_path("raised"));
+    mkdir(dir, 0700);
+    mkdir(tap_path("raised/index"), 0700);
+    save(dir, 5, 1, VEL_ON_PREFIX);
+    ok(vel_current_raise(fs, dir, 5, &err) == 0 && is_current(dir, 5),
+       "what was published is the current one");
+    save(dir, 4, 1, VEL_ON_PREFIX);
+    ok(vel_current_raise(fs, dir, 4, &err) == 0 && is_current(dir, 5),
+       "an older one that comes later is not");
+    save(dir, 7, 1, VEL_ON_STAGED);
+    save(dir, 8, 2, VEL_ON_PREFIX);
+    save(dir, 8, 3, VEL_ON_CACHE);
+    save(dir, 6, 1, VEL_ON_PREFIX);
+    ok(vel_current_raise(fs, dir, 6, &err) == 0 && is_current(dir, 6),
+       "what only is on its way, or was taken back, does not count");
+    save(dir, 9, 2, VEL_ON_PREFIX);
+    vel_current_save(fs, dir, 2, &err);
+    ok(vel_current_raise(fs, dir, 4, &err) == 0 && is_current(dir, 9),
+       "whoever looks last sees the newest, however many publish at once");
+    tap_put_file(tap_path("raised/current"), "13\n");
+    ok(vel_current_raise(fs, dir, 4, &err) == 0 && is_current(dir, 9),
+       "a damaged note is replaced");
+}
 
 static void current_one(void)
 {
@@ -325,6 +445,8 @@ int main(void)
     attempts();
     fetchable();
     index_of_many();
+    owners();
+    raising();
     current_one();
     tombstones();
     sweep_run(&publishing);

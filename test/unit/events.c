@@ -73,6 +73,7 @@ static int keep(void *arg, const struct vel_event *e, struct vel_err *err)
                    e->id == want.id && e->files == want.files &&
                    e->bytes == want.bytes && e->seconds == want.seconds &&
                    e->ranks == want.ranks && e->nodes == want.nodes &&
+                   e->compared == 30 && e->cloned == 20 && e->written == 10 &&
                    e->time == want.time && strcmp(e->word, "flush") == 0 &&
                    strcmp(e->name, "a\nb%") == 0 && strcmp(e->text, "full\"") == 0 &&
                    strcmp(e->job, "4711") == 0 && strcmp(e->user, "\xff") == 0;
@@ -90,7 +91,10 @@ static void lines(void)
                                     .seconds = 0.25,
                                     .text = "full\"",
                                     .ranks = 64,
-                                    .nodes = 4};
+                                    .nodes = 4,
+                                    .compared = 30,
+                                    .cloned = 20,
+                                    .written = 10};
     const struct vel_event start = {
         .kind = VEL_EVENT_RUN_START, .id = -1, .seconds = 0.0 / 0.0};
     struct vel_err err = {0};
@@ -105,6 +109,7 @@ static void lines(void)
                    "\"id\":12,\"name\":\"a%0Ab%25\",\"files\":3,"
                    "\"bytes\":9223372036854775807,\"seconds\":0.25,"
                    "\"text\":\"full\\\"\",\"ranks\":64,\"nodes\":4,"
+                   "\"compared\":30,\"cloned\":20,\"written\":10,"
                    "\"job\":\"4711\",\"user\":\"%FF\"}\n"),
        "as the line that doc/format-events.txt tells");
     vel_events_read(vel_fs_posix(), tap_dir(), keep, &same, NULL, &err);

@@ -71,6 +71,30 @@ static void both_ways(const struct vel_buf *bytes)
     vel_filelist_fini(&files);
 }
 
+/* Who does not know patches must not take one for the file. */
+static void patches(void)
+{
+    struct vel_listed patch = samples[0];
+    struct vel_vec files = {.items = &patch, .n = 1, .item_size = sizeof patch}, back;
+    struct vel_buf bytes;
+
+    vel_buf_init(&bytes);
+    patch.is_patch = true;
+    vel_filelist_encode(&files, &bytes, NULL);
+    ok(strstr(vel_buf_text(&bytes), "\"version\":2,"),
+       "a list with a patch is of a newer version");
+    vel_vec_init(&back, sizeof(struct vel_listed));
+    ok(vel_filelist_decode(bytes.data, bytes.len, &back, NULL) == 0 &&
+           ((struct vel_listed *)back.items)[0].is_patch,
+       "and tells it");
+    vel_filelist_fini(&back);
+    bytes.len = 0;
+    patch.is_patch = false;
+    vel_filelist_encode(&files, &bytes, NULL);
+    ok(strstr(vel_buf_text(&bytes), "\"version\":1,"), "any other is as ever");
+    vel_buf_fini(&bytes);
+}
+
 static void hostile(const struct vel_buf *bytes)
 {
     static const struct recordlab_damage damages[] = {
@@ -181,5 +205,6 @@ int main(void)
     on_disk();
     sweep_run(&sweep);
     vel_buf_fini(&bytes);
+    patches();
     return done_testing();
 }

@@ -6,4 +6,8 @@ test_unit_stream_t_LDADD = $(test_ldadd) -lpthread
 test_unit_revive_t_SOURCES = %D%/revive.c test/tap/crowd.c test/tap/crowd.h test/tap/seslab.c test/tap/seslab.h
 test_unit_revive_t_CPPFLAGS = $(test_cppflags)
 test_unit_revive_t_LDADD = $(test_ldadd) -lpthread
+unit_tests += test/unit/revive_again.t
+test_unit_revive_again_t_SOURCES = %D%/revive_again.c test/tap/crowd.c test/tap/crowd.h test/tap/seslab.c test/tap/seslab.h
+test_unit_revive_again_t_CPPFLAGS = $(test_cppflags)
+test_unit_revive_again_t_LDADD = $(test_ldadd) -lpthread
 # End of test/unit/recover

@@ -18,6 +18,10 @@ test_unit_redsize_t_SOURCES = %D%/redsize.c test/tap/redlab.c test/tap/redlab.h 
 	test/tap/sockjob.c test/tap/sockjob.h test/tap/sparse.c test/tap/sparse.h
 test_unit_redsize_t_CPPFLAGS = $(test_cppflags)
 test_unit_redsize_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/redsum.t
+test_unit_redsum_t_SOURCES = %D%/redsum.c
+test_unit_redsum_t_CPPFLAGS = $(test_cppflags)
+test_unit_redsum_t_LDADD = $(test_ldadd)
 slow_tests += test/unit/redlarge.t
 test_unit_redlarge_t_SOURCES = %D%/redlarge.c test/tap/redlab.c test/tap/redlab.h \
 	test/tap/sockjob.c test/tap/sockjob.h test/tap/sparse.c test/tap/sparse.h

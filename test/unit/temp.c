@@ -30,8 +30,18 @@ static void is_temporary(const char *name, bool want, uint64_t want_id)
        want ? "is" : "is not");
 }
 
+static void of_owner(const char *dest, uint64_t owner, const char *want)
+{
+    char *name = NULL;
+
+    ok(vel_xfer_temp_owned(dest, 7, owner, 0, &name, NULL) == 0 &&
+           strcmp(name, want) == 0 && vel_xfer_temp_parse(vel_path_base(want), NULL),
+       "of owner %d: %s", (int)owner, want);
+    free(name);
+}
+
 /* two long bases that differ at their ends */
-static void long_names(void)
+static void long_names(uint64_t owner)
 {
     char dest[2][300], *name[2] = {NULL, NULL};
     uint64_t id = 0;
@@ -41,7 +51,7 @@ static void long_names(void)
         memset(dest[i] + 4, 'x', 254);
         dest[i][258] = (char)('0' + i);
         dest[i][259] = 0;
-        if (vel_xfer_temp_name(dest[i], UINT64_MAX, &name[i], NULL) < 0)
+        if (vel_xfer_temp_owned(dest[i], UINT64_MAX, owner, 0, &name[i], NULL) < 0)
             bail_out("no name for %s", dest[i]);
         ok(strlen(vel_path_base(name[i])) == 255 &&
                vel_xfer_temp_parse(vel_path_base(name[i]), &id) && id == UINT64_MAX,
@@ -52,12 +62,12 @@ static void long_names(void)
     free(name[1]);
 }
 
-static void again(int attempt, const char *want)
+static void again(uint64_t owner, int attempt, const char *want)
 {
     char *name = NULL;
     uint64_t id = 0;
 
-    if (vel_xfer_temp_again("/a/b.h5", 7, attempt, &name, NULL) < 0)
+    if (vel_xfer_temp_owned("/a/b.h5", 7, owner, attempt, &name, NULL) < 0)
         bail_out("no name");
     is_str(name, want, "attempt %d has a name of its own", attempt);
     ok(vel_xfer_temp_parse(vel_path_base(name), &id) && id == 7,
@@ -73,15 +83,27 @@ int main(void)
     gives("/a/", 7, NULL);
     gives("..", 7, NULL);
     gives("", 7, NULL);
-    long_names();
-    again(0, "/a/.b.h5.h5v-7.tmp");
-    again(1, "/a/.b.h5.h5v-7.1.tmp");
-    again(INT32_MAX, "/a/.b.h5.h5v-7.2147483647.tmp");
-    is_temporary(".x.h5v-7.0.tmp", false, 0);
-    is_temporary(".x.h5v-7.01.tmp", false, 0);
-    is_temporary(".x.h5v-7.1.1.tmp", false, 0);
-    is_temporary(".x.h5v-7..tmp", false, 0);
-    is_temporary(".x.h5v-7.2147483648.tmp", false, 0);
+    long_names(0);
+    long_names(UINT64_MAX);
+    of_owner("/a/b.h5", 0, "/a/.b.h5.h5v-7.tmp");
+    of_owner("/a/b.h5", 3, "/a/.b.h5.h5v-7.3.tmp");
+    is_temporary(".b.h5.h5v-7.3.tmp", true, 7);
+    is_temporary(".b.h5.h5v-7.0.tmp", false, 0);
+    is_temporary(".b.h5.h5v-7.03.tmp", false, 0);
+    is_temporary(".b.h5.h5v-7.3.4.tmp", false, 0);
+    is_temporary(".b.h5.h5v-7..tmp", false, 0);
+    is_temporary(".b.h5.h5v-7.3", false, 0);
+    is_temporary(".b.h5.h5v-7.99999999999999999999.tmp", false, 0);
+    again(0, 0, "/a/.b.h5.h5v-7.tmp");
+    again(0, 1, "/a/.b.h5.h5v-7-1.tmp");
+    again(3, 1, "/a/.b.h5.h5v-7.3-1.tmp");
+    again(0, INT32_MAX, "/a/.b.h5.h5v-7-2147483647.tmp");
+    is_temporary(".x.h5v-7-0.tmp", false, 0);
+    is_temporary(".x.h5v-7-01.tmp", false, 0);
+    is_temporary(".x.h5v-7-1-1.tmp", false, 0);
+    is_temporary(".x.h5v-7-1.1.tmp", false, 0);
+    is_temporary(".x.h5v-7-.tmp", false, 0);
+    is_temporary(".x.h5v-7-2147483648.tmp", false, 0);
     is_temporary(".b.h5.h5v-7.tmp", true, 7);
     is_temporary("..b.h5v-3.tmp.h5v-12.tmp", true, 12);
     is_temporary(".x.h5v-18446744073709551615.tmp", true, UINT64_MAX);

@@ -100,6 +100,77 @@ static void limits(void)
     lab_close(&lab);
 }
 
+/* The n-th look of a waiting thread changes the rate. */
+struct change {
+    struct lab lab;
+    int looks;
+    uint64_t rate;
+};
+
+static bool change(void *arg, uint64_t bytes)
+{
+    struct change *c = arg;
+
+    (void)bytes;
+    if (c->looks-- == 0)
+        vel_throttle_set_rate(&c->lab.throttle, c->rate);
+    return true;
+}
+
+static double waits(uint64_t from, uint64_t to, int looks)
+{
+    struct change c = {.looks = looks, .rate = to};
+    const struct vel_watch watch = {change, &c};
+    uint64_t begin;
+    double is;
+
+    lab_open(&c.lab, from);
+    begin = vel_clock_monotonic(&c.lab.clock.clock);
+    vel_throttle_take(&c.lab.throttle, 10000, &watch, NULL);
+    is = (double)(vel_clock_monotonic(&c.lab.clock.clock) - begin) / VEL_CLOCK_S;
+    lab_close(&c.lab);
+    return is;
+}
+
+static void changing(void)
+{
+    double is = waits(1000, 10000, 20); /* 2 s for 2000, then the rest */
+
+    ok(is > 2.7 && is < 2.9, "a rate that is raised holds at once, for who waits");
+    is = waits(10000, 1000, 5); /* 0.5 s for 5000, then 5 s */
+    ok(is > 5.4 && is < 5.6, "so does one that is lowered");
+    is = waits(1000, 0, 20);
+    ok(is > 1.9 && is < 2.1, "without a limit nobody waits");
+}
+
+static void resting(void)
+{
+    struct lab lab;
+    uint64_t begin;
+    struct vel_err err = {0};
+    const struct vel_watch watch = {step, &lab};
+
+    lab_open(&lab, 0);
+    begin = vel_clock_monotonic(&lab.clock.clock);
+    ok(vel_throttle_rest(&lab.throttle, VEL_CLOCK_S, NULL, NULL) == 0 &&
+           vel_throttle_rest(NULL, VEL_CLOCK_S, NULL, NULL) == 0 &&
+           vel_clock_monotonic(&lab.clock.clock) == begin,
+       "without a share nobody rests");
+    vel_throttle_set_percent(&lab.throttle, 20);
+    vel_throttle_rest(&lab.throttle, VEL_CLOCK_S, NULL, NULL);
+    is_int((long long)((vel_clock_monotonic(&lab.clock.clock) - begin) / VEL_CLOCK_MS),
+           4000, "of 20 %% a second of writing is paid with four of rest");
+    vel_throttle_set_percent(&lab.throttle, 100);
+    begin = vel_clock_monotonic(&lab.clock.clock);
+    vel_throttle_rest(&lab.throttle, VEL_CLOCK_S, NULL, NULL);
+    ok(vel_clock_monotonic(&lab.clock.clock) == begin, "all of it is no limit");
+    vel_throttle_set_percent(&lab.throttle, 1);
+    lab.steps_left = 3;
+    is_int(vel_throttle_rest(&lab.throttle, VEL_CLOCK_S, &watch, &err), VEL_ECANCEL,
+           "a rest can be cancelled");
+    lab_close(&lab);
+}
+
 int main(void)
 {
     holds(1000000, 1000, 5000, 0, "small pieces are held to the rate");
@@ -108,6 +179,8 @@ int main(void)
           "what the writing lasts is not lost");
     holds(3, 1, 100, 0, "a few bytes per second");
     holds(UINT64_C(1) << 50, UINT64_C(1) << 40, 10000, 0, "a petabyte per second");
+    changing();
+    resting();
     cancelling();
     limits();
     return done_testing();

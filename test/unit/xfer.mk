@@ -44,4 +44,8 @@ test_unit_flush_t_LDADD = $(test_ldadd) -lpthread
 test_unit_fetch_t_SOURCES = %D%/fetch.c $(crewlab_sources)
 test_unit_fetch_t_CPPFLAGS = $(test_cppflags)
 test_unit_fetch_t_LDADD = $(test_ldadd) -lpthread
+unit_tests += test/unit/copy_resume.t
+test_unit_copy_resume_t_SOURCES = %D%/copy_resume.c
+test_unit_copy_resume_t_CPPFLAGS = $(test_cppflags)
+test_unit_copy_resume_t_LDADD = $(test_ldadd)
 # End of test/unit/xfer

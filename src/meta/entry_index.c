@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The index: entries by dataset and owner. Who looks may meet an owner that takes over:
+ * its entry comes, and those before it are swept away. So what was listed and is gone
+ * when it is read is looked for again. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/entry_in.h"
+#include "meta/paths.h"
+
+enum { LOOKS = 16 }; /* how often an owner may change while one entry is read */
+
+/* an entry's name */
+struct spot {
+    int64_t id, owner;
+};
+
+/* Newest dataset first, and of one the highest owner. */
+static int by_age(const void *a, const void *b)
+{
+    const struct spot *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? 1 : -1;
+    return (x->owner < y->owner) - (x->owner > y->owner);
+}
+
+/* All names in the index. */
+static int list_names(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
+                      struct vel_err *err)
+{
+    char *index = vel_path_join(dir, "index");
+    struct vel_err why = {0};
+    int rc;
+
+    if (!index)
+        return vel_out_of_memory(err, "the index");
+    rc = vel_fs_list(fs, index, ret_names, &why);
+    free(index);
+    if (rc < 0 && rc != VEL_ENOENT)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    return 0;
+}
+
+/* Those of a dataset, 0: of all; sorted. */
+static int list_spots(struct vel_fs *fs, const char *dir, int64_t id,
+                      struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_vec names = {0};
+    struct spot spot;
+    int rc = list_names(fs, dir, &names, err);
+
+    vel_vec_init(ret, sizeof spot);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_entry_parse(((char **)names.items)[i], &spot.id, &spot.owner) &&
+            (!id || spot.id == id) && !vel_vec_push(ret, &spot))
+            rc = vel_out_of_memory(err, "the index");
+    vel_fs_names_fini(&names);
+    if (rc < 0)
+        vel_vec_fini(ret);
+    else
+        vel_vec_sort(ret, by_age);
+    return rc;
+}
+
+int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
+                   struct vel_entry *ret, struct vel_err *err)
+{
+    struct spot last = {0, -1};
+    int rc = VEL_ENOENT;
+
+    for (int i = 0; i < LOOKS && rc == VEL_ENOENT; i++) {
+        struct vel_vec spots;
+        struct spot top = {id, 0};
+
+        rc = list_spots(fs, dir, id, &spots, err);
+        if (rc < 0)
+            return rc;
+        if (spots.n)
+            top = *(struct spot *)spots.items;
+        vel_vec_fini(&spots);
+        rc = vel_entry_load_of(fs, dir, id, top.owner, ret, err);
+        if (top.owner == last.owner) /* listed twice, or neither time */
+            break;
+        last = top;
+    }
+    return rc;
+}
+
+int vel_entry_remove(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_err *err)
+{
+    struct vel_vec spots;
+    int rc = list_spots(fs, dir, id, &spots, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = spots.n; rc == 0 && i-- > 0;) {
+        char *path = vel_entry_path(dir, id, ((struct spot *)spots.items)[i].owner);
+
+        rc = path ? vel_fs_unlink(fs, path, err)
+                  : vel_out_of_memory(err, "an index entry");
+        free(path);
+    }
+    vel_vec_fini(&spots);
+    return rc;
+}
+
+void vel_index_fini(struct vel_vec *entries)
+{
+    struct vel_entry *e = entries->items;
+
+    for (size_t i = 0; i < entries->n; i++)
+        vel_entry_fini(&e[i]);
+    vel_vec_fini(entries);
+}
+
+static int add_entry(struct vel_fs *fs, const char *dir, const struct spot *spot,
+                     struct vel_vec *entries, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    struct vel_entry entry;
+    int rc = vel_entry_load_of(fs, dir, spot->id, spot->owner, &entry, &why);
+
+    if (rc == VEL_ENOENT)
+        rc = vel_entry_load(fs, dir, spot->id, &entry, &why);
+    if (rc == VEL_ENOMEM)
+        return vel_out_of_memory(err, "the index");
+    if (rc < 0) {
+        if (rc != VEL_ENOENT)
+            vel_log(VEL_LOG_WARN, "index entry left out: %s", why.text);
+        return 0;
+    }
+    if (vel_vec_push(entries, &entry))
+        return 0;
+    vel_entry_fini(&entry);
+    return vel_out_of_memory(err, "the index");
+}
+
+int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                   struct vel_err *err)
+{
+    struct vel_vec spots, entries;
+    const struct spot *s;
+    int rc = list_spots(fs, dir, 0, &spots, err);
+
+    if (rc < 0)
+        return rc;
+    s = spots.items;
+    vel_vec_init(&entries, sizeof(struct vel_entry));
+    for (size_t i = 0; rc == 0 && i < spots.n; i++)
+        if (i == 0 || s[i].id != s[i - 1].id)
+            rc = add_entry(fs, dir, &s[i], &entries, err);
+    vel_vec_fini(&spots);
+    if (rc < 0)
+        vel_index_fini(&entries);
+    else
+        *ret = entries;
+    return rc;
+}
+
+int vel_index_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                   struct vel_err *err)
+{
+    struct vel_vec spots;
+    int rc = list_spots(fs, dir, 0, &spots, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_id = spots.n ? ((struct spot *)spots.items)->id : 0;
+    vel_vec_fini(&spots);
+    return 0;
+}
+
+/* --- what nobody reads --- */
+
+/* The entry that a temporary is to become, as sys/fs names it: ".NAME" and an ending
+ * without a dot before that of its own. */
+static bool parse_temporary(const char *name, struct spot *ret)
+{
+    char entry[64];
+    const char *end = strrchr(name, '.');
+
+    if (!vel_fs_is_temporary(name) || !end || end <= name + 1 ||
+        (size_t)(end - name - 1) >= sizeof entry)
+        return false;
+    memcpy(entry, name + 1, (size_t)(end - name - 1));
+    entry[end - name - 1] = '\0';
+    return vel_entry_parse(entry, &ret->id, &ret->owner);
+}
+
+/* Nobody but a session writes unnumbered ones, and then there is no other session. */
+static bool is_past(const struct vel_vec *spots, const char *name)
+{
+    struct spot spot;
+    bool is_temporary = vel_fs_is_temporary(name);
+
+    if (is_temporary ? !parse_temporary(name, &spot)
+                     : !vel_entry_parse(name, &spot.id, &spot.owner))
+        return is_temporary;
+    if (is_temporary && spot.owner == 0)
+        return true;
+    for (size_t i = 0; i < spots->n; i++) {
+        const struct spot *s = vel_vec_at(spots, i);
+
+        if (s->id == spot.id)
+            return s->owner > spot.owner; /* the first is the highest */
+    }
+    return false;
+}
+
+void vel_index_sweep(struct vel_fs *fs, const char *dir)
+{
+    char *index = vel_path_join(dir, "index");
+    struct vel_vec names = {0}, spots = {0};
+
+    if (index && list_spots(fs, dir, 0, &spots, NULL) == 0 &&
+        list_names(fs, dir, &names, NULL) == 0)
+        for (size_t i = 0; i < names.n; i++) {
+            const char *name = ((char **)names.items)[i];
+            char *path = is_past(&spots, name) ? vel_path_join(index, name) : NULL;
+
+            if (path)
+                vel_fs_unlink(fs, path, NULL);
+            free(path);
+        }
+    vel_fs_names_fini(&names);
+    vel_vec_fini(&spots);
+    free(index);
+}
+
+/* --- the one to take first --- */
+
+/* The newest checkpoint above `id` that can be fetched; `id` when there is none. */
+static int find_newer(struct vel_fs *fs, const char *dir, int64_t id, int64_t *ret_id,
+                      struct vel_err *err)
+{
+    struct vel_vec spots;
+    const struct spot *s;
+    int64_t found = id;
+    int rc = list_spots(fs, dir, 0, &spots, err);
+
+    if (rc < 0)
+        return rc;
+    s = spots.items;
+    for (size_t i = 0; i < spots.n && s[i].id > found; i++) {
+        struct vel_entry entry;
+
+        if ((i > 0 && s[i].id == s[i - 1].id) ||
+            vel_entry_load_of(fs, dir, s[i].id, s[i].owner, &entry, NULL) < 0)
+            continue;
+        if (entry.place == VEL_ON_PREFIX && vel_entry_is_fetchable(&entry) &&
+            (entry.dataset.use & VEL_USE_CHECKPOINT))
+            found = s[i].id;
+        vel_entry_fini(&entry);
+    }
+    vel_vec_fini(&spots);
+    *ret_id = found;
+    return 0;
+}
+
+int vel_current_raise(struct vel_fs *fs, const char *dir, int64_t id,
+                      struct vel_err *err)
+{
+    /* each round but the last has written more than was there: as many as publish */
+    for (;;) {
+        int64_t current = 0, newest = id;
+        struct vel_err why = {0};
+        int rc = vel_current_load(fs, dir, &current, &why);
+
+        if (rc < 0 && rc != VEL_ECORRUPT)
+            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+        if (rc == 0 && current > id)
+            newest = current;
+        rc = find_newer(fs, dir, newest, &newest, err);
+        if (rc < 0 || newest <= current)
+            return rc;
+        rc = vel_current_save(fs, dir, newest, err);
+        if (rc < 0)
+            return rc;
+    }
+}

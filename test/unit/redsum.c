@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checksums that come from who wrote the files: taken where nothing else is to be read,
+ * and believed by nobody later. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc.h"
+#include "comm/comm.h"
+#include "red/set.h"
+#include "sys/fs_fault.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+static char first[] = "first", second[] = "second";
+static const char text[] = "what a program has written";
+
+static void begin(const char *dir)
+{
+    char path[1200];
+
+    tap_fresh_dir(dir);
+    snprintf(path, sizeof path, "%s/%s", dir, first);
+    tap_put_file(path, text);
+    snprintf(path, sizeof path, "%s/%s", dir, second);
+    tap_put_file(path, text);
+}
+
+/* Protect both files, the first with this sum; *ret_reads counts reads of files. */
+static int apply(const struct vel_red_set *like, const struct vel_red_sum *sum,
+                 unsigned *ret_reads, struct vel_err *err)
+{
+    const struct vel_fs_fault_plan reads = {.kinds = VEL_FS_KIND_READ};
+    char *names[] = {first, second};
+    struct vel_red_set set = *like;
+    struct vel_red_sum copy = *sum;
+    struct vel_map *sums = vel_map_create();
+    struct vel_fs_fault *fault = NULL;
+    int rc;
+
+    if (!sums || vel_map_set(sums, first, &copy, NULL) < 0 ||
+        vel_fs_fault_create(vel_fs_posix(), NULL, &fault, err) < 0)
+        bail_out("no memory");
+    vel_fs_fault_arm(fault, &reads);
+    set.sums = sums;
+    set.fs = vel_fs_fault_fs(fault);
+    rc = vel_red_apply(&set, names, 2, "", 0, NULL, err);
+    *ret_reads = (unsigned)vel_fs_fault_count(fault);
+    vel_fs_fault_destroy(fault);
+    vel_map_destroy(sums, NULL);
+    return rc;
+}
+
+static int recover(const struct vel_red_set *set, struct vel_err *err)
+{
+    struct vel_red_report report;
+    int rc = vel_red_recover(set, &report, err);
+
+    if (rc == 0)
+        vel_red_report_fini(&report);
+    return rc;
+}
+
+int main(void)
+{
+    const struct vel_red_sum right = {strlen(text), vel_crc32c(0, text, strlen(text))};
+    const struct vel_red_sum wrong = {right.size, right.crc + 1};
+    const struct vel_red_sum other = {right.size + 1, right.crc + 1};
+    const char *dir = tap_path("part");
+    struct vel_red_set set = {.scheme = VEL_SINGLE,
+                              .sets = 1,
+                              .fs = vel_fs_posix(),
+                              .dir = dir,
+                              .label = "part"};
+    struct vel_err err = {0};
+    unsigned reads = 0, all = 0;
+
+    if (vel_comm_self(&set.comm, &err) < 0)
+        bail_out("%s", err.text);
+    begin(dir);
+    ok(apply(&set, &other, &all, &err) == 0 && recover(&set, &err) == 0,
+       "the sum of a file of another size is not taken");
+    begin(dir);
+    ok(apply(&set, &right, &reads, &err) == 0 && recover(&set, &err) == 0,
+       "a file is protected with the sum that its writer gives");
+    ok(reads < all, "and not read for it: %u reads, not %u", reads, all);
+    begin(dir);
+    ok(apply(&set, &wrong, &reads, &err) == 0, "also with a wrong one");
+    ok(recover(&set, &err) < 0 && strstr(err.text, first) && !strstr(err.text, second),
+       "which is found before the file is believed: %s", err.text);
+    vel_comm_destroy(set.comm);
+    return done_testing();
+}
