@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One launch at a time works with a prefix, or with a unit's part of it: another one
  * would take what is being written for what a crash has left, and give its numbers to
- * datasets of its own.
+ * datasets of its own. With a background they tell whose is whose (claim.c), and share
+ * it with each other, but not with one that does not.
  *
  * The lock of a process that was killed is free at once. That of a node that was lost
  * is free when its file system has noticed, so a new launch asks for some time. */
@@ -15,14 +16,27 @@
 
 static const uint64_t patience = 120 * VEL_CLOCK_S;
 
+/* Launches with a background share the prefix: they leave alone what is another's. */
+static int ask(struct vel_session *s, const char *path, struct vel_err *err)
+{
+    return (s->background ? vel_lock_try_shared : vel_lock_try)(s->fs, &s->host, path,
+                                                                &s->lock, err);
+}
+
+static int ask_patiently(struct vel_session *s, const char *path, struct vel_err *err)
+{
+    return (s->background ? vel_lock_wait_shared : vel_lock_wait)(
+        s->fs, &s->host, s->clock, patience, path, &s->lock, err);
+}
+
 static int wait_for(struct vel_session *s, const char *path, struct vel_err *err)
 {
     struct vel_err why = {0};
-    int rc = vel_lock_try(s->fs, &s->host, path, &s->lock, &why);
+    int rc = ask(s, path, &why);
 
     if (rc == VEL_EBUSY) {
         vel_log(VEL_LOG_WARN, "%s: waiting for it to end", why.text);
-        rc = vel_lock_wait(s->fs, &s->host, s->clock, patience, path, &s->lock, &why);
+        rc = ask_patiently(s, path, &why);
     }
     if (rc == VEL_EBUSY || rc == VEL_ETIMEOUT)
         return vel_fail(err, VEL_EBUSY,
@@ -47,6 +61,30 @@ int vel_session_lock(struct vel_session *s, struct vel_err *err)
         path = vel_path_join(s->dir, "lock");
         rc = path ? wait_for(s, path, err) : vel_out_of_memory(err, "the prefix");
         free(path);
+    }
+    return vel_comm_agree(s->world, rc, err);
+}
+
+/* What an earlier launch has left is moved to where its ranks run, or made again: not
+ * by two at once. */
+int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
+                              struct vel_err *err)
+{
+    struct vel_err why = {0};
+    char *path = NULL;
+    int rc = 0;
+
+    *ret_lock = NULL;
+    if (s->background && s->world->rank == 0) {
+        path = vel_path_join(s->dir, "recovery");
+        rc = path ? vel_lock_wait(s->fs, &s->host, s->clock, patience, path, ret_lock,
+                                  &why)
+                  : vel_out_of_memory(err, "the prefix");
+        free(path);
+        if (rc == VEL_ETIMEOUT)
+            rc = vel_fail(err, VEL_EBUSY, "another program recovers: %s", why.text);
+        else if (rc < 0 && path)
+            rc = 0; /* no locks there: as above */
     }
     return vel_comm_agree(s->world, rc, err);
 }

@@ -268,7 +268,12 @@ static int finish(struct vel_session *s, struct vel_entry *entry, struct vel_err
 {
     int rc = 0;
 
-    if (entry->place == VEL_ON_STAGED) {
+    if (entry->place == VEL_ON_STAGED && s->background)
+        rc = vel_comm_agree(
+            s->world,
+            vel_session_take_back(s, entry->dataset.id, VEL_OWE_REST, NULL, NULL, err),
+            err);
+    if (rc == 0 && entry->place == VEL_ON_STAGED) {
         rc = vel_session_settle_before(s, err);
         if (rc == 0)
             rc = vel_flush_finish(&s->crew, entry, err);
@@ -288,6 +293,7 @@ int vel_session_fetch(struct vel_session *s, const struct vel_entry *entry,
     vel_vec_init(&f.files, sizeof(struct vel_listed));
     vel_vec_init(&f.held.parts, 1);
     f.held.store = s->stores->n;
+    f.held.is_earlier = true;
     if (rc == 0) {
         record(s, &whole, false, 0);
         rc = try_fetch(&f, &whole);

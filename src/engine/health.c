@@ -88,16 +88,37 @@ int vel_health_storage(struct vel_session *session, const char *dir, int *ret_st
     return worst(session, (int)status, ret_status, err);
 }
 
+/* 0 when the leader does not answer at all. */
+static int64_t ping(const struct vel_session *s, enum vel_background_ping what)
+{
+    struct vel_err why = {0};
+    int64_t value = 0;
+
+    if (s->background->ops->ping(s->background, what, &value, &why) < 0) {
+        vel_log(VEL_LOG_WARN, "%s", why.text);
+        return 0;
+    }
+    return value;
+}
+
 int vel_health_listeners(struct vel_session *session, const char *dir, int *ret_status,
                          struct vel_err *err)
 {
+    int status = VEL_LISTENERS_ALIVE;
+
     (void)dir;
-    return worst(session, 0, ret_status, err);
+    if (session->background && !ping(session, VEL_PING_WORKER))
+        status = VEL_LISTENER_OF_CHECKPOINTS_DEAD;
+    else if (session->background && !ping(session, VEL_PING_STORAGE))
+        status = VEL_LISTENER_OF_RESTARTS_DEAD;
+    return worst(session, status, ret_status, err);
 }
 
 int vel_health_nodes(struct vel_session *session, const char *dir, int *ret_status,
                      struct vel_err *err)
 {
+    int64_t dead = session->background ? ping(session, VEL_PING_BACKUP) : 0;
+
     (void)dir;
-    return worst(session, 0, ret_status, err);
+    return worst(session, (int)(dead < INT32_MAX ? dead : INT32_MAX), ret_status, err);
 }

@@ -22,13 +22,18 @@ int vel_health_configuration(struct vel_session *session, const char *dir,
 int vel_health_storage(struct vel_session *session, const char *dir, int *ret_status,
                        struct vel_err *err);
 
-/* Of background work. In a session that works synchronously nobody listens, and nobody
- * is dead: 0. */
+/* Of background work: does a worker take a job, and can caches and prefix be listed? In
+ * a session that works synchronously nobody listens, and nobody is dead. */
+enum vel_health_listener_status {
+    VEL_LISTENERS_ALIVE = 0,
+    VEL_LISTENER_OF_CHECKPOINTS_DEAD = 1,
+    VEL_LISTENER_OF_RESTARTS_DEAD = 2,
+};
 int vel_health_listeners(struct vel_session *session, const char *dir, int *ret_status,
                          struct vel_err *err);
 
-/* How many nodes that hold copies for others do not answer. All ranks have to be there
- * for the answer to come: 0. */
+/* How many nodes that hold copies for others do not answer, as the leaders know.
+ * Without leaders all ranks have to be there for the answer to come: 0. */
 int vel_health_nodes(struct vel_session *session, const char *dir, int *ret_status,
                      struct vel_err *err);
 

@@ -101,8 +101,7 @@ void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix)
 
     if (s->conf->crc_on_delete)
         check_before(s, held);
-    if (held->level && vel_cache_remove_part(s->fs, held->level, held->map.dataset.id,
-                                             s->world->rank, &why) < 0)
+    if (held->level && vel_session_remove_part(s, held, &why) < 0)
         vel_log(VEL_LOG_WARN, "dataset %" PRId64 " not removed from the cache: %s",
                 held->map.dataset.id, why.text);
     if (held->entry.place < VEL_ON_STAGED && !keeps_prefix)
@@ -112,6 +111,8 @@ void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix)
     if (s->world->rank == 0 && held->entry.place < VEL_ON_STAGED &&
         vel_entry_remove(s->fs, s->dir, held->map.dataset.id, &why) < 0)
         vel_log(VEL_LOG_WARN, "index entry not removed: %s", why.text);
+    if (s->world->rank == 0 && held->entry.place < VEL_ON_STAGED)
+        vel_session_unclaim(s, held->map.dataset.id);
     vel_held_fini(held);
     vel_vec_remove(&s->held, i);
 }
@@ -119,6 +120,15 @@ void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix)
 bool vel_held_is_owed(const struct vel_held *held)
 {
     return held->map.dataset.use & VEL_USE_OUTPUT && held->entry.place != VEL_ON_PREFIX;
+}
+
+/* Where several programs share a prefix one finds what the others will restart from,
+ * and takes the place only of what has its own names. */
+static bool may_follow(const struct vel_session *s, const struct vel_held *older,
+                       const struct vel_held *newer)
+{
+    return !s->background || !older->is_earlier ||
+           strcmp(older->map.dataset.name, newer->map.dataset.name) == 0;
 }
 
 /* How many complete checkpoints of a store are newer than number i. A restart needs
@@ -131,7 +141,9 @@ static int64_t newer_ones(const struct vel_session *s, size_t i)
     for (size_t k = i + 1; k < s->held.n; k++) {
         const struct vel_held *held = vel_session_held(s, k);
 
-        n += held->store == store && held->map.dataset.use & VEL_USE_CHECKPOINT;
+        n += held->store == store && held->map.dataset.use & VEL_USE_CHECKPOINT &&
+             !(held->owed & VEL_OWE_ENCODE) &&
+             may_follow(s, vel_session_held(s, i), held);
     }
     return n;
 }
@@ -145,7 +157,7 @@ static bool may_leave(const struct vel_session *s, size_t i)
         held->store < s->stores->n ? s->stores->items[held->store].count : 1;
     unsigned use = held->map.dataset.use;
 
-    if (i + 1 == s->held.n || vel_held_is_owed(held))
+    if (i + 1 == s->held.n || vel_held_is_owed(held) || held->owed)
         return false;
     return !(use & VEL_USE_CHECKPOINT) || newer_ones(s, i) >= (count > 0 ? count : 1);
 }

@@ -86,7 +86,7 @@ static void sweep_index(struct vel_session *s, int64_t newest)
     struct vel_vec entries;
     struct vel_entry *e;
     struct vel_err why = {0};
-    int rc = vel_index_load(s->fs, s->dir, &entries, &why);
+    int rc = vel_session_load_index(s, &entries, &why);
 
     if (rc < 0) {
         vel_log(VEL_LOG_WARN, "entries of lost datasets stay in the index: %s",
@@ -120,10 +120,10 @@ void vel_session_sweep(struct vel_session *s)
 {
     int64_t newest;
 
-    if (!s->has_leftovers || !s->held.n)
+    if (!s->has_leftovers || !vel_session_newest_safe(s))
         return;
     s->has_leftovers = false;
-    newest = vel_session_held(s, s->held.n - 1)->map.dataset.id;
+    newest = vel_session_newest_safe(s);
     sweep_caches(s, newest);
     if (s->world->rank == 0)
         sweep_index(s, newest);

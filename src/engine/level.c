@@ -30,6 +30,21 @@ static uint64_t with_scheme(const struct vel_reddesc *desc, uint64_t bytes)
     return bytes;
 }
 
+/* What the background will still need for redundancy in that store. */
+static uint64_t promised(const struct vel_session *s, const struct vel_reddesc *desc)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < s->held.n; i++) {
+        const struct vel_held *held = vel_session_held(s, i);
+        uint64_t part = (uint64_t)(held->map.dataset.bytes / held->map.dataset.ranks);
+
+        if (held->owed & VEL_OWE_ENCODE && held->store == desc->store->index)
+            bytes += with_scheme(desc, part) - part;
+    }
+    return bytes;
+}
+
 /* Room is asked for a little more than the last dataset of this rank took, since what
  * is written grows, and for what the program knows that it has grown by. */
 static uint64_t needed(const struct vel_session *s, const struct vel_reddesc *desc)
@@ -37,7 +52,7 @@ static uint64_t needed(const struct vel_session *s, const struct vel_reddesc *de
     uint64_t more = s->expected > s->last_expected ? s->expected - s->last_expected : 0;
     uint64_t bytes = s->last_bytes + more;
 
-    return bytes ? with_scheme(desc, bytes + bytes / 16) : 0;
+    return bytes ? with_scheme(desc, bytes + bytes / 16) + promised(s, desc) : 0;
 }
 
 /* What complete datasets take already of a store of which those that share it may use
@@ -112,9 +127,10 @@ void vel_session_learn_size(struct vel_session *s)
     }
 }
 
-/* What is voted on: the level that is due, whether to encode, what is begun, and which
- * levels have room. The least of what the ranks say is taken. */
-enum { LEVEL, ENCODE, MEANT, ROOM = VEL_SESSION_BALLOT };
+/* What is voted on: the level that is due, whether to encode, what is begun, its id,
+ * what the background has done meanwhile, and which levels have room. The least of what
+ * the ranks say is taken. */
+enum { LEVEL, ENCODE, MEANT, ID = MEANT + VEL_SESSION_MEANT, NEWS, ROOM };
 
 /* Rank 0's clock decides which levels by seconds are due, and whether to encode. */
 static int ask_what_is_due(struct vel_session *s, const struct vel_dataset *dataset,
@@ -133,6 +149,7 @@ static int ask_what_is_due(struct vel_session *s, const struct vel_dataset *data
         since[i] = s->last_use[i] ? vel_session_seconds(s, s->last_use[i]) : INFINITY;
     desc = vel_reddesc_choose(s->descs, &use);
     ballot[LEVEL] = desc ? desc - s->descs->items : -1;
+    ballot[ID] = dataset->id;
     ballot[ENCODE] =
         vel_policy_encode_due(s->conf, vel_policy_since_encode(&s->policy));
     free(since);
@@ -154,7 +171,8 @@ static int vote(struct vel_session *s, const struct vel_dataset *dataset, int rc
 {
     int64_t *ballot = s->ballot;
 
-    ballot[LEVEL] = ballot[ENCODE] = INT64_MAX;
+    ballot[LEVEL] = ballot[ENCODE] = ballot[ID] = INT64_MAX;
+    ballot[NEWS] = vel_session_news(s);
     if (meant)
         memcpy(ballot + MEANT, meant, VEL_SESSION_MEANT * sizeof *meant);
     if (rc == 0 && s->world->rank == 0)
@@ -165,6 +183,8 @@ static int vote(struct vel_session *s, const struct vel_dataset *dataset, int rc
                              err);
     if (meant)
         memcpy(meant, ballot + MEANT, VEL_SESSION_MEANT * sizeof *meant);
+    if (rc == 0)
+        rc = vel_session_learn(s, ballot[NEWS], err);
     if (rc == 0 && (ballot[LEVEL] < 0 || ballot[LEVEL] >= (int64_t)s->descs->n))
         rc = vel_fail(err, VEL_ECONFIG,
                       "no level is for checkpoint %" PRId64
@@ -203,17 +223,29 @@ static void tell_spill(struct vel_session *s, size_t wanted, size_t chosen)
                        why, s->descs->items[chosen].store_name);
 }
 
+static bool is_full(const struct vel_session *s)
+{
+    return !s->ballot[ROOM + s->ballot[LEVEL]];
+}
+
 /* Collective. A level that has no room gets what is kept of datasets that this launch
- * cannot restore. */
+ * cannot restore, and what may leave when the background has done its work. */
 static int find_room(struct vel_session *s, const struct vel_dataset *dataset, int rc,
                      int64_t *meant, struct vel_err *err)
 {
+    bool has_moved = true;
+
     rc = vote(s, dataset, rc, meant, err);
-    if (rc < 0 || s->ballot[ROOM + s->ballot[LEVEL]] || !s->has_leftovers)
-        return rc;
-    vel_session_sweep_aside(s);
-    rc = vel_comm_barrier(s->world, err);
-    return rc < 0 ? rc : vote(s, dataset, 0, NULL, err);
+    if (rc == 0 && is_full(s) && s->has_leftovers) {
+        vel_session_sweep_aside(s);
+        rc = vel_comm_barrier(s->world, err);
+        rc = rc < 0 ? rc : vote(s, dataset, 0, NULL, err);
+    }
+    while (rc == 0 && is_full(s) && has_moved && vel_session_is_owing(s)) {
+        rc = vel_session_wait_oldest(s, &has_moved, err);
+        rc = rc < 0 ? rc : vote(s, dataset, 0, NULL, err);
+    }
+    return rc;
 }
 
 int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
@@ -224,6 +256,7 @@ int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
     rc = find_room(s, &w->map.dataset, rc, meant, err);
     if (rc < 0)
         return rc;
+    w->map.dataset.id = s->ballot[ID];
     due = (size_t)s->ballot[LEVEL];
     w->is_bypass = s->descs->items[due].is_bypass;
     chosen = w->is_bypass ? due : place(s, due, s->ballot + ROOM);
@@ -236,6 +269,8 @@ int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
     w->due = due;
     w->desc = &s->descs->items[chosen];
     w->is_encoded = s->ballot[ENCODE] != 0;
+    w->is_later = s->background && w->is_encoded && !w->is_bypass &&
+                  w->desc->scheme != VEL_SINGLE;
     s->last_use[due] = vel_clock_monotonic(s->clock);
     return 0;
 }

@@ -1,7 +1,11 @@
 # engine - the life of a dataset: when, which, where to, what for.
 core_sources += \
 	%D%/alone.c \
+	%D%/background.c %D%/background.h \
+	%D%/behind.c \
 	%D%/calls.c \
+	%D%/claim.c \
+	%D%/closing.c \
 	%D%/decide.c \
 	%D%/fetch.c \
 	%D%/health.c %D%/health.h \
@@ -9,10 +13,12 @@ core_sources += \
 	%D%/leftovers.c \
 	%D%/level.c \
 	%D%/logging.c \
+	%D%/logsink.c %D%/logsink.h \
 	%D%/manage.c \
 	%D%/movers.c \
 	%D%/place.c \
 	%D%/policy.c %D%/policy.h \
+	%D%/promise.c \
 	%D%/protect.c \
 	%D%/publish.c \
 	%D%/recovery.c \
@@ -20,6 +26,7 @@ core_sources += \
 	%D%/restart.c \
 	%D%/route.c \
 	%D%/session.c %D%/session.h %D%/session_in.h \
+	%D%/settlement.c %D%/settlement.h \
 	%D%/spill.c \
 	%D%/through.c \
 	%D%/write.c

@@ -5,20 +5,10 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "engine/logsink.h"
 #include "engine/session_in.h"
 
 enum { WHO = 300 };
-
-/* SCR's DEBUG is another way to ask for more. */
-static enum vel_log_level level_of(const struct vel_conf *conf)
-{
-    enum vel_log_level level = (enum vel_log_level)conf->log_level;
-    enum vel_log_level asked = conf->debug >= 2   ? VEL_LOG_DEBUG
-                               : conf->debug == 1 ? VEL_LOG_INFO
-                                                  : VEL_LOG_ERROR;
-
-    return asked > level ? asked : level;
-}
 
 /* Without settings, what all ranks see is still told by one. */
 void vel_session_log_begin(const struct vel_session *s)
@@ -29,42 +19,13 @@ void vel_session_log_begin(const struct vel_session *s)
     vel_log_open(&sink);
 }
 
-/* The file for messages: LOG_FILE, or one of this node where that is a directory. */
-static int open_file(struct vel_session *s, struct vel_err *err)
-{
-    const char *path = s->conf->log_file;
-    struct vel_buf own;
-    struct stat st;
-    int rc = 0;
-
-    vel_buf_init(&own);
-    if (vel_fs_lstat(s->fs, path, &st, NULL) == 0 && S_ISDIR(st.st_mode)) {
-        vel_buf_printf(&own, "%s/h5veloc-%s.log", path, s->node);
-        rc = vel_buf_status(&own, err);
-        path = vel_buf_text(&own);
-    }
-    if (rc == 0)
-        rc = vel_logfile_open(s->fs, path, &s->logfile, err);
-    vel_buf_fini(&own);
-    return rc;
-}
-
 int vel_session_log_open(struct vel_session *s, struct vel_err *err)
 {
     char who[WHO];
-    struct vel_log_sink sink = {
-        .level = level_of(s->conf), .who = who, .is_speaker = s->world->rank == 0};
-    int rc = 0;
+    struct vel_log_sink sink = {.who = who, .is_speaker = s->world->rank == 0};
 
     snprintf(who, sizeof who, "rank %d on %s", s->world->rank, s->node);
-    if (s->conf->log_file) {
-        rc = open_file(s, err);
-        sink.write = vel_logfile_write;
-        sink.arg = s->logfile;
-    }
-    if (rc == 0)
-        vel_log_open(&sink);
-    return rc;
+    return vel_logsink_open(s->conf, s->fs, s->node, &sink, &s->logfile, err);
 }
 
 void vel_session_log_close(struct vel_session *s)

@@ -51,6 +51,8 @@ static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
 
     if (s->world->rank == 0)
         rc = vel_dropped_save(s->fs, s->dir, id, err);
+    if (rc == 0 && s->background)
+        rc = vel_session_take_back(s, id, VEL_OWE_NOTHING, NULL, NULL, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc < 0)
         return rc;
@@ -105,11 +107,18 @@ int vel_session_clean(struct vel_session *session, const char *name,
     const struct vel_session_asked asked = {.name = name};
     int rc = vel_session_may_all(s, VEL_DO_START, &asked, err);
 
-    for (size_t i = 0; rc == 0 && i < s->held.n;)
-        if (strcmp(vel_session_held(s, i)->map.dataset.name, name) == 0 &&
-            !vel_held_is_owed(vel_session_held(s, i)))
-            vel_session_evict(s, i, false);
-        else
+    for (size_t i = 0; rc == 0 && i < s->held.n;) {
+        struct vel_held *held = vel_session_held(s, i);
+
+        if (strcmp(held->map.dataset.name, name) != 0 || vel_held_is_owed(held) ||
+            held->owed & VEL_OWE_FLUSH) {
             i++;
+            continue;
+        }
+        if (held->owed)
+            rc = vel_session_take_back_held(s, held, err);
+        if (rc == 0)
+            vel_session_evict(s, i, false);
+    }
     return rc;
 }

@@ -3,13 +3,14 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/session_in.h"
 #include "meta/cache.h"
 #include "red/set.h"
 
-/* A level whose encoding is not due keeps the files, their names and checksums, and no
- * redundancy. */
+/* A level whose encoding is not due, or is the background's, keeps the files, their
+ * names and checksums, and no redundancy. */
 static void without_scheme(struct vel_session *s, struct vel_red_set *set)
 {
     set->comm = s->alone;
@@ -17,6 +18,28 @@ static void without_scheme(struct vel_session *s, struct vel_red_set *set)
     set->m = 0;
     set->set = (uint32_t)s->world->rank;
     set->sets = (uint32_t)s->world->size;
+}
+
+/* Without memory it is read after all. */
+void vel_session_note_sum(struct vel_session *session, const char *path, uint64_t size,
+                          uint32_t crc)
+{
+    struct vel_writing *w = &session->writing;
+    size_t len = w->dir ? strlen(w->dir) : 0;
+    struct vel_red_sum *sum = malloc(sizeof *sum);
+    void *old = NULL;
+
+    if (!w->sums)
+        w->sums = vel_map_create();
+    if (!sum || !w->sums || session->state != VEL_WRITING || len == 0 ||
+        strncmp(path, w->dir, len) != 0 || path[len] != '/') {
+        free(sum);
+        return;
+    }
+    *sum = (struct vel_red_sum){size, crc};
+    if (vel_map_set(w->sums, path + len + 1, sum, &old) < 0)
+        old = sum;
+    free(old);
 }
 
 int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int rc,
@@ -32,12 +55,13 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
                               .fs = s->fs,
                               .dir = w->dir,
                               .label = VEL_CACHE_LABEL,
-                              .memory = (size_t)s->conf->memory};
+                              .memory = (size_t)s->conf->memory,
+                              .sums = w->sums};
     uint64_t begun = vel_clock_monotonic(s->clock);
     struct vel_buf brief;
 
     vel_buf_init(&brief);
-    if (!w->is_encoded)
+    if (!w->is_encoded || w->is_later)
         without_scheme(s, &set);
     if (rc == 0)
         rc = vel_filemap_encode(&w->map, &brief, err);
@@ -45,6 +69,8 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
     vel_buf_fini(&brief);
     if (w->is_encoded)
         vel_policy_note_encode(&s->policy);
+    if (w->is_later && rc == 0) /* that is told when it is */
+        return rc;
     vel_session_tell(
         s,
         (struct vel_event){.kind = VEL_EVENT_ENCODE,

@@ -11,54 +11,8 @@
 #include "engine/session_in.h"
 #include "meta/cache.h"
 #include "recover/revive.h"
-#include "red/redfile.h"
 
 /* --- which files --- */
-
-static int add_file(struct vel_vec *files, int rank, const char *dir,
-                    const struct vel_red_file *red, struct vel_err *err)
-{
-    struct vel_flush_file file = {.from = vel_path_join(dir, red->name),
-                                  .listed = {.rank = rank,
-                                             .name = strdup(red->name),
-                                             .size = red->size,
-                                             .crc = red->crc,
-                                             .mode = red->mode & 07777,
-                                             .mtime_s = red->mtime_s,
-                                             .mtime_ns = red->mtime_ns,
-                                             .container = -1}};
-
-    if (file.from && file.listed.name && vel_vec_push(files, &file))
-        return 0;
-    free(file.from);
-    vel_listed_fini(&file.listed);
-    return vel_out_of_memory(err, "a list of files");
-}
-
-/* What the redundancy file of a part says. */
-static int add_part(struct vel_session *s, int rank, const char *dir,
-                    struct vel_vec *files, struct vel_err *err)
-{
-    struct vel_vec red = {0};
-    int rc = vel_redfile_scan(s->fs, dir, VEL_CACHE_LABEL, (uint32_t)rank, &red, err);
-
-    if (rc == 0 && !red.n)
-        rc = vel_fail(err, VEL_ENOENT, "%s has no redundancy file that can be read",
-                      dir);
-    if (rc == 0) {
-        const struct vel_manifest *list = &vel_redfile_at(&red, 0)->header.list[0];
-
-        for (size_t i = 0; rc == 0 && i < list->files.n; i++) {
-            const struct vel_red_file *file = vel_manifest_file(list, i);
-
-            rc = strcmp(file->name, VEL_THROUGH_LIST) == 0
-                     ? vel_session_add_through(s, dir, files, err)
-                     : add_file(files, rank, dir, file, err);
-        }
-    }
-    vel_redfiles_fini(&red);
-    return rc;
-}
 
 int vel_session_files(struct vel_session *s, const struct vel_held *held,
                       struct vel_vec *ret_files, struct vel_err *err)
@@ -69,9 +23,9 @@ int vel_session_files(struct vel_session *s, const struct vel_held *held,
 
     vel_vec_init(&files, sizeof(struct vel_flush_file));
     if (held->dir)
-        rc = add_part(s, s->world->rank, held->dir, &files, err);
+        rc = vel_part_files(s->fs, s->prefix, held->dir, s->world->rank, &files, err);
     for (size_t i = 0; rc == 0 && i < held->parts.n; i++)
-        rc = add_part(s, p[i].rank, p[i].dir, &files, err);
+        rc = vel_part_files(s->fs, s->prefix, p[i].dir, p[i].rank, &files, err);
     if (rc < 0)
         vel_flush_files_fini(&files);
     else
@@ -92,7 +46,7 @@ static struct vel_held *held_of(const struct vel_session *s, int64_t id)
 /* PREFIX_SIZE: the oldest checkpoints go, and first those that cannot be restored any
  * more; those that failed take nobody's place; a dataset that is an output as well
  * never goes. */
-static int slide_window(struct vel_session *s, struct vel_err *err)
+int vel_session_slide(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries;
     struct vel_entry *e;
@@ -227,6 +181,14 @@ static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *er
                : vel_comm_barrier(s->world, err);
 }
 
+/* Those of the background are its own to settle. */
+static bool is_ours_to_settle(const struct vel_session *s, int64_t id)
+{
+    const struct vel_held *held = held_of(s, id);
+
+    return !s->background || (held && !held->owed && !held->is_earlier);
+}
+
 int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
                                struct vel_err *err)
 {
@@ -237,7 +199,8 @@ int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
     /* the oldest first, since a newer one may replace its files */
     for (size_t i = entries->n; rc == 0 && i-- > 0;)
         if (e[i].place != VEL_ON_CACHE && e[i].place != VEL_ON_PREFIX &&
-            !(e[i].place == VEL_ON_STAGED && e[i].failed))
+            !(e[i].place == VEL_ON_STAGED && e[i].failed) &&
+            is_ours_to_settle(s, e[i].dataset.id))
             rc = settle(s, &e[i], err);
     return rc;
 }
@@ -323,12 +286,30 @@ static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *e
     return rc < 0 ? rc : vel_session_mark_replaced(s, dataset->id, takes_names, err);
 }
 
+/* Now, and not in the background. */
+static int flush_instead(struct vel_session *s, struct vel_held *held,
+                         struct vel_err *err)
+{
+    unsigned owed = held->owed & ~(unsigned)VEL_OWE_FLUSH;
+    int rc = vel_session_take_back_held(s, held, err);
+
+    if (rc == 0)
+        rc = flush(s, held, err);
+    if (rc == 0 && owed && held->dir)
+        rc = vel_session_promise(s, &held->map, held->dir, -1, owed, err);
+    if (rc == 0 && held->dir)
+        held->owed = owed;
+    return rc;
+}
+
 int vel_session_flush(struct vel_session *s, struct vel_held *held, struct vel_err *err)
 {
     int rc = vel_session_settle_before(s, err);
 
     /* perhaps it was this one */
-    return rc < 0 || held->entry.place == VEL_ON_PREFIX ? rc : flush(s, held, err);
+    if (rc < 0 || held->entry.place == VEL_ON_PREFIX)
+        return rc;
+    return held->owed ? flush_instead(s, held, err) : flush(s, held, err);
 }
 
 int vel_session_flush_plain(struct vel_session *s, struct vel_held *held,
@@ -398,7 +379,7 @@ int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
     int rc = vel_session_flush(s, held, &why);
 
     if (rc == 0)
-        rc = slide_window(s, &why);
+        rc = vel_session_slide(s, &why);
     if (rc == 0)
         return 0;
     vel_log_shared(VEL_LOG_WARN, "%s: it stays in the cache", why.text);

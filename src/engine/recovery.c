@@ -64,7 +64,7 @@ int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
     vel_buf_init(&bytes);
     vel_vec_init(&entries, sizeof(struct vel_entry));
     if (s->world->rank == 0) {
-        rc = vel_index_load(s->fs, s->dir, &own, err);
+        rc = vel_session_load_index(s, &own, err);
         if (rc == 0)
             rc = encode_entries(&own, &bytes, err);
         vel_index_fini(&own);
@@ -161,7 +161,8 @@ static int hold(struct vel_session *s, struct vel_revived *revived,
     const struct vel_entry *entry = entry_of(entries, revived->map.dataset.id);
     struct vel_held held = {.map = revived->map,
                             .level = revived->level,
-                            .store = store_of_level(s, revived->level)};
+                            .store = store_of_level(s, revived->level),
+                            .is_earlier = true};
 
     if (revived->is_foreign) {
         held.parts = revived->parts;
@@ -237,18 +238,36 @@ static bool is_refused(struct vel_session *s, const struct vel_vec *entries, int
     return true;
 }
 
+/* It is held, and owed what it was before. */
+static int keep(struct vel_session *s, struct vel_revived *revived,
+                const struct vel_vec *entries, unsigned before, struct vel_err *err)
+{
+    int64_t id = revived->map.dataset.id;
+    int rc = vel_comm_agree(s->world, hold(s, revived, entries, err), err);
+
+    for (size_t i = 0; rc == 0 && s->background && i < s->held.n; i++)
+        if (vel_session_held(s, i)->map.dataset.id == id)
+            return vel_session_owe_again(s, vel_session_held(s, i), before, err);
+    return rc;
+}
+
 static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t id,
                       const struct vel_vec *entries, struct vel_err *err)
 {
     struct vel_revived revived;
     struct vel_err why = {0};
     uint64_t begun = vel_clock_monotonic(s->clock);
-    int rc = vel_revive(caches, id, &revived, &why);
-    double seconds = vel_session_seconds(s, begun);
+    unsigned before = 0;
+    double seconds;
+    int rc = vel_session_rest(s, id, &before, err);
 
+    if (rc < 0)
+        return rc;
+    rc = vel_revive(caches, id, &revived, &why);
+    seconds = vel_session_seconds(s, begun);
     if (rc == 0) {
         tell_revived(s, &revived, seconds);
-        return vel_comm_agree(s->world, hold(s, &revived, entries, err), err);
+        return keep(s, &revived, entries, before, err);
     }
     if (rc == VEL_ENOENT) {
         vel_log_shared(VEL_LOG_INFO, "dataset %" PRId64 " was never complete: removed",
@@ -269,7 +288,34 @@ static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t 
                          NULL);
     }
     /* a communicator that broke is no dataset that cannot be restored */
-    return vel_comm_barrier(s->world, err);
+    rc = rc == VEL_ENOENT ? 0 : vel_session_go_on(s, id, before, err);
+    return rc < 0 ? rc : vel_comm_barrier(s->world, err);
+}
+
+/* Collective. Another launch is at work with it. */
+static int is_others(struct vel_session *s, int64_t id, int64_t *ret_is,
+                     struct vel_err *err)
+{
+    *ret_is = s->world->rank == 0 && vel_session_is_anothers(s, id);
+    return s->background ? vel_comm_allreduce(s->world, VEL_COMM_MAX, ret_is, 1, err)
+                         : 0;
+}
+
+/* Purged, or deleted by somebody. */
+static int remove_one(struct vel_session *s, struct vel_caches *caches, int64_t id,
+                      struct vel_err *err)
+{
+    unsigned before;
+    int rc = vel_session_rest(s, id, &before, err);
+
+    if (rc == 0)
+        vel_caches_remove(caches, id);
+    return rc;
+}
+
+static bool is_not_ours(void *arg, int64_t id)
+{
+    return vel_session_is_anothers(arg, id);
 }
 
 /* ret_seen receives the ids of all that the caches have something of. */
@@ -283,10 +329,11 @@ static int revive_all(struct vel_session *s, const struct vel_vec *entries,
                                .owner = &s->owner,
                                .memory = (size_t)s->conf->memory,
                                .piece = (size_t)s->conf->file_buf_size,
+                               .others = {.is_anothers = is_not_ours, .arg = s},
                                .throttles = s->throttles,
                                .may_move = s->conf->distribute};
     struct vel_caches caches;
-    int64_t id = INT64_MAX;
+    int64_t id = INT64_MAX, is_theirs = 0;
     int rc = vel_caches_open(&of, &caches, err);
 
     if (rc < 0)
@@ -302,8 +349,11 @@ static int revive_all(struct vel_session *s, const struct vel_vec *entries,
             vel_comm_fail(s->world, err);
             break;
         }
+        rc = is_others(s, id, &is_theirs, err);
+        if (rc < 0 || is_theirs)
+            continue;
         if (s->conf->cache_purge || vel_session_has_id(dropped, id))
-            vel_caches_remove(&caches, id);
+            rc = remove_one(s, &caches, id, err);
         else if (!is_refused(s, entries, id))
             rc = revive_one(s, &caches, id, entries, err);
     }
@@ -389,7 +439,7 @@ static int flush_newest(struct vel_session *s, struct vel_err *err)
     return vel_comm_barrier(s->world, err);
 }
 
-int vel_session_recover(struct vel_session *s, struct vel_err *err)
+static int recover(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries = {0}, dropped = {0}, seen;
     struct vel_err why = {0};
@@ -429,5 +479,16 @@ int vel_session_recover(struct vel_session *s, struct vel_err *err)
     vel_vec_fini(&seen);
     vel_vec_fini(&dropped);
     vel_index_fini(&entries);
+    return rc;
+}
+
+int vel_session_recover(struct vel_session *s, struct vel_err *err)
+{
+    struct vel_lock *lock;
+    int rc = vel_session_lock_recovery(s, &lock, err);
+
+    if (rc == 0)
+        rc = recover(s, err);
+    vel_lock_release(lock);
     return rc;
 }

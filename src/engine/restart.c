@@ -99,7 +99,7 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
     if (rc == 0 && s->state != VEL_READING)
         rc = forget_vanished(s, err);
     if (rc == 0 && s->world->rank == 0)
-        rc = vel_index_load(s->fs, s->dir, &entries, err);
+        rc = vel_session_load_index(s, &entries, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc < 0)
         return rc;
@@ -218,6 +218,8 @@ static int take_away(struct vel_session *s, const char *why, bool is_bad,
                    d->name, d->version, why);
     if (is_bad && d->ranks == s->world->size)
         mark_refused(s, held);
+    if (is_bad && held->owed)
+        vel_session_take_back_held(s, held, NULL);
     s->has_leftovers |= is_bad;
     if (is_bad && held->level)
         vel_cache_set_aside(s->fs, held->level, d->id, true, NULL);
@@ -326,7 +328,7 @@ int vel_session_where(struct vel_session *session, const char *name,
     int rc = 0;
 
     if (s->world->rank == 0 && where == VEL_WHERE_NONE) {
-        rc = vel_index_load(s->fs, s->dir, &entries, err);
+        rc = vel_session_load_index(s, &entries, err);
         if (rc == 0 && (held || find_entry(s, &entries, &wanted)))
             where = VEL_WHERE_PREFIX;
         vel_index_fini(&entries);

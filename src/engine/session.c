@@ -261,19 +261,27 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
 
     if ((rc = read_settings(s, setup->user_file, err)) < 0)
         return rc;
+    if (s->conf->containers && s->background && s->conf->mode != VEL_MODE_SYNC)
+        vel_log_shared(VEL_LOG_INFO, "with CONTAINERS=1 checkpoints are encoded and "
+                                     "flushed in the calls, as with MODE=SYNC");
+    if (s->conf->mode == VEL_MODE_SYNC || s->conf->containers)
+        s->background = NULL;
     watch_files(s);
     if ((rc = vel_comm_agree(s->world, name_things(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_log_open(s, err), err)) < 0 ||
         (rc = open_prefix(s, err)) < 0 || (rc = vel_session_lock(s, err)) < 0)
         return rc;
-    if (s->world->rank == 0)
+    /* others may be writing what looks as if it was left half written */
+    if (s->world->rank == 0 && !s->background)
         vel_prefix_sweep(s->fs, s->dir);
     if ((rc = describe(s, err)) < 0 || (rc = make_caches(s, err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
         return rc;
     begin_books(s); /* a fetch looks at them */
-    rc = vel_session_recover(s, err);
+    rc = vel_session_meet(s, err);
+    if (rc == 0)
+        rc = vel_session_recover(s, err);
     begin_books(s); /* the program computes from now on */
     vel_session_look_for_halt(s);
     if (rc == 0)
@@ -286,6 +294,7 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
 
 static void tear_down(struct vel_session *s)
 {
+    vel_session_part(s, false); /* counts the levels */
     for (size_t i = 0; i < s->held.n; i++)
         vel_held_fini(vel_session_held(s, i));
     vel_vec_fini(&s->held);
@@ -345,6 +354,7 @@ int vel_session_open(const struct vel_session_setup *setup,
     s->fs = setup->fs;
     s->clock = setup->clock;
     s->unit = setup->unit;
+    s->background = setup->background;
     vel_vec_init(&s->held, sizeof(struct vel_held));
     vel_vec_init(&s->declined, sizeof(int64_t));
     vel_session_log_begin(s);
@@ -355,30 +365,6 @@ int vel_session_open(const struct vel_session_setup *setup,
         tear_down(s);
     else
         *ret_session = s;
-    return rc;
-}
-
-/* The newest checkpoint, and outputs whose flush has failed. */
-static int flush_owed(struct vel_session *s, struct vel_err *err)
-{
-    bool is_newest = true;
-    int rc = 0;
-
-    for (size_t i = s->held.n; rc == 0 && i-- > 0;) {
-        struct vel_held *held = vel_session_held(s, i);
-        bool is_checkpoint = held->map.dataset.use & VEL_USE_CHECKPOINT;
-        int64_t due = 0;
-
-        if ((vel_held_is_owed(held) || (is_checkpoint && is_newest)) &&
-            held->entry.place != VEL_ON_PREFIX) {
-            due = s->world->rank == 0 &&
-                  vel_session_flush_due(s, &held->map.dataset, held->is_exposed, true);
-            rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &due, 1, err);
-        }
-        if (rc == 0 && due)
-            rc = vel_session_flush_now(s, held, err);
-        is_newest = is_newest && !is_checkpoint;
-    }
     return rc;
 }
 
@@ -397,7 +383,10 @@ int vel_session_close(struct vel_session *session, const char *reason,
     rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &is_well, 1, err);
     reason = rc == 0 && is_well ? reason : NULL;
     if (reason)
-        rc = flush_owed(s, err);
+        rc = vel_session_flush_owed(s, err);
+    if (s->world->rank == 0 && s->claimed > s->last_id)
+        vel_session_unclaim(s, s->claimed);
+    vel_session_part(s, reason != NULL);
     if (s->has_halt && reason)
         vel_halt_watch_finish(&s->halt, reason);
     vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_RUN_END, .text = reason},

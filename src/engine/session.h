@@ -21,6 +21,7 @@
 #include "sys/fs.h"
 
 struct vel_session;
+struct vel_background; /* engine/background.h */
 
 struct vel_session_setup {
     struct vel_comm *world;  /* taken over, also on failure */
@@ -30,8 +31,11 @@ struct vel_session_setup {
     const char *user_file;   /* settings that the program names, or NULL */
     const char *unit; /* NULL, or the name of this part of a job: others that use the
                          same prefix at the same time have other names */
-    int *ret_fault;   /* NULL, or what is wrong with settings for which the session does
-                         not open: enum vel_topo_fault */
+    struct vel_background *background; /* borrowed, on all ranks or none: who works
+                                          beside the program unless MODE=SYNC; NULL: the
+                                          calls do all */
+    int *ret_fault; /* NULL, or what is wrong with settings for which the session does
+                       not open: enum vel_topo_fault */
 };
 
 /* Settings, descriptors, directories; then what earlier launches left: datasets in the
@@ -65,6 +69,11 @@ void vel_session_expect(struct vel_session *session, uint64_t bytes);
  * failed, one as large goes elsewhere. */
 void vel_session_note_full(struct vel_session *session);
 
+/* Local. Between start and complete: the file that was routed to `path` is written, and
+ * this is its checksum, so that it need not be read when its bytes are not needed. */
+void vel_session_note_sum(struct vel_session *session, const char *path, uint64_t size,
+                          uint32_t crc);
+
 /* Begin one. Its name and version are what a restart asks for; `use` are bits of enum
  * vel_use. VEL_ESTATE: one is under way already. */
 int vel_session_start(struct vel_session *session, const char *name, int64_t version,
@@ -83,9 +92,18 @@ int vel_session_route(struct vel_session *session, const char *path, char **ret_
 int vel_session_route_through(struct vel_session *session, const char *path,
                               char **ret_path, struct vel_err *err);
 
-/* All files are written, and closed. Complete and protected when this succeeds; else,
- * as when any rank says that its files are not valid, gone. */
+/* All files are written, and closed. Complete when this succeeds, and protected, or
+ * soon by the background; else, as when any rank says that its files are not valid,
+ * gone. */
 int vel_session_complete(struct vel_session *session, bool is_valid,
+                         struct vel_err *err);
+
+/* Wait until the background has done what it owes for all that was written, or cannot:
+ * then why. */
+int vel_session_wait(struct vel_session *session, struct vel_err *err);
+
+/* Local. Is there nothing to wait for any more? Also when it has failed. */
+int vel_session_finished(struct vel_session *session, bool *ret_finished,
                          struct vel_err *err);
 
 /* --- reading one --- */

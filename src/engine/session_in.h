@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/background.h"
 #include "engine/policy.h"
 #include "engine/session.h"
 #include "meta/entry.h"
@@ -12,6 +13,7 @@
 #include "meta/filemap.h"
 #include "meta/halt_watch.h"
 #include "meta/prefix.h"
+#include "recover/part_files.h"
 #include "sys/fs_watch.h"
 #include "sys/host.h"
 #include "sys/lock.h"
@@ -32,6 +34,9 @@ struct vel_held {
     struct vel_vec parts;   /* of a dataset by other ranks: struct vel_revived_part */
     bool is_read_in_place;
     bool is_exposed; /* nothing protects it until it is flushed */
+    unsigned owed;   /* what the background has still to do, as far as all ranks know */
+    bool is_earlier; /* another launch has made it */
+    bool is_told;    /* that the background has failed */
 };
 
 /* The dataset that is being written. */
@@ -39,13 +44,15 @@ struct vel_writing {
     struct vel_filemap map;
     const struct vel_reddesc *desc; /* the level */
     bool is_encoded;                /* its scheme is due; else SINGLE this time */
-    bool is_bypass;                 /* to the prefix, under temporary names */
-    bool takes_names;               /* where files of other datasets were */
-    bool was_full;                  /* a file of this rank found no room */
-    size_t due;                     /* the level that desc is, or stands for */
+    bool is_later;    /* encoded in the background, and SINGLE till then */
+    bool is_bypass;   /* to the prefix, under temporary names */
+    bool takes_names; /* where files of other datasets were */
+    bool was_full;    /* a file of this rank found no room */
+    size_t due;       /* the level that desc is, or stands for */
     char *level, *dir;
     struct vel_map
-        *routed; /* cached names of files in the cache; of a bypass, of all */
+        *routed;          /* cached names of files in the cache; of a bypass, of all */
+    struct vel_map *sums; /* of some that are routed: struct vel_red_sum */
     struct vel_map *through; /* of those that are written where they belong */
     uint64_t begun;          /* monotonic */
 };
@@ -85,7 +92,16 @@ struct vel_session {
     struct vel_takeover *takeover; /* what services did for earlier launches */
     struct vel_crew crew;          /* without a store: its files are copied */
 
+    struct vel_background *background; /* NULL: all is done in the calls */
+    bool is_met;                       /* the leader of this node knows us */
+    char launch[VEL_LAUNCH_NAME];
+    char **homes; /* where datasets of this prefix are on this node */
+    size_t n_homes;
+    struct vel_settlement *seats; /* per level, rank 0's: who sits where */
+    bool *is_seated;              /* per level, everyone's: it is known there */
+
     /* rank 0's */
+    int64_t claimed; /* the newest id that is ours */
     struct vel_policy policy;
     struct vel_halt_watch halt;
     bool has_halt, is_halt_told;
@@ -128,7 +144,7 @@ struct vel_session_asked {
 /* Collective. The same, and all ranks ask for the same dataset by a name and a version
  * that can be: VEL_EINVAL. The two below are its halves, to be used around a fold of
  * those numbers by VEL_COMM_MIN. */
-enum { VEL_SESSION_MEANT = 4, VEL_SESSION_BALLOT = 2 + VEL_SESSION_MEANT };
+enum { VEL_SESSION_MEANT = 4, VEL_SESSION_BALLOT = 4 + VEL_SESSION_MEANT };
 int vel_session_mean(const struct vel_session *s, enum vel_session_event event,
                      const struct vel_session_asked *asked, int64_t *ret_meant,
                      struct vel_err *err);
@@ -147,9 +163,80 @@ void vel_session_log_close(struct vel_session *s);
 /* Rank 0 tells when the program is to end; others do nothing. Local. */
 void vel_session_look_for_halt(struct vel_session *s);
 
+/* --- closing.c --- */
+/* Collective. What is due at the end comes to the prefix. */
+int vel_session_flush_owed(struct vel_session *s, struct vel_err *err);
+
 /* --- alone.c --- */
 /* Collective. Keep other launches from `dir` until the lock is released. */
 int vel_session_lock(struct vel_session *s, struct vel_err *err);
+/* Collective. Of launches with a background one recovers at a time; NULL: none else
+ * can. */
+int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
+                              struct vel_err *err);
+
+/* --- claim.c: whose is which, while several launches work with a prefix --- */
+/* Rank 0: an id that nobody else has; the same again until it was used. */
+int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err);
+/* Rank 0: nothing has come of it. */
+void vel_session_unclaim(struct vel_session *s, int64_t id);
+/* Local. Has a launch made it that is neither ours nor over? Never without a
+ * background: then no other launch is here. */
+bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
+/* Local. Has another launch decided that ours is over? */
+bool vel_session_is_ended(const struct vel_session *s);
+/* Rank 0: the index without what is another's. */
+int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
+                           struct vel_err *err);
+/* Local. Remove this rank's part of a held dataset from the cache. */
+int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
+                            struct vel_err *err);
+
+/* --- promise.c: what the background is to do --- */
+/* Collective. All ranks owe bits of enum vel_background_owed for their parts of a
+ * dataset in `dir`, and rank 0 settles it. `level`: its index among the descriptors,
+ * when its sets are those; else negative. */
+int vel_session_promise(struct vel_session *s, const struct vel_filemap *map,
+                        const char *dir, int level, unsigned owed, struct vel_err *err);
+/* Local. Nothing of it is under way on this node any more (VEL_OWE_NOTHING), or until
+ * more is owed (VEL_OWE_REST). *ret_before: what was. */
+int vel_session_take_back(struct vel_session *s, int64_t id, unsigned what,
+                          const char *dir, unsigned *ret_before, struct vel_err *err);
+/* Collective. What is owed of a dataset of an earlier launch rests while it is
+ * recovered; *ret_before is the same on all ranks, and 0 without a background. Then it
+ * goes on as it was, or is owed for the parts as they lie now: where that fails it is
+ * told, and only a communicator that broke is a failure. */
+int vel_session_rest(struct vel_session *s, int64_t id, unsigned *ret_before,
+                     struct vel_err *err);
+int vel_session_go_on(struct vel_session *s, int64_t id, unsigned before,
+                      struct vel_err *err);
+int vel_session_owe_again(struct vel_session *s, struct vel_held *held, unsigned before,
+                          struct vel_err *err);
+/* Collective. The same for a held dataset, which is owed nothing then. */
+int vel_session_take_back_held(struct vel_session *s, struct vel_held *held,
+                               struct vel_err *err);
+
+/* --- behind.c: what the background has done meanwhile --- */
+/* Collective. From here on the leader knows us; nothing without a background. */
+int vel_session_meet(struct vel_session *s, struct vel_err *err);
+/* Local. And no longer; one that does not answer has nothing against it. */
+void vel_session_part(struct vel_session *s, bool is_well);
+/* Rank 0, local: how far those are of which anything is owed, for a fold by
+ * VEL_COMM_MIN. Others say VEL_NO_NEWS. */
+#define VEL_NO_NEWS INT64_MAX
+int64_t vel_session_news(struct vel_session *s);
+/* Collective. What came of it: what need not stay goes. */
+int vel_session_learn(struct vel_session *s, int64_t news, struct vel_err *err);
+/* Collective. With STRICT, a failure of the background that was not told yet. */
+int vel_session_tell_failed(struct vel_session *s, struct vel_err *err);
+/* Collective. Wait for the oldest that is owed. *ret_moved: something has come of it,
+ * so that there may be more room. */
+int vel_session_wait_oldest(struct vel_session *s, bool *ret_moved,
+                            struct vel_err *err);
+/* Local. The newest dataset that is encoded as it should be; 0: none. */
+int64_t vel_session_newest_safe(const struct vel_session *s);
+/* Is anything owed of what is held? Local, the same on all ranks. */
+bool vel_session_is_owing(const struct vel_session *s);
 
 /* --- movers.c: who moves files, and how fast --- */
 /* Local. */
@@ -254,6 +341,8 @@ bool vel_session_flush_due(const struct vel_session *s,
  * only with STRICT. */
 int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
                           struct vel_err *err);
+/* Collective. The oldest on the prefix go, as PREFIX_SIZE says. */
+int vel_session_slide(struct vel_session *s, struct vel_err *err);
 /* Collective. The dataset under way goes to the prefix, and is held there only: `files`
  * were written to the prefix itself (NULL), or to that store. */
 int vel_session_adopt(struct vel_session *s, struct vel_held *held,
@@ -266,15 +355,11 @@ int vel_session_files(struct vel_session *s, const struct vel_held *held,
 
 /* --- through.c: files that are written where they belong, past the cache. Local. ---
  */
-#define VEL_THROUGH_LIST "@through" /* among a rank's files: no cached name of any */
 /* What was written through of the dataset under way, listed in its directory. */
 int vel_session_list_through(struct vel_session *s, struct vel_err *err);
 /* A list (items struct vel_listed) into a rank's directory. */
 int vel_session_save_through(const struct vel_session *s, const char *dir,
                              const struct vel_vec *files, struct vel_err *err);
-/* Those that a rank's directory lists, appended as struct vel_flush_file. */
-int vel_session_add_through(struct vel_session *s, const char *dir,
-                            struct vel_vec *files, struct vel_err *err);
 /* Are those of this rank still what was written? */
 int vel_session_check_through(struct vel_session *s, const struct vel_held *held,
                               struct vel_err *err);

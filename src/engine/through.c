@@ -111,26 +111,6 @@ static int for_each(struct vel_session *s, const char *dir, through_f *act, void
     return rc;
 }
 
-static int add(struct vel_session *s, const char *path, struct vel_listed *file,
-               void *arg, struct vel_err *err)
-{
-    struct vel_flush_file made = {.from = strdup(path), .listed = *file};
-
-    (void)s;
-    if (!made.from || !vel_vec_push(arg, &made)) {
-        free(made.from);
-        return vel_out_of_memory(err, "a list of files");
-    }
-    file->name = NULL; /* the other list's now */
-    return 0;
-}
-
-int vel_session_add_through(struct vel_session *s, const char *dir,
-                            struct vel_vec *files, struct vel_err *err)
-{
-    return for_each(s, dir, add, files, err);
-}
-
 static int check(struct vel_session *s, const char *path, struct vel_listed *file,
                  void *arg, struct vel_err *err)
 {

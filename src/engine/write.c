@@ -17,6 +17,7 @@ static void writing_fini(struct vel_writing *w)
 {
     vel_filemap_fini(&w->map);
     vel_map_destroy(w->routed, NULL);
+    vel_map_destroy(w->sums, free);
     vel_map_destroy(w->through, NULL);
     free(w->level);
     free(w->dir);
@@ -70,10 +71,15 @@ int vel_session_start(struct vel_session *session, const char *name, int64_t ver
     struct vel_session *s = session;
     const struct vel_session_asked asked = {name, version, use};
     int64_t meant[VEL_SESSION_MEANT] = {0};
-    int rc = vel_session_mean(s, VEL_DO_START, &asked, meant, err);
+    int rc = vel_session_tell_failed(s, err);
 
+    if (rc < 0)
+        return rc;
+    rc = vel_session_mean(s, VEL_DO_START, &asked, meant, err);
     if (rc == 0)
         rc = describe(s, name, version, use, err);
+    if (rc == 0 && s->background && s->world->rank == 0)
+        rc = vel_session_claim(s, &s->writing.map.dataset.id, err);
     rc = vel_session_choose(s, &s->writing, rc, meant, err);
     if (rc == 0)
         rc = vel_session_check_meant(&asked, meant, err);
@@ -329,19 +335,55 @@ static int give_up(struct vel_session *s, int rc, const struct vel_err *why,
 
     count(s, &w->map.dataset, rc, w->begun, why);
     vel_session_learn_size(s);
-    if (vel_comm_barrier(s->world, NULL) == 0)
+    if (vel_comm_barrier(s->world, NULL) == 0) {
+        if (s->background && w->dir)
+            vel_session_take_back(s, w->map.dataset.id, VEL_OWE_NOTHING, w->dir, NULL,
+                                  NULL);
         vel_session_remove_place(s);
+        if (s->background && s->world->rank == 0) {
+            vel_entry_remove(s->fs, s->dir, w->map.dataset.id, NULL);
+            vel_session_unclaim(s, w->map.dataset.id);
+        }
+    }
     writing_fini(w);
     return vel_fail(err, (enum vel_status)rc, "%s", why->text);
 }
 
-/* What was written is held from now on. A restart finds it without its entry in the
- * index, so that a prefix that cannot be written is no reason to lose it. */
+/* The rest is the background's; when that does not take it the dataset is none. */
+static int owe(struct vel_session *s, bool flush, unsigned *ret_owed,
+               struct vel_err *err)
+{
+    const struct vel_writing *w = &s->writing;
+    unsigned owed = (w->is_later ? VEL_OWE_ENCODE : 0) | (flush ? VEL_OWE_FLUSH : 0);
+    int level = w->is_encoded ? (int)(w->desc - s->descs->items) : -1;
+    int rc = 0;
+
+    if (s->background && owed && !w->is_bypass)
+        rc = vel_session_promise(s, &w->map, w->dir, level, owed, err);
+    if (rc == 0 && s->background && !w->is_bypass)
+        *ret_owed = owed;
+    return rc;
+}
+
+/* A restart finds it without its entry in the index, so that a prefix that cannot be
+ * written is no reason to lose it. */
+static void note_entry(struct vel_session *s, const struct vel_held *held)
+{
+    struct vel_entry entry = held->entry;
+    struct vel_err why = {0};
+
+    entry.dataset = s->writing.map.dataset;
+    if (!s->writing.is_bypass && s->world->rank == 0 &&
+        vel_entry_save(s->fs, s->dir, &entry, &why) < 0)
+        vel_log(VEL_LOG_WARN,
+                "dataset %" PRId64 " is complete, but not in the index: %s",
+                entry.dataset.id, why.text);
+}
+
+/* What was written is held from now on. */
 static void enter(struct vel_session *s, struct vel_held *held)
 {
     struct vel_writing *w = &s->writing;
-    struct vel_entry entry = held->entry;
-    struct vel_err why = {0};
 
     held->map = w->map;
     held->level = w->level;
@@ -349,13 +391,9 @@ static void enter(struct vel_session *s, struct vel_held *held)
     held->store = w->is_bypass ? s->stores->n : w->desc->store->index;
     held->is_read_in_place = w->is_bypass;
     held->is_exposed = w->desc->is_exposed;
+    if (held->owed & VEL_OWE_FLUSH)
+        vel_policy_note_flush(&s->policy, held->map.dataset.checkpoint);
     *vel_session_held(s, s->held.n - 1) = *held;
-    entry.dataset = held->map.dataset;
-    if (!w->is_bypass && s->world->rank == 0 &&
-        vel_entry_save(s->fs, s->dir, &entry, &why) < 0)
-        vel_log(VEL_LOG_WARN,
-                "dataset %" PRId64 " is complete, but not in the index: %s",
-                held->map.dataset.id, why.text);
     count(s, &w->map.dataset, 0, w->begun, NULL);
     w->level = w->dir = NULL;
     memset(&w->map, 0, sizeof w->map);
@@ -379,13 +417,17 @@ int vel_session_complete(struct vel_session *session, bool is_valid,
         rc = vel_vec_push(&s->held, NULL) ? 0 : vel_out_of_memory(&own, "a dataset");
         rc = protect(s, &held, rc, &own);
     }
+    if (rc == 0)
+        note_entry(s, &held); /* before others write there */
+    if (rc == 0)
+        rc = owe(s, flush, &held.owed, &own);
     s->state = VEL_IDLE;
     if (rc < 0) {
         s->held.n = others;
         return give_up(s, rc, &own, err);
     }
     enter(s, &held);
-    if (flush)
+    if (flush && !s->background)
         rc = vel_session_flush_now(s, vel_session_held(s, others), err);
     vel_session_evict_old(s);
     vel_session_sweep(s);

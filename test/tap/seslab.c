@@ -84,10 +84,18 @@ static int configure(const struct seslab *lab, struct vel_conf **ret_conf,
 int seslab_open(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
                 struct vel_session **ret_session, struct vel_err *err)
 {
+    return seslab_open_with(lab, comm, fs, NULL, ret_session, err);
+}
+
+int seslab_open_with(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
+                     struct vel_background *background,
+                     struct vel_session **ret_session, struct vel_err *err)
+{
     struct vel_session_setup setup = {.fs = fs,
                                       .clock =
                                           lab->clock ? lab->clock : vel_clock_system(),
-                                      .user_file = lab->file};
+                                      .user_file = lab->file,
+                                      .background = background};
     int rc = configure(lab, &setup.conf, err);
 
     if (rc < 0)

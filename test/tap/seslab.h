@@ -14,10 +14,10 @@ struct seslab {
     char prefix[512], cache[512];
     uint64_t seed;
     size_t most;                              /* bytes of a file */
+    const char *file;                         /* of settings, or NULL */
     bool has_same_names;                      /* in every version, and the same sizes */
     const char *settings[SESLAB_SETTINGS][2]; /* beside these two; ends with NULL */
-    const char *file;        /* with more of them, such as STORE lines; or NULL */
-    struct vel_clock *clock; /* NULL: the system's */
+    struct vel_clock *clock;                  /* NULL: the system's */
 };
 
 #define SESLAB_NAME "state"
@@ -34,6 +34,9 @@ const char *seslab_node(const struct seslab *lab, int node);
 /* Collective over comm, of which the session gets a copy. */
 int seslab_open(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
                 struct vel_session **ret_session, struct vel_err *err);
+int seslab_open_with(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
+                     struct vel_background *background,
+                     struct vel_session **ret_session, struct vel_err *err);
 
 /* Collective. A checkpoint: begin, write this rank's files through the session's file
  * system, and complete. A failure to write makes the program say that the files are not

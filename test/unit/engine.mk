@@ -25,6 +25,22 @@ unit_tests += test/unit/complete.t
 test_unit_complete_t_SOURCES = %D%/complete.c test/tap/crowd.c test/tap/crowd.h test/tap/seslab.c test/tap/seslab.h
 test_unit_complete_t_CPPFLAGS = $(test_cppflags)
 test_unit_complete_t_LDADD = $(test_ldadd) -lpthread
+behindlab_sources = test/tap/behindlab.c test/tap/behindlab.h \
+	test/tap/standin.c test/tap/standin.h \
+	test/tap/standin_in.h test/tap/standin_work.c test/tap/crowd.c test/tap/crowd.h \
+	test/tap/crewlab.c test/tap/crewlab.h test/tap/seslab.c test/tap/seslab.h
+unit_tests += test/unit/behind.t
+test_unit_behind_t_SOURCES = %D%/behind.c $(behindlab_sources)
+test_unit_behind_t_CPPFLAGS = $(test_cppflags)
+test_unit_behind_t_LDADD = $(test_ldadd) -lpthread
+unit_tests += test/unit/behind_past.t
+test_unit_behind_past_t_SOURCES = %D%/behind_past.c $(behindlab_sources)
+test_unit_behind_past_t_CPPFLAGS = $(test_cppflags)
+test_unit_behind_past_t_LDADD = $(test_ldadd) -lpthread
+unit_tests += test/unit/settlement.t
+test_unit_settlement_t_SOURCES = %D%/settlement.c
+test_unit_settlement_t_CPPFLAGS = $(test_cppflags)
+test_unit_settlement_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/devices.t
 test_unit_devices_t_SOURCES = %D%/devices.c $(seslab_sources)
 test_unit_devices_t_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which datasets of a prefix are whose, while several launches work with it: an id
+ * belongs to the launch that has made the directory PREFIX/.veloc/dataset.ID, and what
+ * a launch that has not ended has made is nobody else's (doc/protocol-leader.txt, 2).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "engine/session_in.h"
+#include "meta/cache.h"
+#include "meta/paths.h"
+#include "record/record.h"
+
+enum { FORMAT = 1 };
+
+/* --- records --- */
+
+static char *launch_path(const struct vel_session *s, int64_t id)
+{
+    char *dir = vel_cache_dataset_dir(s->dir, id);
+    char *path = dir ? vel_path_join(dir, "launch") : NULL;
+
+    free(dir);
+    return path;
+}
+
+static int save_launch(struct vel_session *s, int64_t id, struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char *path = launch_path(s, id);
+    int rc = !body || !path || vel_node_set_text(body, "launch", s->launch)
+                 ? vel_out_of_memory(err, "a dataset")
+                 : vel_record_save(s->fs, path, "launch", FORMAT, body, err);
+
+    vel_node_destroy(body);
+    free(path);
+    return rc;
+}
+
+/* Whose dataset it is; "" when nobody has said so. */
+static int load_launch(const struct vel_session *s, int64_t id,
+                       char ret[VEL_LAUNCH_NAME], struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    const char *text;
+    char *path = launch_path(s, id);
+    int version,
+        rc = path ? vel_record_load(s->fs, path, "launch", FORMAT, &version, &body, err)
+                  : vel_out_of_memory(err, "a dataset");
+
+    if (rc == 0)
+        rc = vel_node_get_text(body, "launch", &text, err);
+    if (rc == 0 && (strlen(text) >= VEL_LAUNCH_NAME || !vel_dataset_is_name(text)))
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no launch", path, text);
+    if (rc == 0)
+        memcpy(ret, text, strlen(text) + 1);
+    vel_node_destroy(body);
+    free(path);
+    return rc;
+}
+
+/* A directory or a record of a launch; `unknown` when that cannot be seen now. */
+static bool is_there(const struct vel_session *s, const char *launch, const char *name,
+                     bool unknown)
+{
+    struct vel_buf path;
+    struct stat st;
+    int rc;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/launch.%s%s", s->dir, launch, name);
+    rc = vel_buf_status(&path, NULL);
+    if (rc == 0)
+        rc = vel_fs_lstat(s->fs, path.data, &st, NULL);
+    vel_buf_fini(&path);
+    return rc == 0 || (rc != VEL_ENOENT && unknown);
+}
+
+bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
+{
+    char launch[VEL_LAUNCH_NAME];
+    int rc;
+
+    if (!s->background)
+        return false;
+    rc = load_launch(s, id, launch, NULL);
+    if (rc < 0) /* of a time when nobody else was there; or nobody knows */
+        return rc != VEL_ENOENT;
+    return strcmp(launch, s->launch) != 0 && is_there(s, launch, "", true) &&
+           !is_there(s, launch, "/end", false);
+}
+
+bool vel_session_is_ended(const struct vel_session *s)
+{
+    return s->background && is_there(s, s->launch, "/end", true);
+}
+
+int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
+                           struct vel_err *err)
+{
+    struct vel_vec entries;
+    int rc = vel_index_load(s->fs, s->dir, &entries, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = entries.n; s->background && i-- > 0;) {
+        struct vel_entry *e = vel_vec_at(&entries, i);
+
+        if (!vel_session_is_anothers(s, e->dataset.id))
+            continue;
+        vel_entry_fini(e);
+        vel_vec_remove(&entries, i);
+    }
+    *ret_entries = entries;
+    return 0;
+}
+
+/* --- ids --- */
+
+/* Above all that is there; two programs may look at the same time. */
+static int last_id(struct vel_session *s, int64_t *ret_id, struct vel_err *err)
+{
+    struct vel_vec names;
+    int64_t id;
+    int rc = vel_fs_list(s->fs, s->dir, &names, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+
+        if ((vel_number_behind(name, "dataset.", &id) ||
+             vel_number_behind(name, "dropped.", &id)) &&
+            id > *ret_id)
+            *ret_id = id;
+    }
+    vel_fs_names_fini(&names);
+    return 0;
+}
+
+/* Whoever makes the directory has the id. */
+static int make_dir(struct vel_session *s, int64_t *id, struct vel_err *err)
+{
+    for (;;) {
+        char *dir = vel_cache_dataset_dir(s->dir, ++*id);
+        int rc = dir ? s->fs->ops->mkdir(s->fs, dir, 0777) : -ENOMEM;
+
+        if (rc < 0 && rc != -EEXIST)
+            rc = vel_fail_errno(err, -rc, "cannot make %s", dir ? dir : s->dir);
+        free(dir);
+        if (rc != -EEXIST)
+            return rc;
+    }
+}
+
+int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err)
+{
+    int64_t id = s->last_id;
+    int rc;
+
+    if (s->claimed > s->last_id) { /* for one that could not be begun */
+        *ret_id = s->claimed;
+        return 0;
+    }
+    rc = last_id(s, &id, err);
+    if (rc == 0)
+        rc = make_dir(s, &id, err);
+    if (rc == 0)
+        rc = save_launch(s, id, err);
+    if (rc == 0)
+        *ret_id = s->claimed = id;
+    return rc;
+}
+
+void vel_session_unclaim(struct vel_session *s, int64_t id)
+{
+    char *path = s->background && id ? launch_path(s, id) : NULL;
+    char *dir = path ? vel_path_dir(path) : NULL;
+
+    if (dir && vel_fs_unlink(s->fs, path, NULL) == 0)
+        s->fs->ops->rmdir(s->fs, dir); /* not while lists of files are in it */
+    if (id == s->claimed)
+        s->claimed = 0;
+    free(dir);
+    free(path);
+}
+
+/* --- removing --- */
+
+int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
+                            struct vel_err *err)
+{
+    uint64_t patience = (uint64_t)s->conf->peer_timeout * VEL_CLOCK_S;
+    int64_t id = held->map.dataset.id;
+    char *above = s->background ? vel_path_dir(held->level) : NULL;
+    char *path = above ? vel_path_join(above, "lock") : NULL;
+    struct vel_lock *lock = NULL;
+    int rc = 0;
+
+    if (s->background)
+        rc = path ? vel_lock_wait(s->fs, &s->host, s->clock, patience, path, &lock, err)
+                  : vel_out_of_memory(err, "the cache");
+    /* a launch that was thought to be dead removes nothing that another one may count
+     * on */
+    if (rc == 0 && vel_session_is_ended(s))
+        rc = vel_fail(err, VEL_ESTATE, "another launch has taken over");
+    if (rc == 0)
+        rc = vel_cache_remove_part(s->fs, held->level, id, s->world->rank, err);
+    vel_lock_release(lock);
+    free(path);
+    free(above);
+    return rc;
+}

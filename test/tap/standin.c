@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/host.h"
+#include "tap/files.h"
+#include "tap/standin_in.h"
+#include "tap/tap.h"
+
+/* --- datasets --- */
+
+static struct one *find(struct standin *st, int64_t id)
+{
+    for (size_t i = 0; i < st->n; i++)
+        if (st->all[i].id == id)
+            return &st->all[i];
+    if (st->n == DATASETS)
+        bail_out("too many datasets for a stand-in");
+    st->all[st->n].id = id;
+    return &st->all[st->n++];
+}
+
+static int put_file(struct standin *st, const char *path, const char *text,
+                    struct vel_err *err)
+{
+    return vel_fs_replace(st->fs, path, text, strlen(text), 0600, err);
+}
+
+/* So that the next one finds the part: a file in the directory of the launch. */
+static int note_part(struct standin *st, int64_t id, int rank, const char *dir,
+                     struct vel_err *err)
+{
+    char path[TEXT * 2];
+
+    snprintf(path, sizeof path, "%s/launch.%s/part.%" PRId64 ".%d", st->dir, st->launch,
+             id, rank);
+    return put_file(st, path, dir, err);
+}
+
+/* --- launches --- */
+
+static void end_over(struct standin *st, const char *launch)
+{
+    struct vel_host host = {0};
+    struct vel_lock *lock = NULL;
+    char path[TEXT * 2];
+
+    snprintf(path, sizeof path, "%s/%s/alive", st->dir, launch);
+    if (vel_host_init(&host, NULL) == 0 &&
+        vel_lock_try(vel_fs_posix(), &host, path, &lock, NULL) == 0) {
+        snprintf(path, sizeof path, "%s/%s/end", st->dir, launch);
+        put_file(st, path, "over", NULL);
+    }
+    vel_lock_release(lock);
+    vel_host_fini(&host);
+}
+
+/* What others have noted of their parts. */
+static void find_parts(struct standin *st, const char *launch)
+{
+    struct vel_vec names = {0};
+    char dir[TEXT], path[TEXT * 2];
+
+    snprintf(dir, sizeof dir, "%s/%s", st->dir, launch);
+    if (vel_fs_list(vel_fs_posix(), dir, &names, NULL) < 0)
+        return;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        int64_t id;
+        size_t len;
+        int rank;
+
+        if (sscanf(name, "part.%" SCNd64 ".%d", &id, &rank) != 2 || rank >= st->ranks)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        free(find(st, id)->dir[rank]);
+        find(st, id)->dir[rank] = tap_get_file(path, &len);
+    }
+    vel_fs_names_fini(&names);
+}
+
+static void begin_launch(struct standin *st, const struct vel_background_of *of)
+{
+    struct vel_host host = {0};
+    struct vel_vec names = {0};
+    char path[TEXT * 2];
+
+    snprintf(st->prefix, sizeof st->prefix, "%s", of->prefix);
+    snprintf(st->dir, sizeof st->dir, "%s", of->dir);
+    snprintf(st->launch, sizeof st->launch, "%s", of->fresh);
+    if (vel_fs_list(vel_fs_posix(), st->dir, &names, NULL) == 0)
+        for (size_t i = 0; i < names.n; i++)
+            if (strncmp(((char **)names.items)[i], "launch.", 7) == 0) {
+                end_over(st, ((char **)names.items)[i]);
+                find_parts(st, ((char **)names.items)[i]);
+            }
+    vel_fs_names_fini(&names);
+    snprintf(path, sizeof path, "%s/launch.%s", st->dir, st->launch);
+    if (vel_fs_make_dirs(vel_fs_posix(), path, 0700, NULL) < 0)
+        bail_out("%s cannot be made", path);
+    snprintf(path, sizeof path, "%s/launch.%s/alive", st->dir, st->launch);
+    if (vel_host_init(&host, NULL) < 0 ||
+        vel_lock_try(vel_fs_posix(), &host, path, &st->alive, NULL) < 0)
+        bail_out("%s cannot be locked", path);
+    vel_host_fini(&host);
+    st->is_open = true;
+}
+
+/* --- what a session asks --- */
+
+static struct standin *enter(struct vel_background *b, struct vel_err *err)
+{
+    struct standin *st = ((struct seat *)b)->of;
+
+    pthread_mutex_lock(&st->lock);
+    if (!st->is_dead)
+        return st;
+    vel_fail(err, VEL_ELOST, "the leader of %s does not answer",
+             ((struct seat *)b)->node);
+    pthread_mutex_unlock(&st->lock);
+    return NULL;
+}
+
+static int leave(struct standin *st, int rc)
+{
+    pthread_cond_broadcast(&st->news);
+    pthread_mutex_unlock(&st->lock);
+    return rc;
+}
+
+static int do_open(struct vel_background *b, const struct vel_background_of *of,
+                   char ret_launch[VEL_LAUNCH_NAME], struct vel_err *err)
+{
+    struct seat *seat = (struct seat *)b;
+    struct standin *st = enter(b, err);
+
+    if (!st)
+        return VEL_ELOST;
+    snprintf(seat->node, sizeof seat->node, "%s", of->node);
+    if (!st->is_open)
+        begin_launch(st, of);
+    memcpy(ret_launch, st->launch, VEL_LAUNCH_NAME);
+    return leave(st, 0);
+}
+
+/* Of an earlier launch: where the caches have this rank's part. */
+static void adopt(struct one *d, int rank, const char *dir)
+{
+    if (dir) {
+        free(d->dir[rank]);
+        d->dir[rank] = strdup(dir);
+    }
+    if (d->dir[rank] && !d->owed[rank])
+        d->owed[rank] = standin_load_promise(d->dir[rank]);
+}
+
+static int do_owe(struct vel_background *b, int64_t dataset, int rank, unsigned what,
+                  const char *dir, unsigned *ret_before, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+    struct one *d;
+    int rc = 0;
+
+    if (!st)
+        return VEL_ELOST;
+    d = find(st, dataset);
+    adopt(d, rank, dir);
+    *ret_before = d->owed[rank];
+    if (what == VEL_OWE_REST || what == VEL_OWE_NOTHING) {
+        d->is_resting = true;
+        while (st->under_way == d)
+            pthread_cond_wait(&st->news, &st->lock);
+    }
+    if (what != VEL_OWE_REST) {
+        if (d->dir[rank] && vel_fs_exists(st->fs, d->dir[rank]))
+            rc = standin_save_promise(st, d->dir[rank], what, err);
+        if (rc == 0 && dir)
+            rc = note_part(st, dataset, rank, dir, err);
+        if (rc == 0)
+            d->owed[rank] = what;
+        d->is_settled &= what != VEL_OWE_NOTHING;
+    }
+    return leave(st, rc);
+}
+
+static int do_settle(struct vel_background *b, int64_t dataset, const void *record,
+                     size_t len, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+    struct vel_settlement whole;
+    struct one *d;
+    char path[TEXT * 2];
+    int rc;
+
+    if (!st)
+        return VEL_ELOST;
+    rc = vel_settlement_decode(record, len, &whole, err);
+    if (rc < 0)
+        return leave(st, rc);
+    d = find(st, dataset);
+    while (st->under_way == d) /* it reads what was settled before */
+        pthread_cond_wait(&st->news, &st->lock);
+    vel_settlement_fini(&d->whole);
+    d->whole = whole;
+    snprintf(path, sizeof path, "%s/launch.%s/seal.%" PRId64, st->dir, st->launch,
+             dataset);
+    rc = vel_fs_replace(st->fs, path, record, len, 0600, err);
+    d->is_settled = rc == 0;
+    d->is_resting = false;
+    st->settled = &d->whole;
+    st->done.settled++;
+    return leave(st, rc);
+}
+
+static void tell(const struct standin *st, const struct one *d,
+                 struct vel_background_state *ret)
+{
+    unsigned what = standin_owed(st, d);
+
+    *ret = (struct vel_background_state){
+        .left = what && d->is_settled ? (uint64_t)d->whole.dataset.bytes + 1 : 0,
+        .err = d->err};
+    if (d->is_flushed)
+        ret->behind = VEL_BEHIND_FLUSHED;
+    else if (!d->is_settled)
+        ret->behind = what ? VEL_BEHIND_ANNOUNCED : VEL_BEHIND_NONE;
+    else if (what & VEL_OWE_ENCODE)
+        ret->behind = VEL_BEHIND_SEALED;
+    else
+        ret->behind = st->under_way == d ? VEL_BEHIND_FLUSHING : VEL_BEHIND_ENCODED;
+}
+
+static int do_ask(struct vel_background *b, int64_t dataset,
+                  struct vel_background_state *ret, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+
+    if (!st)
+        return VEL_ELOST;
+    tell(st, find(st, dataset), ret);
+    return leave(st, 0);
+}
+
+static int do_drain(struct vel_background *b, int64_t dataset,
+                    struct vel_background_state *ret, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+    struct one *d;
+    int rc = 0;
+
+    if (!st)
+        return VEL_ELOST;
+    d = find(st, dataset);
+    d->waiters++;
+    pthread_cond_broadcast(&st->news);
+    while (!st->is_dead && standin_owed(st, d) && d->is_settled && !d->err.status)
+        pthread_cond_wait(&st->news, &st->lock);
+    d->waiters--;
+    if (st->is_dead)
+        rc = vel_fail(err, VEL_ELOST, "the leader has died");
+    else
+        tell(st, d, ret);
+    return leave(st, rc);
+}
+
+static int do_ping(struct vel_background *b, enum vel_background_ping what,
+                   int64_t *ret_value, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+
+    if (!st)
+        return VEL_ELOST;
+    *ret_value = st->answers[what];
+    return leave(st, 0);
+}
+
+static bool do_outlives(struct vel_background *b)
+{
+    return ((struct seat *)b)->of->outlives;
+}
+
+static int do_leave(struct vel_background *b, bool is_well, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+
+    if (!st)
+        return VEL_ELOST;
+    st->done.left += is_well;
+    return leave(st, 0);
+}
+
+static const struct vel_background_ops ops = {.open = do_open,
+                                              .owe = do_owe,
+                                              .settle = do_settle,
+                                              .ask = do_ask,
+                                              .drain = do_drain,
+                                              .ping = do_ping,
+                                              .outlives = do_outlives,
+                                              .leave = do_leave};
+
+/* --- begin, end, and what a test wants of it --- */
+
+struct standin *standin_create(int ranks)
+{
+    struct standin *st = calloc(1, sizeof *st);
+
+    if (!st || ranks > RANKS_MOST)
+        bail_out("no stand-in for %d ranks", ranks);
+    st->ranks = ranks;
+    st->fs = vel_fs_posix();
+    for (int i = 0; i < ranks; i++)
+        st->seats[i] = (struct seat){.base = {.ops = &ops}, .of = st, .rank = i};
+    for (int i = 0; i < VEL_PING_BACKUP; i++)
+        st->answers[i] = 1;
+    pthread_mutex_init(&st->lock, NULL);
+    pthread_cond_init(&st->news, NULL);
+    if (pthread_create(&st->thread, NULL, standin_work, st) != 0)
+        bail_out("no thread");
+    return st;
+}
+
+void standin_destroy(struct standin *st)
+{
+    pthread_mutex_lock(&st->lock);
+    st->is_over = true;
+    leave(st, 0);
+    pthread_join(st->thread, NULL);
+    for (size_t i = 0; i < st->n; i++) {
+        vel_settlement_fini(&st->all[i].whole);
+        for (int k = 0; k < st->ranks; k++)
+            free(st->all[i].dir[k]);
+    }
+    vel_lock_release(st->alive);
+    pthread_cond_destroy(&st->news);
+    pthread_mutex_destroy(&st->lock);
+    free(st);
+}
+
+struct vel_background *standin_seat(struct standin *st, int rank)
+{
+    return &st->seats[rank].base;
+}
+
+void standin_use(struct standin *st, struct vel_fs *fs)
+{
+    st->fs = fs;
+}
+
+void standin_hold(struct standin *st, bool is_held)
+{
+    pthread_mutex_lock(&st->lock);
+    st->is_held = is_held;
+    leave(st, 0);
+}
+
+void standin_fail(struct standin *st, int encodings, int flushes)
+{
+    pthread_mutex_lock(&st->lock);
+    st->failing_encodings = encodings;
+    st->failing_flushes = flushes;
+    leave(st, 0);
+}
+
+void standin_retry(struct standin *st)
+{
+    pthread_mutex_lock(&st->lock);
+    for (size_t i = 0; i < st->n; i++)
+        memset(&st->all[i].err, 0, sizeof st->all[i].err);
+    leave(st, 0);
+}
+
+void standin_die(struct standin *st)
+{
+    pthread_mutex_lock(&st->lock);
+    st->is_dead = true;
+    leave(st, 0);
+}
+
+void standin_be_lazy(struct standin *st)
+{
+    st->is_lazy = true;
+}
+
+void standin_outlive(struct standin *st)
+{
+    st->outlives = true;
+}
+
+void standin_answer(struct standin *st, enum vel_background_ping what, int64_t value)
+{
+    pthread_mutex_lock(&st->lock);
+    st->answers[what] = value;
+    leave(st, 0);
+}
+
+struct standin_done standin_done(struct standin *st)
+{
+    struct standin_done done;
+
+    pthread_mutex_lock(&st->lock);
+    done = st->done;
+    leave(st, 0);
+    return done;
+}
+
+const struct vel_settlement *standin_settled(struct standin *st)
+{
+    return st->settled;
+}

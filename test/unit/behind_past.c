@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checkpoints of the background when the program ends, when it begins again, and when
+ * another one works with the same prefix. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sys/host.h"
+#include "sys/lock.h"
+#include "tap/behindlab.h"
+#include "tap/tap.h"
+/* --- the end --- */
+
+static int save_two(struct behindlab *l, struct vel_session *s, int rank,
+                    struct vel_err *err)
+{
+    int rc = seslab_checkpoint(&l->lab, s, 1, err);
+
+    (void)rank;
+    return rc < 0 ? rc : seslab_checkpoint(&l->lab, s, 2, err);
+}
+
+static void the_end_flushes(void)
+{
+    struct behindlab l;
+    struct standin_done done;
+
+    behindlab_init(&l);
+    seslab_set(&l.lab, "FLUSH", "10");
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    l.reason = "done";
+    ok(behindlab_run(&l, save_two), "a program ends well");
+    ok(seslab_is_flushed(&l.lab, 2), "its last checkpoint is on the prefix");
+    done = standin_done(l.standin);
+    is_int(done.flushed, 1, "by the background, and no other");
+    is_int(done.left, BEHINDLAB_RANKS, "and all ranks have taken leave");
+    standin_destroy(l.standin);
+}
+
+static void an_agent_is_not_waited_for(void)
+{
+    struct behindlab l;
+
+    behindlab_init(&l);
+    seslab_set(&l.lab, "FLUSH", "10");
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    standin_outlive(l.standin);
+    standin_hold(l.standin, true);
+    l.reason = "done";
+    ok(behindlab_run(&l, save_two), "a program ends while the agent has not begun");
+    ok(!seslab_is_flushed(&l.lab, 2), "its checkpoint is not on the prefix yet");
+    ok(standin_settled(l.standin)->is_flushed, "but owed");
+    standin_destroy(l.standin);
+}
+
+/* --- the next launch --- */
+
+static int save_one(struct behindlab *l, struct vel_session *s, int rank,
+                    struct vel_err *err)
+{
+    (void)rank;
+    return seslab_checkpoint(&l->lab, s, 1, err);
+}
+
+static int find_it(struct behindlab *l, struct vel_session *s, int rank,
+                   struct vel_err *err)
+{
+    int64_t *n = l->note[rank];
+    int rc = seslab_newest(s, &n[0], err);
+
+    if (rc == 0)
+        rc = seslab_restart(&l->lab, s, 1, err);
+    n[1] = rc;
+    n[2] = vel_session_wait(s, err);
+    n[3] = behindlab_scheme(l, s, 1);
+    return rc;
+}
+
+static void the_next_launch_goes_on(void)
+{
+    struct behindlab l;
+
+    behindlab_init(&l);
+    seslab_set(&l.lab, "FLUSH", "1");
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    standin_hold(l.standin, true);
+    ok(behindlab_run(&l, save_one), "a launch ends with everything still owed");
+    standin_destroy(l.standin);
+    l.standin = NULL;
+    ok(behindlab_run(&l, find_it), "the next one begins");
+    ok(behindlab_all(&l, 0, 1) && behindlab_all(&l, 1, 0),
+       "it restores what was complete");
+    ok(behindlab_all(&l, 2, 0) && behindlab_all(&l, 3, VEL_XOR), "has it encoded");
+    ok(seslab_is_flushed(&l.lab, 1), "and flushed, as was promised");
+}
+
+static void sync_takes_over(void)
+{
+    struct behindlab l;
+
+    behindlab_init(&l);
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    standin_hold(l.standin, true);
+    ok(behindlab_run(&l, save_one), "a launch ends with everything still owed");
+    standin_destroy(l.standin);
+    l.standin = NULL;
+    seslab_set(&l.lab, "MODE", "SYNC");
+    ok(behindlab_run(&l, find_it), "one without a background restores it all the same");
+    ok(behindlab_all(&l, 0, 1) && behindlab_all(&l, 1, 0), "with every byte");
+}
+
+/* --- two programs --- */
+
+static int be_other(struct behindlab *l, struct vel_session *s, int rank,
+                    struct vel_err *err)
+{
+    int64_t *n = l->note[rank];
+    int rc = seslab_newest(s, &n[0], err);
+
+    if (rc == 0)
+        rc = seslab_checkpoint(&l->lab, s, 10, err);
+    if (rc == 0)
+        rc = vel_session_wait(s, err);
+    if (rc == 0)
+        rc = seslab_checkpoint(&l->lab, s, 11, err);
+    return rc == 0 ? vel_session_wait(s, err) : rc;
+}
+
+static int meet_others(struct behindlab *l, struct vel_session *s, int rank,
+                       struct vel_err *err)
+{
+    struct behindlab *other = l->arg;
+    int64_t *n = l->note[rank];
+    int rc = seslab_checkpoint(&l->lab, s, 1, err);
+
+    if (rc == 0)
+        rc = vel_session_wait(s, err);
+    if (rank == 0 && rc == 0) {
+        struct vel_host host = {0};
+        struct vel_lock *lock = NULL;
+        char path[1024];
+
+        ok(behindlab_run(other, be_other), "another program begins beside it");
+        snprintf(path, sizeof path, "%s/.veloc/lock", l->lab.prefix);
+        vel_host_init(&host, NULL);
+        is_int(vel_lock_try(vel_fs_posix(), &host, path, &lock, NULL), VEL_EBUSY,
+               "one that shares nothing may not");
+        vel_lock_release(lock);
+        vel_host_fini(&host);
+    }
+    if (rc == 0)
+        rc = vel_comm_barrier(vel_session_world(s), err);
+    if (rc == 0)
+        rc = seslab_checkpoint(&l->lab, s, 3, err);
+    if (rc == 0)
+        rc = vel_session_wait(s, err);
+    if (rc == 0)
+        rc = seslab_newest(s, &n[0], err);
+    return rc == 0 ? seslab_restart(&l->lab, s, 3, err) : rc;
+}
+
+static int find_both(struct behindlab *l, struct vel_session *s, int rank,
+                     struct vel_err *err)
+{
+    int rc = seslab_restart(&l->lab, s, 3, err);
+
+    l->note[rank][0] = rc;
+    l->note[rank][1] = seslab_restart(&l->lab, s, 11, err);
+    return 0;
+}
+
+static void two_programs_share_a_prefix(void)
+{
+    struct behindlab l, other, later;
+
+    behindlab_init(&l);
+    other = l;
+    later = l;
+    l.arg = &other;
+    ok(behindlab_run(&l, meet_others),
+       "two programs work with one prefix at the same time");
+    ok(behindlab_all(&other, 0, 0),
+       "the second one leaves alone what the first one has made");
+    ok(behindlab_all(&l, 0, 3), "and the first one what the second one has");
+    ok(seslab_id(&l.lab, 3) > seslab_id(&l.lab, 11), "no number is given twice");
+    ok(behindlab_run(&later, find_both), "when both have ended");
+    ok(behindlab_all(&later, 0, 0) && behindlab_all(&later, 1, 0),
+       "what both have made can be restored");
+}
+
+int main(void)
+{
+    the_end_flushes();
+    an_agent_is_not_waited_for();
+    the_next_launch_goes_on();
+    sync_takes_over();
+    two_programs_share_a_prefix();
+    return done_testing();
+}
