@@ -32,7 +32,7 @@
     X(QUIET, "quiet", "no file of its template was open for SEAL_AFTER")               \
     X(LEFT, "left", "all processes of the launch have left in good order")             \
     X(ENDED, "ended", "another launch has ended this one")                             \
-    X(SEAL, "seal", "its seal record is there")                                        \
+    X(SEAL, "seal", "its seal record is there; or is told anew, for another attempt")  \
     X(PART, "part", "this node's parts are encoded, or rebuilt")                       \
     X(COPIED, "copied", "this node's files are on the prefix under temporary names")   \
     X(RENAMED, "renamed", "this node's files have their names")                        \

@@ -2,6 +2,7 @@
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse descriptor_decode entry_decode event_decode filelist_decode \
+	filemap_decode frame_decode image_decode link_hear node_decode parity_decode record_decode texts_decode
 	filemap_decode frame_decode image_decode node_decode parity_decode record_decode texts_decode \
 	transfer_decode
 fuzz_tests = \
@@ -13,6 +14,7 @@ fuzz_tests = \
 	test/fuzz/filemap_decode.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/image_decode.t \
+	test/fuzz/link_hear.t \
 	test/fuzz/node_decode.t \
 	test/fuzz/parity_decode.t \
 	test/fuzz/record_decode.t \
@@ -62,6 +64,10 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/image_decode/empty.hex \
 	test/fuzz/corpus/image_decode/plain.hex \
 	test/fuzz/corpus/image_decode/two.hex \
+	test/fuzz/corpus/link_hear/leader.hex \
+	test/fuzz/corpus/link_hear/lies.hex \
+	test/fuzz/corpus/link_hear/process.hex \
+	test/fuzz/corpus/link_hear/stranger.hex \
 	test/fuzz/corpus/node_decode/create.hex \
 	test/fuzz/corpus/node_decode/hello.hex \
 	test/fuzz/corpus/node_decode/held.hex \
@@ -110,6 +116,10 @@ test_fuzz_frame_decode_t_LDADD = $(test_ldadd)
 test_fuzz_image_decode_t_SOURCES = %D%/image_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_image_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_image_decode_t_LDADD = $(memory_ldadd)
+
+test_fuzz_link_hear_t_SOURCES = %D%/link_hear.c %D%/replay.c %D%/fuzz.h
+test_fuzz_link_hear_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_link_hear_t_LDADD = $(test_ldadd)
 
 test_fuzz_node_decode_t_SOURCES = %D%/node_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_node_decode_t_CPPFLAGS = $(test_cppflags)

@@ -58,7 +58,8 @@ void apilab_settings(const char *settings)
 {
     char text[4096];
 
-    snprintf(text, sizeof text, "PREFIX=$/prefix\nCACHE_BASE=$/cache\n%s", settings);
+    snprintf(text, sizeof text, "PREFIX=$/prefix\nCACHE_BASE=$/cache\n%s%s",
+             strstr(settings, "MODE=") ? "" : "MODE=SYNC\n", settings);
     apilab_file(text);
 }
 

@@ -46,6 +46,7 @@ static void write_record(struct vel_dataset_found *found, unsigned record)
         found->place = places[record];
         break;
     case VEL_DATASET_RECORD_REPLACED:
+        found->has_entry = true;
         found->is_replaced = true;
         break;
     default:

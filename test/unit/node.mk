@@ -1,16 +1,77 @@
 # unit tests of src/node
-node_tests = test/unit/dataset_state.t test/unit/launch_state.t test/unit/leaderpage.t \
-	test/unit/messages.t
+node_tests = test/unit/about.t \
+	test/unit/anchor.t \
+	test/unit/attend.t \
+	test/unit/client.t \
+	test/unit/client_lost.t \
+	test/unit/dataset_state.t \
+	test/unit/delta.t \
+	test/unit/deltakill.t \
+	test/unit/encode.t \
+	test/unit/encodekill.t \
+	test/unit/endpoint.t \
+	test/unit/flushing.t \
+	test/unit/flushing_owner.t \
+	test/unit/flushing_service.t \
+	test/unit/inventory.t \
+	test/unit/launch_state.t \
+	test/unit/launchid.t \
+	test/unit/leader.t \
+	test/unit/leaderpage.t \
+	test/unit/link.t \
+	test/unit/link_flood.t \
+	test/unit/link_hostile.t \
+	test/unit/messages.t \
+	test/unit/muster.t \
+	test/unit/once.t \
+	test/unit/promise.t \
+	test/unit/pull.t \
+	test/unit/pullwire.t \
+	test/unit/role.t \
+	test/unit/roster.t \
+	test/unit/seal.t \
+	test/unit/view.t \
+	test/unit/work.t
 unit_tests += $(node_tests)
+bosslab = test/tap/bosslab.c test/tap/bosslab.h
+linklab = test/tap/linklab.c test/tap/linklab.h
 machinelab = test/tap/machinelab.c test/tap/machinelab.h
+
+test_unit_about_t_SOURCES = %D%/about.c
+test_unit_about_t_CPPFLAGS = $(test_cppflags)
+test_unit_about_t_LDADD = $(test_ldadd)
+
+test_unit_anchor_t_SOURCES = %D%/anchor.c test/tap/recordlab.c test/tap/recordlab.h
+test_unit_anchor_t_CPPFLAGS = $(test_cppflags)
+test_unit_anchor_t_LDADD = $(test_ldadd)
 
 test_unit_dataset_state_t_SOURCES = %D%/dataset_state.c $(machinelab)
 test_unit_dataset_state_t_CPPFLAGS = $(test_cppflags)
 test_unit_dataset_state_t_LDADD = $(test_ldadd)
 
+deltalab = test/tap/deltalab.c test/tap/deltalab.h test/tap/flushlab.c test/tap/flushlab.h
+
+test_unit_delta_t_SOURCES = %D%/delta.c $(deltalab)
+test_unit_delta_t_CPPFLAGS = $(test_cppflags)
+test_unit_delta_t_LDADD = $(test_ldadd)
+
+test_unit_deltakill_t_SOURCES = %D%/deltakill.c $(deltalab)
+test_unit_deltakill_t_CPPFLAGS = $(test_cppflags)
+test_unit_deltakill_t_LDADD = $(test_ldadd)
+
+test_unit_inventory_t_SOURCES = %D%/inventory.c test/tap/pulllab.c \
+	test/tap/pulllab.h test/tap/redlab.c test/tap/redlab.h
+test_unit_inventory_t_CPPFLAGS = $(test_cppflags)
+test_unit_inventory_t_LDADD = $(test_ldadd)
+
 test_unit_launch_state_t_SOURCES = %D%/launch_state.c $(machinelab)
 test_unit_launch_state_t_CPPFLAGS = $(test_cppflags)
 test_unit_launch_state_t_LDADD = $(test_ldadd)
+
+test_unit_leader_t_SOURCES = %D%/leader.c test/tap/leaderfate.c test/tap/leaderindex.c \
+	test/tap/leaderjobs.c test/tap/leaderlab.c test/tap/leaderlab.h test/tap/leaderrecords.c
+test_unit_leader_t_CPPFLAGS = $(test_cppflags)
+test_unit_leader_t_LDADD = $(test_ldadd)
 
 test_unit_leaderpage_t_SOURCES = %D%/leaderpage.c
 test_unit_leaderpage_t_CPPFLAGS = $(test_cppflags)
@@ -19,4 +80,112 @@ test_unit_leaderpage_t_LDADD = $(test_ldadd)
 test_unit_messages_t_SOURCES = %D%/messages.c
 test_unit_messages_t_CPPFLAGS = $(test_cppflags)
 test_unit_messages_t_LDADD = $(test_ldadd)
+
+test_unit_client_t_SOURCES = %D%/client.c $(bosslab)
+test_unit_client_t_CPPFLAGS = $(test_cppflags)
+test_unit_client_t_LDADD = $(test_ldadd)
+
+test_unit_client_lost_t_SOURCES = %D%/client_lost.c $(bosslab)
+test_unit_client_lost_t_CPPFLAGS = $(test_cppflags)
+test_unit_client_lost_t_LDADD = $(test_ldadd)
+
+test_unit_endpoint_t_SOURCES = %D%/endpoint.c
+test_unit_endpoint_t_CPPFLAGS = $(test_cppflags)
+test_unit_endpoint_t_LDADD = $(test_ldadd)
+
+test_unit_launchid_t_SOURCES = %D%/launchid.c
+test_unit_launchid_t_CPPFLAGS = $(test_cppflags)
+test_unit_launchid_t_LDADD = $(test_ldadd)
+
+test_unit_link_t_SOURCES = %D%/link.c $(linklab)
+test_unit_link_t_CPPFLAGS = $(test_cppflags)
+test_unit_link_t_LDADD = $(test_ldadd)
+
+test_unit_link_flood_t_SOURCES = %D%/link_flood.c $(linklab)
+test_unit_link_flood_t_CPPFLAGS = $(test_cppflags)
+test_unit_link_flood_t_LDADD = $(test_ldadd)
+
+test_unit_link_hostile_t_SOURCES = %D%/link_hostile.c $(linklab)
+test_unit_link_hostile_t_CPPFLAGS = $(test_cppflags)
+test_unit_link_hostile_t_LDADD = $(test_ldadd)
+
+test_unit_once_t_SOURCES = %D%/once.c
+test_unit_once_t_CPPFLAGS = $(test_cppflags)
+test_unit_once_t_LDADD = $(test_ldadd)
+
+test_unit_role_t_SOURCES = %D%/role.c
+test_unit_role_t_CPPFLAGS = $(test_cppflags)
+test_unit_role_t_LDADD = $(test_ldadd)
+
+test_unit_pull_t_SOURCES = %D%/pull.c test/tap/pulllab.c test/tap/pulllab.h \
+	test/tap/redlab.c test/tap/redlab.h
+test_unit_pull_t_CPPFLAGS = $(test_cppflags)
+test_unit_pull_t_LDADD = $(test_ldadd)
+
+test_unit_pullwire_t_SOURCES = %D%/pullwire.c test/tap/pulllab.c \
+	test/tap/pulllab.h test/tap/redlab.c test/tap/redlab.h test/tap/wirelab.c \
+	test/tap/wirelab.h
+test_unit_pullwire_t_CPPFLAGS = $(test_cppflags)
+test_unit_pullwire_t_LDADD = $(test_ldadd)
+
+test_unit_view_t_SOURCES = %D%/view.c test/tap/recordlab.c test/tap/recordlab.h \
+	test/tap/viewlab.c test/tap/viewlab.h
+test_unit_view_t_CPPFLAGS = $(test_cppflags)
+test_unit_view_t_LDADD = $(test_ldadd)
+
+test_unit_flushing_t_SOURCES = %D%/flushing.c test/tap/flushlab.c test/tap/flushlab.h
+test_unit_flushing_t_CPPFLAGS = $(test_cppflags)
+test_unit_flushing_t_LDADD = $(test_ldadd)
+
+test_unit_flushing_owner_t_SOURCES = %D%/flushing_owner.c test/tap/flushlab.c \
+	test/tap/flushlab.h
+test_unit_flushing_owner_t_CPPFLAGS = $(test_cppflags)
+test_unit_flushing_owner_t_LDADD = $(test_ldadd)
+
+test_unit_flushing_service_t_SOURCES = %D%/flushing_service.c test/tap/flushlab.c \
+	test/tap/flushlab.h
+test_unit_flushing_service_t_CPPFLAGS = $(test_cppflags)
+test_unit_flushing_service_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
+
+test_unit_promise_t_SOURCES = %D%/promise.c
+test_unit_promise_t_CPPFLAGS = $(test_cppflags)
+test_unit_promise_t_LDADD = $(test_ldadd)
+
+test_unit_work_t_SOURCES = %D%/work.c
+test_unit_work_t_CPPFLAGS = $(test_cppflags)
+test_unit_work_t_LDADD = $(test_ldadd) -lpthread
+
+encodelab = test/tap/encodelab.c test/tap/encodelab.h test/tap/encodelab_parts.c \
+	test/tap/redlab.c test/tap/redlab.h
+
+test_unit_encode_t_SOURCES = %D%/encode.c $(encodelab)
+test_unit_encode_t_CPPFLAGS = $(test_cppflags)
+test_unit_encode_t_LDADD = $(test_ldadd)
+
+test_unit_encodekill_t_SOURCES = %D%/encodekill.c $(encodelab) test/tap/crowd.c test/tap/crowd.h
+test_unit_encodekill_t_CPPFLAGS = $(test_cppflags)
+test_unit_encodekill_t_LDADD = $(test_ldadd)
+
+test_unit_muster_t_SOURCES = %D%/muster.c
+test_unit_muster_t_CPPFLAGS = $(test_cppflags)
+test_unit_muster_t_LDADD = $(test_ldadd)
+
+test_unit_roster_t_SOURCES = %D%/roster.c
+test_unit_roster_t_CPPFLAGS = $(test_cppflags)
+test_unit_roster_t_LDADD = $(test_ldadd)
+
+test_unit_seal_t_SOURCES = %D%/seal.c
+test_unit_seal_t_CPPFLAGS = $(test_cppflags)
+test_unit_seal_t_LDADD = $(test_ldadd)
+
+test_unit_attend_t_SOURCES = %D%/attend.c test/tap/seslab.c test/tap/seslab.h \
+	test/tap/sockjob.c test/tap/sockjob.h
+test_unit_attend_t_CPPFLAGS = $(test_cppflags)
+test_unit_attend_t_LDADD = $(test_ldadd)
+
+slow_tests += test/unit/attendcost.t
+test_unit_attendcost_t_SOURCES = %D%/attendcost.c test/tap/seslab.c test/tap/seslab.h \
+	test/tap/sockjob.c test/tap/sockjob.h
+test_unit_attendcost_t_CPPFLAGS = $(test_cppflags)
+test_unit_attendcost_t_LDADD = $(test_ldadd)
 # End of test/unit/node

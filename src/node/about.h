@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* about - record "launch-here": what a leader must know of a launch, in the directory
+ * of its role. All its processes try to write it, one does, so that an agent can lead
+ * (doc/protocol-leader.txt, 4).
+ */
+#ifndef VEL_NODE_ABOUT_H
+#define VEL_NODE_ABOUT_H
+
+#include "conf/conf.h"
+#include "node/service.h"
+
+struct vel_about {
+    struct vel_host host; /* the node, and the user */
+    char *launch, *prefix, *dir, *prefix_id, *named;
+    char **homes;
+    size_t n_homes;
+    struct vel_conf *conf;
+};
+
+/* Of what a leader here is told, beside the socket at `endpoint` (vel_role_endpoint()).
+ * Written when there is none. */
+int vel_about_save(const struct vel_service_of *of, const char *endpoint,
+                   struct vel_err *err);
+
+/* From the directory `dir` of a role. VEL_ENOENT: none is there. */
+int vel_about_load(struct vel_fs *fs, const char *dir, struct vel_about *ret,
+                   struct vel_err *err);
+void vel_about_fini(struct vel_about *about);
+
+/* Has the launch an end, or are its records gone? */
+bool vel_about_is_over(struct vel_fs *fs, const struct vel_about *about);
+
+/* Remove the directories of roles of which nobody lives here: of launches of the prefix
+ * with the records `dir` that are over, and those that nobody can lead. What cannot be
+ * removed stays for the next. */
+void vel_about_sweep(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                     const char *dir);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* leader - the brain of a node's leader in one launch: what it is told by its processes
+ * and by other leaders, what it decides, writes, asks for and answers
+ * (doc/protocol-leader.txt).
+ *
+ * Deterministic: no thread, no socket, no file and no clock of its own. A shell
+ * (node/service) gives it events, one at a time, and does what the ops say; the
+ * simulator of test/unit/leader.c is another shell, with a virtual clock. Both tables
+ * of states are driven here, and nowhere else.
+ *
+ * Names: a link is a connection that is met and proven, under a number of the shell's
+ * that it never uses again. A node is reached over any link that leads to its leader.
+ */
+#ifndef VEL_NODE_LEADER_H
+#define VEL_NODE_LEADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "meta/entry.h"
+#include "node/dataset_state.h"
+#include "node/launch_state.h"
+#include "node/messages.h"
+#include "node/seal.h"
+
+struct vel_leader;
+
+/* Who is at the other end of a link: as `hello` says it. */
+enum vel_leader_role {
+    VEL_ROLE_PROCESS,
+    VEL_ROLE_LEADER,
+    VEL_ROLE_TOOL,
+};
+
+struct vel_leader_peer {
+    enum vel_leader_role role;
+    const char *node;
+    int64_t rank;   /* VEL_MSG_NO_RANK: none */
+    uint64_t epoch; /* of a leader: one that is newer replaces what was there */
+};
+
+/* Times are monotonic nanoseconds of one process. */
+struct vel_leader_conf {
+    const char *launch;
+    const char *node;
+    const char *endpoints;    /* for `join`: where this leader listens */
+    const char *named;        /* nodes that the launcher names, by blanks; "": none */
+    uint64_t limit;           /* T */
+    uint64_t view_limit;      /* VIEW_WAIT */
+    uint64_t stall;           /* FLUSH_STALL */
+    int64_t flush_width;      /* nodes that copy at a time; 0: all */
+    uint64_t flush_bandwidth; /* bytes per second of the job; 0: no limit */
+};
+
+/* --- what the shell finds and is asked for --- */
+
+/* The newest record chair.K. */
+struct vel_leader_chair {
+    int64_t term; /* K; 0: there is none */
+    char node[201];
+};
+
+/* Another launch that has no end yet. */
+struct vel_leader_other {
+    char *launch;
+    char *nodes;  /* of its node.* records, by blanks */
+    int64_t beat; /* the counter */
+};
+
+/* What a node told of its caches: one inventory, put together. */
+struct vel_leader_held {
+    const char *node;
+    const void *record;
+    size_t len;
+};
+
+/* A dataset that is found in records, when a leader begins or becomes the chair. Its
+ * members have the nodes where their parts are now; a set with a part that is nowhere
+ * is to be formed again (seal.again), the part's node then is where it is to be. */
+struct vel_leader_found {
+    struct vel_seal seal; /* the id is always set */
+    struct vel_dataset_found found;
+    bool is_here;  /* this node has parts of it */
+    unsigned owed; /* what this node owes: bits of enum vel_owed */
+    bool is_aside; /* of another launch, and not in the view, which is there */
+};
+
+/* Where to look for datasets. */
+enum vel_leader_look {
+    VEL_LOOK_OWED,  /* owed records of this node: what was promised here */
+    VEL_LOOK_SEALS, /* seals of this launch, without what its entry says is over */
+    VEL_LOOK_VIEW,  /* of the view: of older launches, what is not on the prefix yet */
+    VEL_LOOK_ONE,   /* one dataset of this launch or of the view, whatever became of it;
+                       none: it has no seal */
+};
+
+enum vel_leader_work {
+    VEL_WORK_HOLD,   /* take the caches' lock (within T), tell what is there: bytes */
+    VEL_WORK_ENCODE, /* one set; rebuilds the members that lack their part */
+    VEL_WORK_SETTLE_ENCODING, /* told "encoded": older encodings go */
+    VEL_WORK_COPY,            /* files of this node to temporary names of owner K */
+    VEL_WORK_RENAME,          /* those get their names */
+    VEL_WORK_REMOVE_TEMPS,    /* temporary files of this node, of owners up to K */
+    VEL_WORK_REMOVE_PARTS,    /* under the caches' lock, if there is no `end` */
+    VEL_WORK_SET_ASIDE,       /* mark the parts as lost, remove stubs */
+};
+
+struct vel_leader_job {
+    uint64_t number; /* never used again */
+    enum vel_leader_work work;
+    int64_t id;                  /* dataset */
+    int64_t owner;               /* K: of copies */
+    const char *node;            /* RENAME: whose files, its own or a lost node's */
+    const struct vel_seal *seal; /* members; good until start() returns */
+    int64_t set, attempt;        /* ENCODE */
+    uint64_t rate;               /* COPY: bytes per second, 0: no limit */
+};
+
+/* Everything here returns at once. A function that fails has written nothing, or what
+ * it has written says the same when it is called again. */
+struct vel_leader_ops {
+    /* --- links --- */
+
+    /* Connect to a node's leader, by its endpoint record: vel_leader_met() follows, or
+     * vel_leader_unreachable(). */
+    void (*connect)(void *arg, const char *node);
+
+    /* `msg` and what it points to are good until send() returns. */
+    void (*send)(void *arg, uint64_t link, const struct vel_msg *msg);
+
+    /* Forget it: no vel_leader_gone() follows. */
+    void (*close)(void *arg, uint64_t link);
+
+    /* --- records of the launch; VEL_EEXIST: somebody else has decided --- */
+
+    /* node.NAME with the ranks that are here. */
+    int (*endpoint)(void *arg, const char *present, struct vel_err *err);
+    int (*chair)(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
+    /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
+    int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
+    int (*beat)(void *arg, int64_t count, struct vel_err *err);
+    /* Is there an end of this launch, or its directory gone? */
+    int (*is_ended)(void *arg, bool *ret_is_ended, struct vel_err *err);
+    int (*end)(void *arg, struct vel_err *err);
+
+    /* --- other launches, and the view --- */
+
+    /* Launches with a directory here and neither a held `lock` nor a held `alive`,
+     * appended by blanks. */
+    int (*over)(void *arg, struct vel_buf *ret, struct vel_err *err);
+    /* Items struct vel_leader_other; the leader frees them. */
+    int (*others)(void *arg, struct vel_vec *ret, struct vel_err *err);
+    /* launch.M/end, then launch.M/seals. Done already: 0. */
+    int (*end_other)(void *arg, const char *launch, struct vel_err *err);
+    /* Nodes that inventories of restorable datasets name, appended by blanks. */
+    int (*known)(void *arg, struct vel_buf *ret, struct vel_err *err);
+    /* Make view.L of what was told (struct vel_leader_held). */
+    int (*make_view)(void *arg, const struct vel_vec *held, struct vel_err *err);
+    /* VEL_ENOENT: not there yet. From then on `look` can be answered. */
+    int (*load_view)(void *arg, struct vel_err *err);
+
+    /* --- datasets --- */
+
+    /* What `settle` handed over: *ret is initialised. */
+    int (*inventory)(void *arg, int64_t id, const void *record, size_t len,
+                     struct vel_seal *ret, struct vel_err *err);
+    /* Fill seal->encoding, make the record; *seal is what counts afterwards, also when
+     * another was first. */
+    int (*seal)(void *arg, struct vel_seal *seal, struct vel_err *err);
+    /* Items struct vel_leader_found; the leader frees them. id: of LOOK_ONE. */
+    int (*find)(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
+                struct vel_err *err);
+    /* Make owner.K, K one above the newest. */
+    int (*claim_owner)(void *arg, int64_t id, int64_t *ret_owner, struct vel_err *err);
+    /* The newest of them, and whether a chair of this launch made it. */
+    int (*owner)(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
+                 struct vel_err *err);
+    /* The index entry of owner K; by: the dataset that replaces it, 0: none. */
+    int (*entry)(void *arg, const struct vel_seal *seal, enum vel_place_on_prefix place,
+                 int64_t by, struct vel_err *err);
+    /* Raise `current`. */
+    int (*current)(void *arg, int64_t id, struct vel_err *err);
+    int (*is_dropped)(void *arg, int64_t id, bool *ret_is_dropped, struct vel_err *err);
+    /* Is anything of it in a cache of this node? */
+    bool (*is_held)(void *arg, int64_t id);
+    /* Do two datasets have a name on the prefix in common? */
+    bool (*shares)(void *arg, int64_t id, int64_t other);
+
+    /* --- promises of this node --- */
+
+    /* Just this is owed for a rank's part: bits of enum vel_owed; 4: as before. dir
+     * ".": where it was. *ret_before: what was owed until now, be it to a launch that
+     * is over. */
+    int (*owe)(void *arg, const struct vel_msg_owe *owe, unsigned *ret_before,
+               struct vel_err *err);
+    /* They are kept, these bits of enum vel_owed. */
+    int (*forget)(void *arg, int64_t id, unsigned what, struct vel_err *err);
+    /* A background error that people must see: kept in owed.NODE, warned once. */
+    void (*failed)(void *arg, int64_t id, const struct vel_err *why);
+
+    /* --- work: vel_leader_job_done() follows, unless it was cancelled --- */
+
+    void (*start)(void *arg, const struct vel_leader_job *job);
+    void (*cancel)(void *arg, uint64_t job);
+    /* Does any job of the dataset still run, be it cancelled? */
+    bool (*is_busy)(void *arg, int64_t id);
+    void (*rate)(void *arg, uint64_t job, uint64_t rate);
+
+    /* --- this node --- */
+
+    /* ping 1 and 2: a status. */
+    int (*health)(void *arg, int what);
+    /* Another wants the role: give the lock back after this turn. */
+    void (*resign)(void *arg);
+    /* Nothing is left to do: remove socket and endpoint, give the lock back. */
+    void (*leave)(void *arg);
+};
+
+/* --- life --- */
+
+/* `conf` is copied; `ops` and `arg` are borrowed. */
+int vel_leader_create(const struct vel_leader_conf *conf,
+                      const struct vel_leader_ops *ops, void *arg,
+                      struct vel_leader **ret, struct vel_err *err);
+void vel_leader_destroy(struct vel_leader *leader);
+
+/* The lock is held: begin. What this node owes is looked for. */
+void vel_leader_begin(struct vel_leader *leader, uint64_t now);
+
+/* --- events; nothing is called while another call runs ---
+ *
+ * The process that a leader is a thread of counts as any other: there is a link to it,
+ * by which it is met and gone. A leader whose last process is gone drains and leaves.
+ */
+
+/* What the time is; does what is due. Before every other event. */
+void vel_leader_tick(struct vel_leader *leader, uint64_t now);
+
+/* When vel_leader_tick() has something to do at the latest. */
+uint64_t vel_leader_due(const struct vel_leader *leader);
+
+void vel_leader_met(struct vel_leader *leader, uint64_t link,
+                    const struct vel_leader_peer *peer);
+void vel_leader_unreachable(struct vel_leader *leader, const char *node);
+void vel_leader_gone(struct vel_leader *leader, uint64_t link);
+
+/* No process of the launch lives on this node: none will say that it leaves. Nothing
+ * when one has been here; it may be said again and again. */
+void vel_leader_deserted(struct vel_leader *leader);
+
+/* Of the kinds of the way `peer` the shell keeps what is its own (meet, want). */
+void vel_leader_message(struct vel_leader *leader, uint64_t link,
+                        const struct vel_msg *msg);
+
+/* rc and its sentence; bytes: of HOLD. */
+void vel_leader_job_done(struct vel_leader *leader, uint64_t job, int rc,
+                         const struct vel_err *why, const void *bytes, size_t len);
+
+/* A job has moved so many bytes since it was last told. */
+void vel_leader_job_moved(struct vel_leader *leader, uint64_t job, uint64_t bytes);
+
+/* --- to look at --- */
+
+/* 0; or why it cannot go on (out of memory): the shell gives the role up. */
+int vel_leader_status(const struct vel_leader *leader, struct vel_err *err);
+enum vel_launch_state vel_leader_state(const struct vel_leader *leader);
+bool vel_leader_is_chair(const struct vel_leader *leader);
+int64_t vel_leader_term(const struct vel_leader *leader);
+enum vel_dataset_state vel_leader_dataset(const struct vel_leader *leader, int64_t id);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of datasets: what was settled, who owns them, their entries in the index, and
+ * what this node owes (doc/protocol-leader.txt, 2 and 7). */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "engine/settlement.h"
+#include "meta/cache.h"
+#include "meta/paths.h"
+#include "node/once.h"
+#include "node/promise.h"
+#include "node/service_in.h"
+#include "record/record.h"
+#include "recover/part_files.h"
+#include "xfer/flush.h"
+
+enum { FORMAT = 1 };
+
+/* --- what was settled: dataset.D/settlement --- */
+
+static char *settlement_path(const struct vel_service *service, int64_t id)
+{
+    char *dir = vel_dataset_dir(service->dir, id);
+    char *path = dir ? vel_path_join(dir, "settlement") : NULL;
+
+    free(dir);
+    return path;
+}
+
+static int load_settlement(struct vel_service *service, int64_t id,
+                           struct vel_settlement *ret, struct vel_err *err)
+{
+    char *path = settlement_path(service, id);
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    rc = path ? vel_fs_read_file(service->fs, path, VEL_SEAL_MOST, &bytes, err)
+              : vel_out_of_memory(err, "a dataset");
+    if (rc == 0)
+        rc = vel_settlement_decode(bytes.data, bytes.len, ret, err);
+    vel_buf_fini(&bytes);
+    free(path);
+    return rc;
+}
+
+static int add_seat(const struct vel_settlement *settlement, int rank,
+                    struct vel_seal *seal, struct vel_err *err)
+{
+    const struct vel_seat *seat = &settlement->seats[rank];
+    struct vel_seal_member member = {.rank = rank,
+                                     .node = settlement->nodes[seat->node],
+                                     .set = seat->set,
+                                     .place = seat->place,
+                                     .level = settlement->level,
+                                     .scheme = settlement->scheme,
+                                     .failures = (int64_t)settlement->m,
+                                     .bytes = settlement->dataset.bytes /
+                                              settlement->dataset.ranks};
+
+    return vel_seal_add(seal, &member, err);
+}
+
+static int seal_of(const struct vel_settlement *settlement, struct vel_seal *ret,
+                   struct vel_err *err)
+{
+    int rc = 0;
+
+    ret->id = settlement->dataset.id;
+    ret->what = (settlement->is_encoded ? VEL_OWED_ENCODE : 0) |
+                (settlement->is_flushed ? VEL_OWED_FLUSH : 0);
+    free(ret->template);
+    free(ret->step);
+    ret->template = strdup("");
+    ret->step = strdup("");
+    if (!ret->template || !ret->step)
+        rc = vel_out_of_memory(err, "a seal");
+    for (int rank = 0; rc == 0 && rank < settlement->dataset.ranks; rank++)
+        rc = add_seat(settlement, rank, ret, err);
+    return rc;
+}
+
+int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
+                          struct vel_seal *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_settlement settlement;
+    char *path;
+    int rc = vel_settlement_decode(record, len, &settlement, err);
+
+    if (rc < 0)
+        return rc;
+    path = settlement_path(service, id);
+    if (!path)
+        rc = vel_out_of_memory(err, "a dataset");
+    else if (settlement.dataset.id != id)
+        rc = vel_fail(err, VEL_EINVAL,
+                      "the settlement of dataset %" PRId64 " is that of %" PRId64, id,
+                      settlement.dataset.id);
+    if (rc == 0)
+        rc = vel_fs_replace(service->fs, path, record, len, 0600, err);
+    if (rc == 0)
+        rc = seal_of(&settlement, ret, err);
+    vel_settlement_fini(&settlement);
+    free(path);
+    return rc;
+}
+
+/* --- owners --- */
+
+int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
+                      struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *dir = vel_dataset_dir(service->dir, id);
+    struct vel_node *body = NULL;
+    const char *launch = "";
+    int64_t newest = 0;
+    int rc = dir ? vel_claim_newest(service->fs, dir, "owner", &newest, err)
+                 : vel_out_of_memory(err, "a dataset");
+
+    if (rc == 0 && newest > 0 && ret_is_ours) {
+        rc = vel_claim_load(service->fs, dir, "owner", newest, "owner", FORMAT, &body,
+                            err);
+        if (rc == 0)
+            rc = vel_node_get_text(body, "launch", &launch, err);
+        if (rc == 0)
+            *ret_is_ours = strcmp(launch, service->launch) == 0;
+        vel_node_destroy(body);
+    } else if (rc == 0 && ret_is_ours) {
+        *ret_is_ours = false;
+    }
+    if (rc == 0)
+        *ret_newest = newest;
+    free(dir);
+    return rc;
+}
+
+int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
+                            struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *dir = vel_dataset_dir(service->dir, id);
+    struct vel_node *body = vel_node_object();
+    int64_t above = 0;
+    int rc = vel_service_owner(service, id, &above, NULL, err);
+
+    if (rc == 0)
+        rc = !dir || !body || vel_node_set_text(body, "launch", service->launch) ||
+                     vel_node_set_text(body, "node", service->host.node)
+                 ? vel_out_of_memory(err, "a claim")
+                 : vel_claim(service->fs, dir, "owner", above, "owner", FORMAT, body,
+                             ret_owner, err);
+
+    vel_node_destroy(body);
+    free(dir);
+    return rc;
+}
+
+/* --- entries --- */
+
+static int count_nodes(const struct vel_seal *seal)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < seal->members.n; i++) {
+        bool is_new = true;
+
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new =
+                strcmp(vel_seal_at(seal, k)->node, vel_seal_at(seal, i)->node) != 0;
+        n += is_new;
+    }
+    return n;
+}
+
+/* What is known of it: the newest entry, else what was settled. */
+static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry *ret,
+                       struct vel_err *err)
+{
+    struct vel_settlement settlement;
+    int rc = vel_entry_load(service->fs, service->dir, id, ret, err);
+
+    if (rc != VEL_ENOENT)
+        return rc;
+    rc = load_settlement(service, id, &settlement, err);
+    if (rc < 0)
+        return rc;
+    *ret = (struct vel_entry){.place = VEL_ON_CACHE};
+    rc = vel_dataset_copy(&settlement.dataset, &ret->dataset, err);
+    vel_settlement_fini(&settlement);
+    return rc;
+}
+
+/* Whoever shares a name with it and is on its way is settled before it renames: what
+ * this launch leads the brain has settled already. */
+static int settle_rivals(struct vel_service *service, const struct vel_entry *entry,
+                         struct vel_err *err)
+{
+    struct vel_vec rivals;
+    int rc;
+
+    vel_vec_init(&rivals, sizeof(struct vel_flush_rival));
+    rc = vel_flushing_rivals(&service->flushing, entry, &rivals, err);
+    for (size_t i = 0; rc == 0 && i < rivals.n; i++) {
+        const struct vel_flush_rival *rival = vel_vec_at(&rivals, i);
+        struct vel_entry settled = {0};
+        int64_t owner;
+
+        if (rival->id > entry->dataset.id ||
+            vel_leader_dataset(service->leader, rival->id) == VEL_DATASET_FLUSHING)
+            continue;
+        rc = vel_service_claim_owner(service, rival->id, &owner, err);
+        if (rc == 0)
+            rc = vel_flushing_settle(&service->flushing, rival->id, owner,
+                                     entry->dataset.id, &settled, err);
+        if (rc == 0)
+            vel_entry_fini(&settled);
+    }
+    vel_vec_fini(&rivals);
+    return rc;
+}
+
+/* An owner before us had staged it: its files have that one's number in their names, so
+ * they get their final ones here. The entry says PREFIX then. */
+static int finish_former(struct vel_service *service, const struct vel_entry *entry,
+                         int64_t owner, struct vel_err *err)
+{
+    struct vel_entry settled = {0};
+    int rc = settle_rivals(service, entry, err);
+
+    if (rc == 0)
+        rc = vel_flushing_settle(&service->flushing, entry->dataset.id, owner, 0,
+                                 &settled, err);
+    if (rc == 0)
+        vel_entry_fini(&settled);
+    return rc;
+}
+
+int vel_service_entry(void *arg, const struct vel_seal *seal,
+                      enum vel_place_on_prefix place, int64_t by, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_entry entry = {0};
+    int rc = begin_entry(service, seal->id, &entry, err);
+
+    if (rc < 0)
+        return rc;
+    if (place == VEL_ON_STAGED && entry.place == VEL_ON_STAGED &&
+        entry.owner != seal->owner) {
+        rc = finish_former(service, &entry, seal->owner, err);
+        vel_entry_fini(&entry);
+        return rc;
+    }
+    entry.owner = seal->owner;
+    entry.lists = count_nodes(seal);
+    if (by > 0)
+        entry.replaced = by;
+    if (place == VEL_ON_STAGED) {
+        rc = vel_flushing_stage(&service->flushing, &entry, err);
+        if (rc == 0)
+            rc = settle_rivals(service, &entry, err);
+    } else if (place == VEL_ON_PREFIX && by == 0) {
+        rc = vel_flushing_publish(&service->flushing, &entry, err);
+    } else {
+        entry.place = place;
+        rc = vel_entry_save(service->fs, service->dir, &entry, err);
+    }
+    vel_entry_fini(&entry);
+    return rc;
+}
+
+/* vel_flushing_publish() raises it with the entry. */
+int vel_service_current(void *arg, int64_t id, struct vel_err *err)
+{
+    (void)arg, (void)id, (void)err;
+    return 0;
+}
+
+int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
+                           struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *path = vel_dropped_path(service->dir, id);
+    struct stat st;
+    int rc = path ? vel_fs_lstat(service->fs, path, &st, err)
+                  : vel_out_of_memory(err, "a dataset");
+
+    free(path);
+    if (rc < 0 && rc != VEL_ENOENT)
+        return rc;
+    *ret_is_dropped = rc == 0;
+    return 0;
+}
+
+bool vel_service_is_held(void *arg, int64_t id)
+{
+    char *home = vel_service_home_of(arg, id);
+    bool is_held = home;
+
+    free(home);
+    return is_held;
+}
+
+/* --- names --- */
+
+/* Cached names of what this node has of a dataset, into a set of them. */
+static int add_names(struct vel_service *service, const char *home, int rank,
+                     struct vel_map *names)
+{
+    struct vel_vec files;
+    struct vel_buf dir;
+    int rc;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/rank.%d", home, rank);
+    vel_vec_init(&files, sizeof(struct vel_flush_file));
+    rc = vel_buf_status(&dir, NULL);
+    if (rc == 0)
+        rc = vel_part_files(service->fs, service->prefix, dir.data, rank, &files, NULL);
+    for (size_t i = 0; rc == 0 && i < files.n; i++)
+        rc = vel_map_set(names,
+                         ((struct vel_flush_file *)vel_vec_at(&files, i))->listed.name,
+                         names, NULL);
+    vel_flush_files_fini(&files);
+    vel_buf_fini(&dir);
+    return rc;
+}
+
+static int list_names(struct vel_service *service, int64_t id, struct vel_map *names)
+{
+    char *home = vel_service_home_of(service, id);
+    struct vel_vec entries;
+    int64_t rank;
+    int rc;
+
+    vel_vec_init(&entries, sizeof(char *));
+    rc = home ? vel_fs_list(service->fs, home, &entries, NULL) : 0;
+    for (size_t i = 0; rc == 0 && i < entries.n; i++)
+        if (vel_number_behind(*(char **)vel_vec_at(&entries, i), "rank.", &rank))
+            rc = add_names(service, home, (int)rank, names);
+    vel_fs_names_fini(&entries);
+    free(home);
+    return rc;
+}
+
+/* By what this node has of both: ranks write names of one kind. Where that cannot be
+ * known they are taken to share one, which only makes one wait for the other; who has
+ * staged a dataset looks at all lists anyway (settle_rivals()). */
+bool vel_service_shares(void *arg, int64_t id, int64_t other)
+{
+    struct vel_service *service = arg;
+    struct vel_map *a = vel_map_create(), *b = vel_map_create();
+    bool shares =
+        !a || !b || list_names(service, id, a) < 0 || list_names(service, other, b) < 0;
+
+    for (size_t i = 0; !shares && i < vel_map_count(a); i++)
+        shares = vel_map_has(b, vel_map_key(a, i));
+    vel_map_destroy(a, NULL);
+    vel_map_destroy(b, NULL);
+    return shares;
+}

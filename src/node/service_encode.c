@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Encoding: the set of a job as node/encode.h wants it, and its meeting. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "meta/cache.h"
+#include "node/service_in.h"
+
+/* A set, with what belongs to it. */
+struct set {
+    struct vel_encode job;
+    struct vel_encode_member *members;
+    struct vel_encode_part *parts;
+    char listen[64];
+};
+
+static int meet(void *arg, const char *node, const struct vel_msg_meet *ask,
+                uint8_t ret_token[VEL_COMM_TOKEN], char **ret_endpoints,
+                struct vel_err *err)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_MEET, .u.meet = *ask}, met;
+    struct vel_buf room;
+    char *endpoints = NULL;
+    int rc;
+
+    vel_buf_init(&room);
+    rc = vel_service_call(arg, node, &msg, &met, &room, err);
+    if (rc == 0 && met.kind != VEL_MSG_MET)
+        rc =
+            vel_fail(err, VEL_ECORRUPT, "%s answers something else to a meeting", node);
+    if (rc == 0 && !(endpoints = strdup(met.u.met.endpoints)))
+        rc = vel_out_of_memory(err, "a meeting");
+    if (rc == 0) {
+        memcpy(ret_token, met.u.met.token.at, VEL_COMM_TOKEN);
+        *ret_endpoints = endpoints;
+    }
+    vel_buf_fini(&room);
+    return rc;
+}
+
+static const struct vel_encode_ops ops = {.meet = meet};
+
+/* Where members of a set listen: at the first address that others reach; without a
+ * network all nodes are on this machine. */
+static void choose_address(struct vel_service *service, char *ret, size_t size)
+{
+    const char *tcp = strstr(service->endpoint.endpoints, "tcp:");
+    size_t len = tcp ? strcspn(tcp + 4, ":") : 0;
+
+    if (len > 0 && len < size - 8)
+        snprintf(ret, size, "tcp:%.*s:0", (int)len, tcp + 4);
+    else
+        snprintf(ret, size, "tcp:127.0.0.1:0");
+}
+
+static void set_fini(struct set *set)
+{
+    for (size_t i = 0; i < set->job.n_parts; i++)
+        free((char *)set->parts[i].dir);
+    free(set->parts);
+    free(set->members);
+}
+
+static int add_part(struct set *set, const char *home, size_t place, int64_t rank,
+                    struct vel_err *err)
+{
+    struct vel_buf dir;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/rank.%" PRId64, home, rank);
+    set->parts[set->job.n_parts].place = place;
+    set->parts[set->job.n_parts].dir = vel_buf_take(&dir, NULL);
+    return set->parts[set->job.n_parts++].dir ? 0 : vel_out_of_memory(err, "a set");
+}
+
+static uint32_t count_sets(const struct vel_seal *seal)
+{
+    int64_t most = -1;
+
+    for (size_t i = 0; i < seal->members.n; i++)
+        if (vel_seal_at(seal, i)->set > most)
+            most = vel_seal_at(seal, i)->set;
+    return (uint32_t)(most + 1);
+}
+
+static int fill(struct vel_service_job *job, int64_t number, struct set *set,
+                struct vel_err *err)
+{
+    const struct vel_seal *seal = &job->seal;
+    char *home = vel_service_home_of(job->service, seal->id);
+    size_t n = 0;
+    int rc = 0;
+
+    set->members = calloc(seal->members.n + 1, sizeof *set->members);
+    set->parts = calloc(seal->members.n + 1, sizeof *set->parts);
+    if (!set->members || !set->parts)
+        rc = vel_out_of_memory(err, "a set");
+    else if (!home)
+        rc = vel_fail(err, VEL_ENOENT, "no cache of %s has dataset %" PRId64,
+                      job->service->host.node, seal->id);
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_at(seal, i);
+
+        if (member->set != number)
+            continue;
+        set->members[member->place].node = member->node;
+        set->members[member->place].rank = (uint32_t)member->rank;
+        set->job.scheme = (enum vel_scheme)member->scheme;
+        set->job.m = (size_t)member->failures;
+        n++;
+        if (strcmp(member->node, job->service->host.node) == 0)
+            rc = add_part(set, home, (size_t)member->place, member->rank, err);
+    }
+    set->job.n = n;
+    free(home);
+    return rc;
+}
+
+static int make(struct vel_service_job *job, int64_t number, struct set *set,
+                struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    int rc = fill(job, number, set, err);
+
+    choose_address(service, set->listen, sizeof set->listen);
+    set->job.dataset = job->seal.id;
+    set->job.set = (uint32_t)number;
+    set->job.sets = count_sets(&job->seal);
+    set->job.attempt = (unsigned)job->attempt;
+    set->job.id = job->seal.encoding;
+    set->job.members = set->members;
+    set->job.parts = set->parts;
+    set->job.fs = service->fs;
+    set->job.label = VEL_CACHE_LABEL;
+    set->job.memory = (size_t)service->memory;
+    set->job.listen = set->listen;
+    set->job.limit_ms = service->limit_ms;
+    set->job.busy_ms = service->busy_ms;
+    set->job.ops = &ops;
+    set->job.arg = service;
+    return rc;
+}
+
+int vel_service_encode(struct vel_service_job *job, struct vel_err *err)
+{
+    enum vel_encode_outcome outcome;
+    struct set set = {0};
+    int rc = make(job, job->set, &set, err);
+
+    if (rc == 0)
+        rc = vel_encode_set(&set.job, &outcome, err);
+    set_fini(&set);
+    return rc;
+}
+
+/* Of every set that has a part here. */
+int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err)
+{
+    uint32_t sets = count_sets(&job->seal);
+    int rc = 0;
+
+    for (uint32_t number = 0; rc == 0 && number < sets; number++) {
+        struct set set = {0};
+
+        rc = make(job, number, &set, err);
+        if (rc == 0 && set.job.n_parts > 0)
+            rc = vel_encode_settle(&set.job, err);
+        set_fini(&set);
+    }
+    return rc;
+}

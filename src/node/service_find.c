@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is still to be done, found in records: by a leader that begins, and by one that
+ * becomes the chair (doc/protocol-leader.txt, 7). Promises of this node, too. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/cache.h"
+#include "meta/paths.h"
+#include "node/promise.h"
+#include "node/service_in.h"
+
+/* --- promises --- */
+
+/* What is promised for a rank's part. */
+static unsigned owed_of(struct vel_service *service, const char *home, int64_t rank)
+{
+    struct vel_promise promise;
+    unsigned what = 0;
+
+    if (!home ||
+        vel_promise_load(service->fs, home, service->host.node, &promise, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < promise.part.n; i++) {
+        const struct vel_promise_part *part = vel_vec_at(&promise.part, i);
+
+        if (part->rank == rank)
+            what = part->what;
+    }
+    vel_promise_fini(&promise);
+    return what;
+}
+
+/* A part that is lost needs nothing here. */
+static bool has_part(struct vel_service *service, const char *home,
+                     const struct vel_msg_owe *owe)
+{
+    char name[32], *path = NULL;
+    bool has;
+
+    snprintf(name, sizeof name, "rank.%llu", (unsigned long long)owe->rank);
+    path = home ? vel_path_join(home, name) : NULL;
+    has = path && vel_fs_exists(service->fs, path);
+    free(path);
+    return has;
+}
+
+static int replace_promise(struct vel_service *service, const struct vel_msg_owe *owe,
+                           const char *home, unsigned before, struct vel_err *err)
+{
+    unsigned what = (unsigned)owe->what;
+    int rc = 0;
+
+    if (what && has_part(service, home, owe))
+        rc = vel_promise_owe(service->fs, home, (int64_t)owe->dataset,
+                             service->host.node, service->launch, (int)owe->rank, what,
+                             err);
+    if (rc == 0 && home && before & ~what)
+        rc = vel_promise_keep(service->fs, home, service->host.node, (int)owe->rank,
+                              before & ~what, err);
+    /* a process removes the directory when no part is left in it */
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
+int vel_service_owe(void *arg, const struct vel_msg_owe *owe, unsigned *ret_before,
+                    struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    bool is_told = strcmp(owe->dir, ".") != 0;
+    char *home;
+    int rc = 0;
+
+    if (is_told && !vel_service_is_ours(service, owe->dir))
+        return vel_fail(err, VEL_EINVAL, "%s is in no cache of this prefix", owe->dir);
+    home = is_told ? vel_path_dir(owe->dir)
+                   : vel_service_home_of(service, (int64_t)owe->dataset);
+    *ret_before = owed_of(service, home, (int64_t)owe->rank);
+    if (owe->what <= (VEL_OWED_ENCODE | VEL_OWED_FLUSH))
+        rc = replace_promise(service, owe, home, *ret_before, err);
+    free(home);
+    return rc;
+}
+
+int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *home = vel_service_home_of(service, id);
+    int rc =
+        home ? vel_promise_keep(service->fs, home, service->host.node, -1, what, err)
+             : 0; /* its parts are gone, and it with them */
+
+    free(home);
+    return rc;
+}
+
+void vel_service_failed(void *arg, int64_t id, const struct vel_err *why)
+{
+    struct vel_service *service = arg;
+    char *home = vel_service_home_of(service, id);
+    struct vel_err err = {0};
+    bool is_new = true;
+
+    if (home && vel_promise_failed(service->fs, home, service->host.node, why, &is_new,
+                                   &err) < 0)
+        vel_log(VEL_LOG_DEBUG, "a failure is not recorded: %s", err.text);
+    if (is_new)
+        vel_log(VEL_LOG_WARN, "dataset %lld is not finished in the background yet: %s",
+                (long long)id, why->text);
+    free(home);
+}
+
+/* --- found --- */
+
+static int look_at(struct vel_service *service, struct vel_leader_found *found,
+                   struct vel_err *err)
+{
+    struct vel_entry entry = {0};
+    int rc =
+        vel_service_is_dropped(service, found->seal.id, &found->found.is_dropped, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_entry_load(service->fs, service->dir, found->seal.id, &entry, NULL);
+    if (rc == 0 && entry.owner > 0) {
+        found->found.has_entry = true;
+        found->found.place = entry.place;
+        found->found.is_replaced = entry.replaced > 0;
+    }
+    if (rc == 0)
+        vel_entry_fini(&entry);
+    return 0;
+}
+
+/* The seal of a dataset in a launch's directory, into found. */
+static int read_seal(struct vel_service *service, const char *path,
+                     struct vel_leader_found *found, struct vel_err *err)
+{
+    struct vel_seal seal;
+    int rc = vel_service_seal_load(service, path, &seal, err);
+
+    if (rc < 0)
+        return rc;
+    vel_seal_fini(&found->seal);
+    found->seal = seal;
+    found->found.seal =
+        seal.verdict == VEL_VERDICT_VOID ? VEL_SEAL_VOID : VEL_SEAL_MADE;
+    return 0;
+}
+
+static int push(struct vel_vec *ret, struct vel_leader_found *found,
+                struct vel_err *err)
+{
+    if (vel_vec_push(ret, found))
+        return 0;
+    vel_seal_fini(&found->seal);
+    return vel_out_of_memory(err, "datasets");
+}
+
+static int add_owed(struct vel_service *service, const struct vel_owing *owing,
+                    struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_leader_found found = {.is_here = true, .found.has_map = true};
+    unsigned what = vel_promise_what(&owing->promise);
+    char *path;
+    int rc;
+
+    vel_seal_init(&found.seal);
+    found.seal.id = owing->promise.id;
+    found.seal.template = strdup("");
+    found.seal.step = strdup("");
+    path = vel_service_seal_path(service, service->launch, &found.seal);
+    rc = path && found.seal.template && found.seal.step
+             ? read_seal(service, path, &found, err)
+             : vel_out_of_memory(err, "datasets");
+    free(path);
+    if (rc == VEL_ENOENT)
+        rc = 0;
+    found.owed = what;
+    if (rc == 0)
+        rc = look_at(service, &found, err);
+    if (rc < 0) {
+        vel_seal_fini(&found.seal);
+        return rc;
+    }
+    return push(ret, &found, err);
+}
+
+/* What was promised to launches before is for them who recover it. */
+static int find_owed(struct vel_service *service, struct vel_vec *ret,
+                     struct vel_err *err)
+{
+    struct vel_vec owing;
+    int rc = 0;
+
+    vel_vec_init(&owing, sizeof(struct vel_owing));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
+        rc = vel_promises_scan(service->fs, service->homes[i], service->host.node,
+                               &owing, err);
+    for (size_t i = 0; rc == 0 && i < owing.n; i++) {
+        const struct vel_owing *item = vel_vec_at(&owing, i);
+
+        if (strcmp(item->promise.launch, service->launch) == 0)
+            rc = add_owed(service, item, ret, err);
+    }
+    vel_promises_fini(&owing);
+    return rc;
+}
+
+/* All that this node owes for it. */
+static unsigned promised_here(struct vel_service *service, int64_t id)
+{
+    char *home = vel_service_home_of(service, id);
+    struct vel_promise promise;
+    unsigned what = 0;
+
+    if (home &&
+        vel_promise_load(service->fs, home, service->host.node, &promise, NULL) == 0) {
+        what = vel_promise_what(&promise);
+        vel_promise_fini(&promise);
+    }
+    free(home);
+    return what;
+}
+
+/* By the record at `path`; one that is over counts only when it is asked for. */
+static int add_sealed(struct vel_service *service, const char *path, bool is_asked,
+                      struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_leader_found found = {.found.has_map = true};
+    int rc;
+
+    vel_seal_init(&found.seal);
+    rc = read_seal(service, path, &found, err);
+    if (rc == 0)
+        rc = look_at(service, &found, err);
+    if (rc < 0 || (!is_asked && found.found.place == VEL_ON_PREFIX)) {
+        vel_seal_fini(&found.seal);
+        return rc;
+    }
+    found.is_here = vel_seal_has_node(&found.seal, service->host.node);
+    found.owed = promised_here(service, found.seal.id);
+    if (!is_asked && found.is_here && !found.owed) { /* taken back, and its parts go */
+        vel_seal_fini(&found.seal);
+        return 0;
+    }
+    return push(ret, &found, err);
+}
+
+static int find_seals(struct vel_service *service, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    struct vel_vec names;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    rc = vel_fs_list(service->fs, service->launch_dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path;
+
+        if (strncmp(name, "seal.", 5) != 0)
+            continue;
+        path = vel_path_join(service->launch_dir, name);
+        rc = path ? add_sealed(service, path, false, ret, err)
+                  : vel_out_of_memory(err, "datasets");
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    return rc;
+}
+
+/* A dataset of the API, by its id. */
+static int find_one(struct vel_service *service, int64_t id, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    struct vel_seal seal = {.id = id};
+    char *path = vel_service_seal_path(service, service->launch, &seal);
+    int rc = path ? add_sealed(service, path, true, ret, err)
+                  : vel_out_of_memory(err, "datasets");
+
+    free(path);
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
+int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
+                     struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+
+    switch (where) {
+    case VEL_LOOK_OWED:
+        return find_owed(service, ret, err);
+    case VEL_LOOK_SEALS:
+        return find_seals(service, ret, err);
+    case VEL_LOOK_ONE:
+        return find_one(service, id, ret, err);
+    case VEL_LOOK_VIEW:
+        break; /* sessions recover what they find, and owe it again */
+    }
+    return 0;
+}

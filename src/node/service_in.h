@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* service_in - what the files of a service share: service (life and loop), service_link
+ * (connections), service_call (questions of workers to other leaders), service_launch
+ * and service_dataset (records), service_seal (the records of seals), service_job
+ * (workers). All but calls is the loop thread's alone.
+ */
+#ifndef VEL_NODE_SERVICE_IN_H
+#define VEL_NODE_SERVICE_IN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/vec.h"
+#include "node/encode.h"
+#include "node/endpoint.h"
+#include "node/flushing.h"
+#include "node/leader.h"
+#include "node/link.h"
+#include "node/muster.h"
+#include "node/service.h"
+#include "node/view.h"
+#include "node/work.h"
+
+/* A connection, under the number by which the brain knows it. */
+struct vel_service_link {
+    uint64_t number;
+    struct vel_link *link;
+    char *node;  /* that it was made to; NULL: it came */
+    bool is_met; /* the brain knows it */
+};
+
+/* A job that the brain has asked for. */
+struct vel_service_job {
+    struct vel_service *service;
+    uint64_t number; /* the brain's */
+    uint64_t work;   /* among the workers' */
+    enum vel_leader_work what;
+    struct vel_seal seal; /* id 0: no dataset's */
+    int64_t owner, set, attempt;
+    uint64_t rate;
+    char *node; /* of RENAME: whose files; NULL: this one's */
+    bool is_cancelled;
+    struct vel_buf bytes; /* what it brings back */
+};
+
+struct vel_service {
+    /* what it was told */
+    struct vel_fs *fs;
+    struct vel_clock *clock;
+    struct vel_host host;
+    char *launch, *prefix, *dir, *launch_dir, *prefix_id, *named;
+    char **homes;
+    size_t n_homes;
+    const struct vel_conf *conf;
+    bool is_agent;
+    unsigned limit_ms, busy_ms;
+    uint64_t memory; /* of an encoding's buffers */
+
+    struct vel_role *role;
+    struct vel_lock *shared; /* of the prefix; NULL: it has no locks */
+    struct vel_key key;
+    struct vel_links *links;
+    struct vel_leader *leader;
+    struct vel_work *work;
+    struct vel_muster *muster;
+    struct vel_flushing flushing;
+    struct vel_transport *transport;
+    struct vel_endpoint endpoint;
+    struct vel_view *view;
+
+    struct vel_vec peers; /* struct vel_service_link *, by number */
+    uint64_t last_number;
+    struct vel_vec unreachable; /* char *: nodes of which the brain is to be told */
+    struct vel_vec jobs;        /* struct vel_service_job * that are not over */
+    struct vel_vec noted;       /* int64_t: datasets whose trouble was told */
+
+    uint64_t look_at; /* when: is a process here? */
+
+    pthread_mutex_t lock; /* guards calls, and links when its thread ends */
+    struct vel_vec calls; /* struct vel_service_call * */
+    uint64_t last_call;
+    bool is_closed; /* no more of them */
+
+    pthread_t thread;
+    pthread_cond_t over;
+    atomic_bool is_asked_to_stop, is_over;
+    bool is_resigning;
+};
+
+extern const struct vel_leader_ops vel_service_ops;
+
+/* --- service_link --- */
+
+extern const struct vel_links_ops vel_service_links_ops;
+struct vel_service_link *vel_service_peer(const struct vel_service *service,
+                                          uint64_t number);
+/* A link to the leader of a node that is met or on its way; NULL: it cannot be. */
+struct vel_service_link *vel_service_reach(struct vel_service *service,
+                                           const char *node, struct vel_err *err);
+void vel_service_tell_unreachable(struct vel_service *service);
+void vel_service_connect(void *arg, const char *node);
+void vel_service_send(void *arg, uint64_t link, const struct vel_msg *msg);
+void vel_service_close(void *arg, uint64_t link);
+void vel_service_forget_peers(struct vel_service *service);
+
+/* --- service_call --- */
+
+extern const struct vel_muster_ops vel_service_muster_ops;
+
+/* Numbers of requests that are ours, and not the brain's. */
+#define VEL_SERVICE_CALL (UINT64_C(1) << 62)
+
+/* Blocks a worker until the leader of `node` has answered: a copy of the message in
+ * *ret, whose texts and bytes are in *room. Every wait ends: the links see to that. */
+int vel_service_call(struct vel_service *service, const char *node,
+                     const struct vel_msg *ask, struct vel_msg *ret,
+                     struct vel_buf *room, struct vel_err *err);
+/* By the loop: send what is new; an answer has come; a link is gone; all are. */
+void vel_service_calls_send(struct vel_service *service);
+void vel_service_calls_met(struct vel_service *service,
+                           const struct vel_service_link *to);
+bool vel_service_calls_answer(struct vel_service *service,
+                              const struct vel_msg *answer);
+void vel_service_calls_gone(struct vel_service *service,
+                            const struct vel_service_link *link,
+                            const struct vel_err *why);
+/* Nobody waits any more, and nobody will. */
+void vel_service_calls_end(struct vel_service *service);
+
+/* --- service_launch: records of launches --- */
+
+int vel_service_endpoint(void *arg, const char *present, struct vel_err *err);
+int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
+int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
+int vel_service_beat(void *arg, int64_t count, struct vel_err *err);
+int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);
+int vel_service_end(void *arg, struct vel_err *err);
+int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err);
+int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err);
+int vel_service_end_other(void *arg, const char *launch, struct vel_err *err);
+/* Launches that have an end, char *. */
+int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
+                      struct vel_err *err);
+/* Seals of other launches whose datasets are in caches only, struct vel_seal. */
+int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
+                          struct vel_err *err);
+
+/* --- service_view --- */
+
+int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err);
+int vel_service_load_view(void *arg, struct vel_err *err);
+int vel_service_known(void *arg, struct vel_buf *ret, struct vel_err *err);
+
+/* --- service_seal --- */
+
+static inline const struct vel_seal_member *vel_seal_at(const struct vel_seal *seal,
+                                                        size_t i)
+{
+    return (const struct vel_seal_member *)seal->members.items + i;
+}
+
+/* The record of a dataset's seal in a launch's directory. */
+char *vel_service_seal_path(const struct vel_service *service, const char *launch,
+                            const struct vel_seal *seal);
+int vel_service_seal_load(struct vel_service *service, const char *path,
+                          struct vel_seal *ret, struct vel_err *err);
+int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err);
+
+/* --- service_dataset, service_find: records of datasets --- */
+
+int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
+                          struct vel_seal *ret, struct vel_err *err);
+int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
+                      struct vel_err *err);
+int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
+                            struct vel_err *err);
+int vel_service_entry(void *arg, const struct vel_seal *seal,
+                      enum vel_place_on_prefix place, int64_t by, struct vel_err *err);
+int vel_service_current(void *arg, int64_t id, struct vel_err *err);
+int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
+                           struct vel_err *err);
+bool vel_service_is_held(void *arg, int64_t id);
+bool vel_service_shares(void *arg, int64_t id, int64_t other);
+int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
+                     struct vel_vec *ret, struct vel_err *err);
+int vel_service_owe(void *arg, const struct vel_msg_owe *owe, unsigned *ret_before,
+                    struct vel_err *err);
+int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err);
+void vel_service_failed(void *arg, int64_t id, const struct vel_err *why);
+
+/* --- service_job --- */
+
+void vel_service_start_job(void *arg, const struct vel_leader_job *asked);
+void vel_service_cancel_job(void *arg, uint64_t number);
+bool vel_service_is_busy(void *arg, int64_t id);
+void vel_service_set_rate(void *arg, uint64_t number, uint64_t rate);
+void vel_service_take_results(struct vel_service *service);
+void vel_service_forget_jobs(struct vel_service *service);
+/* Where the parts of a dataset are on this node, with what is promised for them; a new
+ * string. NULL: nowhere (or no memory). */
+char *vel_service_home_of(const struct vel_service *service, int64_t id);
+/* Is it in one of this node's caches of the prefix? */
+bool vel_service_is_ours(const struct vel_service *service, const char *dir);
+
+/* --- service_encode: on a worker --- */
+
+int vel_service_encode(struct vel_service_job *job, struct vel_err *err);
+int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err);
+
+#endif

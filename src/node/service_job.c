@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs: what the brain asks for becomes work for a worker, and its result an event. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/cache.h"
+#include "meta/events.h"
+#include "meta/paths.h"
+#include "node/service_in.h"
+#include "sys/lock.h"
+
+/* --- where parts are --- */
+
+bool vel_service_is_ours(const struct vel_service *service, const char *dir)
+{
+    for (size_t i = 0; i < service->n_homes; i++) {
+        const char *below = vel_path_below(service->homes[i], dir);
+
+        if (below && vel_path_is_inner(below))
+            return true;
+    }
+    return false;
+}
+
+/* The directory of dataset `id` in one of this node's caches. */
+char *vel_service_home_of(const struct vel_service *service, int64_t id)
+{
+    for (size_t i = 0; i < service->n_homes; i++) {
+        struct vel_vec levels;
+        char *found = NULL;
+
+        vel_vec_init(&levels, sizeof(char *));
+        if (vel_fs_list(service->fs, service->homes[i], &levels, NULL) < 0)
+            levels.n = 0;
+        for (size_t k = 0; k < levels.n && !found; k++) {
+            const char *name = *(char **)vel_vec_at(&levels, k);
+            char *level = strncmp(name, "index.", 6) == 0
+                              ? vel_path_join(service->homes[i], name)
+                              : NULL;
+
+            found = level ? vel_cache_dataset_dir(level, id) : NULL;
+            if (found && !vel_fs_exists(service->fs, found)) {
+                free(found);
+                found = NULL;
+            }
+            free(level);
+        }
+        vel_fs_names_fini(&levels);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* A job's own look at them. */
+struct places {
+    char *home; /* of the dataset; NULL: nothing of it is here */
+    char *store;
+    struct vel_vec parts; /* struct vel_flush_part, their dirs owned */
+    int list;             /* of this node, or of the one that the job is for */
+};
+
+static void places_fini(struct places *places)
+{
+    for (size_t i = 0; i < places->parts.n; i++)
+        free((char *)((struct vel_flush_part *)vel_vec_at(&places->parts, i))->dir);
+    vel_vec_fini(&places->parts);
+    free(places->home);
+    free(places->store);
+}
+
+/* The place of a node among those of a seal, in the order of their lowest ranks. */
+static int list_of(const struct vel_seal *seal, const char *node)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < seal->members.n; i++) {
+        const char *name = vel_seal_at(seal, i)->node;
+        bool is_new = true;
+
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = strcmp(vel_seal_at(seal, k)->node, name) != 0;
+        if (is_new && strcmp(name, node) == 0)
+            return n;
+        n += is_new;
+    }
+    return 0;
+}
+
+static int add_part(struct places *places, int64_t rank, struct vel_err *err)
+{
+    struct vel_flush_part part = {.rank = (int)rank};
+    struct vel_buf name;
+    char *dir;
+
+    vel_buf_init(&name);
+    vel_buf_printf(&name, "rank.%" PRId64, rank);
+    dir = vel_path_join(places->home, vel_buf_text(&name));
+    vel_buf_fini(&name);
+    part.dir = dir;
+    if (dir && vel_vec_push(&places->parts, &part))
+        return 0;
+    free(dir);
+    return vel_out_of_memory(err, "a job");
+}
+
+static int find_places(const struct vel_service_job *job, struct places *ret,
+                       struct vel_err *err)
+{
+    const struct vel_service *service = job->service;
+    const char *node = service->host.node;
+    struct places places = {.home = vel_service_home_of(service, job->seal.id),
+                            .list = list_of(&job->seal, job->node ? job->node : node)};
+    int rc = 0;
+
+    vel_vec_init(&places.parts, sizeof(struct vel_flush_part));
+    for (size_t i = 0; rc == 0 && places.home && i < job->seal.members.n; i++)
+        if (strcmp(vel_seal_at(&job->seal, i)->node, node) == 0)
+            rc = add_part(&places, vel_seal_at(&job->seal, i)->rank, err);
+    for (size_t i = 0; places.home && i < service->n_homes; i++)
+        if (vel_path_below(service->homes[i], places.home)) { /* STORE/USER/ID */
+            char *user = vel_path_dir(service->homes[i]);
+
+            places.store = user ? vel_path_dir(user) : NULL;
+            free(user);
+            break;
+        }
+    if (rc == 0)
+        *ret = places;
+    else
+        places_fini(&places);
+    return rc;
+}
+
+/* --- on a worker --- */
+
+static int hold(struct vel_service_job *job, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_inventory_of of = {.fs = service->fs,
+                                  .clock = service->clock,
+                                  .host = &service->host,
+                                  .homes = service->homes,
+                                  .n_homes = service->n_homes};
+    struct vel_inventory inventory;
+    int rc = vel_inventory_take(&of, service->limit_ms * VEL_CLOCK_MS, &inventory, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_inventory_encode(&inventory, &job->bytes, err);
+    vel_inventory_fini(&inventory);
+    return rc;
+}
+
+/* What FLUSH_DELTA has saved: the node's own line, for its leader alone knows. */
+static void tell_delta(const struct vel_service *service, int64_t id,
+                       const struct vel_flush_copied *copied)
+{
+    struct vel_event_log log;
+    struct vel_err err = {0};
+    const struct vel_event event = {.kind = VEL_EVENT_DELTA,
+                                    .id = id,
+                                    .files = (int64_t)copied->files,
+                                    .bytes = (int64_t)copied->bytes,
+                                    .nodes = 1,
+                                    .compared = (int64_t)copied->delta.compared,
+                                    .cloned = (int64_t)copied->delta.cloned,
+                                    .written = (int64_t)copied->delta.written};
+    int rc = vel_event_log_init(&log, service->fs, service->clock,
+                                service->conf->log_enable ? service->dir : NULL, NULL,
+                                service->host.user, &err);
+
+    if (rc == 0) {
+        rc = vel_event_log_add(&log, &event, &err);
+        vel_event_log_fini(&log);
+    }
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "%s", err.text);
+}
+
+enum copying { COPY, NAME, RETREAT };
+
+static int flush(struct vel_service_job *job, const struct vel_work_job *how,
+                 enum copying what, struct vel_err *err)
+{
+    const struct vel_flushing *flushing = &job->service->flushing;
+    struct vel_flush_copied copied;
+    struct places places;
+    int rc = find_places(job, &places, err);
+
+    if (rc < 0)
+        return rc;
+    struct vel_flush_job flush = {.id = job->seal.id,
+                                  .owner = job->owner,
+                                  .list = places.list,
+                                  .parts = places.parts.items,
+                                  .n = places.parts.n,
+                                  .home = places.home,
+                                  .store = places.store,
+                                  .may_resume = true,
+                                  .throttle = how->throttle,
+                                  .watch = how->watch};
+    if (!places.home && what == COPY) {
+        rc = vel_fail(err, VEL_ENOENT, "no cache of %s has dataset %" PRId64,
+                      job->service->host.node, job->seal.id);
+    } else if (what == COPY) {
+        rc = vel_flushing_copy(flushing, &flush, &copied, err);
+        if (rc == 0 && flushing->has_delta)
+            tell_delta(job->service, job->seal.id, &copied);
+    } else if (what == NAME) {
+        rc = vel_flushing_name(flushing, &flush, err);
+    } else {
+        rc = vel_flushing_retreat(flushing, &flush, err);
+    }
+    places_fini(&places);
+    return rc;
+}
+
+/* Parts go while nobody makes an inventory of them, and not when another launch has
+ * ended ours: it may have counted them. */
+static int change_parts(struct vel_service_job *job, bool removes, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct places places;
+    struct vel_lock *lock = NULL;
+    bool is_ended = true;
+    char *level = NULL, *path = NULL;
+    int rc = find_places(job, &places, err);
+
+    if (rc < 0)
+        return rc;
+    if (places.home) {
+        char *home;
+
+        level = vel_path_dir(places.home);
+        home = level ? vel_path_dir(level) : NULL;
+        path = home ? vel_inventory_lock_path(home) : NULL;
+        free(home);
+        rc = path ? vel_lock_wait(service->fs, &service->host, service->clock,
+                                  service->limit_ms * VEL_CLOCK_MS, path, &lock, err)
+                  : vel_out_of_memory(err, "a path");
+    }
+    if (rc == 0 && lock)
+        rc = vel_service_is_ended(service, &is_ended, err);
+    if (rc == 0 && !is_ended && !removes)
+        rc = vel_cache_set_aside(service->fs, level, job->seal.id, true, err);
+    for (size_t i = 0; rc == 0 && !is_ended && removes && i < places.parts.n; i++)
+        rc = vel_cache_remove_part(
+            service->fs, level, job->seal.id,
+            ((struct vel_flush_part *)vel_vec_at(&places.parts, i))->rank, err);
+    vel_lock_release(lock);
+    free(level);
+    free(path);
+    places_fini(&places);
+    return rc;
+}
+
+static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
+{
+    struct vel_service_job *job = arg;
+
+    switch (job->what) {
+    case VEL_WORK_HOLD:
+        return hold(job, err);
+    case VEL_WORK_ENCODE:
+        return vel_service_encode(job, err);
+    case VEL_WORK_SETTLE_ENCODING:
+        return vel_service_settle_encoding(job, err);
+    case VEL_WORK_COPY:
+        return flush(job, how, COPY, err);
+    case VEL_WORK_RENAME:
+        return flush(job, how, NAME, err);
+    case VEL_WORK_REMOVE_TEMPS:
+        return flush(job, how, RETREAT, err);
+    case VEL_WORK_REMOVE_PARTS:
+        return change_parts(job, true, err);
+    case VEL_WORK_SET_ASIDE:
+        return change_parts(job, false, err);
+    }
+    return 0;
+}
+
+/* --- the loop --- */
+
+static struct vel_service_job *job_at(const struct vel_service *service, size_t i)
+{
+    return *(struct vel_service_job **)vel_vec_at(&service->jobs, i);
+}
+
+static enum vel_urgency urgency_of(enum vel_leader_work work)
+{
+    switch (work) {
+    case VEL_WORK_ENCODE:
+        return VEL_URGENT_ENCODE;
+    case VEL_WORK_COPY:
+        return VEL_URGENT_COPY;
+    case VEL_WORK_RENAME:
+        return VEL_URGENT_NAME;
+    case VEL_WORK_HOLD:
+    case VEL_WORK_SETTLE_ENCODING:
+    case VEL_WORK_REMOVE_TEMPS:
+    case VEL_WORK_REMOVE_PARTS:
+    case VEL_WORK_SET_ASIDE:
+        break;
+    }
+    return VEL_URGENT_LOOK;
+}
+
+static uint64_t bytes_of(const struct vel_service_job *job)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < job->seal.members.n; i++)
+        if (strcmp(vel_seal_at(&job->seal, i)->node, job->service->host.node) == 0)
+            bytes += (uint64_t)vel_seal_at(&job->seal, i)->bytes;
+    return bytes;
+}
+
+static int submit(struct vel_service_job *job, struct vel_err *err)
+{
+    struct vel_work_plan plan = {.order = {.urgency = urgency_of(job->what),
+                                           .dataset = job->seal.id,
+                                           .set = job->set},
+                                 .rate = job->rate};
+
+    if (job->what == VEL_WORK_COPY) {
+        plan.bytes = bytes_of(job);
+        plan.percent = job->service->flushing.percent;
+    }
+    return vel_work_submit(job->service->work, &plan, run, job, &job->work, err);
+}
+
+static void destroy(struct vel_service_job *job)
+{
+    vel_seal_fini(&job->seal);
+    vel_buf_fini(&job->bytes);
+    free(job->node);
+    free(job);
+}
+
+static void forget(struct vel_service *service, const struct vel_service_job *job)
+{
+    for (size_t i = 0; i < service->jobs.n; i++)
+        if (job_at(service, i) == job) {
+            vel_vec_remove(&service->jobs, i);
+            return;
+        }
+}
+
+/* A job that cannot begin is one that has failed: told in the next turn, as any. */
+void vel_service_start_job(void *arg, const struct vel_leader_job *asked)
+{
+    struct vel_service *service = arg;
+    struct vel_service_job *job = calloc(1, sizeof *job);
+    struct vel_err err = {0};
+    int rc = job ? 0 : vel_out_of_memory(&err, "a job");
+
+    if (rc == 0) {
+        job->service = service;
+        job->number = asked->number;
+        job->what = asked->work;
+        job->owner = asked->owner;
+        job->set = asked->set;
+        job->attempt = asked->attempt;
+        job->rate = asked->rate;
+        job->node = asked->node ? strdup(asked->node) : NULL;
+        vel_buf_init(&job->bytes);
+        vel_seal_init(&job->seal);
+        if (asked->node && !job->node)
+            rc = vel_out_of_memory(&err, "a job");
+        if (rc == 0 && asked->seal)
+            rc = vel_seal_copy(asked->seal, &job->seal, &err);
+        if (rc == 0 && !vel_vec_push(&service->jobs, &job))
+            rc = vel_out_of_memory(&err, "a job");
+        if (rc == 0)
+            rc = submit(job, &err);
+        if (rc < 0) {
+            forget(service, job);
+            destroy(job);
+        }
+    }
+    if (rc < 0)
+        vel_log(VEL_LOG_ERROR, "work of this node's leader cannot begin: %s", err.text);
+}
+
+void vel_service_cancel_job(void *arg, uint64_t number)
+{
+    struct vel_service *service = arg;
+
+    for (size_t i = 0; i < service->jobs.n; i++)
+        if (job_at(service, i)->number == number) {
+            job_at(service, i)->is_cancelled = true;
+            vel_work_cancel(service->work, job_at(service, i)->work);
+        }
+}
+
+bool vel_service_is_busy(void *arg, int64_t id)
+{
+    struct vel_service *service = arg;
+
+    for (size_t i = 0; i < service->jobs.n; i++)
+        if (job_at(service, i)->seal.id == id)
+            return true;
+    return false;
+}
+
+void vel_service_set_rate(void *arg, uint64_t number, uint64_t rate)
+{
+    struct vel_service *service = arg;
+
+    for (size_t i = 0; i < service->jobs.n; i++)
+        if (job_at(service, i)->number == number) {
+            job_at(service, i)->rate = rate;
+            vel_work_set_rate(service->work, job_at(service, i)->work, rate);
+        }
+}
+
+/* A set of which not all members came is tried again: meanwhile others had a turn. */
+static bool goes_on(struct vel_service_job *job, const struct vel_work_result *result)
+{
+    return !job->is_cancelled && job->what == VEL_WORK_ENCODE &&
+           result->rc == VEL_EBUSY && submit(job, NULL) == 0;
+}
+
+void vel_service_take_results(struct vel_service *service)
+{
+    struct vel_work_result result;
+
+    for (size_t i = 0; i < service->jobs.n; i++) {
+        uint64_t moved = vel_work_moved(service->work, job_at(service, i)->work);
+
+        if (moved > 0 && !job_at(service, i)->is_cancelled)
+            vel_leader_job_moved(service->leader, job_at(service, i)->number, moved);
+    }
+    while (vel_work_take(service->work, &result)) {
+        struct vel_service_job *job = result.arg;
+
+        if (goes_on(job, &result))
+            continue;
+        forget(service, job);
+        if (!job->is_cancelled)
+            vel_leader_job_done(service->leader, job->number, result.rc, &result.err,
+                                job->bytes.data, job->bytes.len);
+        destroy(job);
+    }
+}
+
+void vel_service_forget_jobs(struct vel_service *service)
+{
+    for (size_t i = 0; i < service->jobs.n; i++)
+        destroy(job_at(service, i));
+    vel_vec_fini(&service->jobs);
+}

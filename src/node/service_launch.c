@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of launches: where leaders listen, who is the chair, which launches are over,
+ * and what can be restored (doc/protocol-leader.txt, 2, 3 and 6). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/entry.h"
+#include "meta/paths.h"
+#include "node/launchid.h"
+#include "node/once.h"
+#include "node/service_in.h"
+#include "record/record.h"
+
+enum { FORMAT = 1 };
+
+/* A path in a launch's directory; NULL when out of memory. */
+static char *launch_path(const struct vel_service *service, const char *launch,
+                         const char *name)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/launch.%s/%s", service->dir, launch, name);
+    return vel_buf_take(&path, NULL);
+}
+
+/* A once-record that says who made it, and nothing else. */
+static int make_mark(struct vel_service *service, const char *path, const char *type,
+                     bool *ret_is_mine, struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    int rc = !path || !body || vel_node_set_text(body, "launch", service->launch) ||
+                     vel_node_set_text(body, "node", service->host.node)
+                 ? vel_out_of_memory(err, "a record")
+                 : vel_once(service->fs, path, type, FORMAT, body, ret_is_mine, err);
+
+    vel_node_destroy(body);
+    return rc;
+}
+
+/* --- this launch --- */
+
+int vel_service_endpoint(void *arg, const char *present, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *ranks = strdup(present);
+    int rc;
+
+    if (!ranks)
+        return vel_out_of_memory(err, "a record");
+    free(service->endpoint.ranks);
+    service->endpoint.ranks = ranks;
+    rc = vel_endpoint_save(service->fs, service->launch_dir, &service->endpoint, err);
+    if (rc == 0)
+        vel_links_set_epoch(service->links, service->endpoint.epoch);
+    return rc;
+}
+
+int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_leader_chair chair = {0};
+    struct vel_node *body = NULL;
+    const char *node;
+    int rc =
+        vel_claim_newest(service->fs, service->launch_dir, "chair", &chair.term, err);
+
+    if (rc == 0 && chair.term > 0) {
+        rc = vel_claim_load(service->fs, service->launch_dir, "chair", chair.term,
+                            "chair", FORMAT, &body, err);
+        if (rc == 0)
+            rc = vel_node_get_text(body, "node", &node, err);
+        if (rc == 0 && !vel_host_is_name(node))
+            rc = vel_fail(err, VEL_ECORRUPT, "%s/chair.%lld names no node",
+                          service->launch_dir, (long long)chair.term);
+        if (rc == 0)
+            memcpy(chair.node, node, strlen(node) + 1);
+        vel_node_destroy(body);
+    }
+    if (rc == 0)
+        *ret = chair;
+    return rc;
+}
+
+int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_node *body = vel_node_object();
+    int64_t k;
+    int rc = !body || vel_node_set_text(body, "node", service->host.node)
+                 ? vel_out_of_memory(err, "a claim")
+                 : vel_claim(service->fs, service->launch_dir, "chair", term - 1,
+                             "chair", FORMAT, body, &k, err);
+
+    vel_node_destroy(body);
+    return rc;
+}
+
+int vel_service_beat(void *arg, int64_t count, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+
+    return vel_beat_save(service->fs, service->launch_dir, count, err);
+}
+
+/* A launch whose directory is gone was over long ago. */
+static int is_over(struct vel_service *service, const char *launch, bool *ret_is_over,
+                   struct vel_err *err)
+{
+    char *end = launch_path(service, launch, "end");
+    char *dir = launch_path(service, launch, ".");
+    struct stat st;
+    int rc = end && dir ? vel_fs_lstat(service->fs, end, &st, err)
+                        : vel_out_of_memory(err, "a path");
+
+    if (rc == 0)
+        *ret_is_over = true;
+    else if (rc == VEL_ENOENT) {
+        rc = vel_fs_lstat(service->fs, dir, &st, err);
+        if (rc == 0 || rc == VEL_ENOENT)
+            *ret_is_over = rc == VEL_ENOENT;
+        rc = rc == VEL_ENOENT ? 0 : rc;
+    }
+    free(end);
+    free(dir);
+    return rc;
+}
+
+int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+
+    return is_over(service, service->launch, ret_is_ended, err);
+}
+
+int vel_service_end(void *arg, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+
+    return vel_service_end_other(service, service->launch, err);
+}
+
+/* --- other launches --- */
+
+/* Names of launches that have a directory here, char *. */
+static int list_launches(struct vel_service *service, struct vel_vec *ret,
+                         struct vel_err *err)
+{
+    struct vel_vec names;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    rc = vel_fs_list(service->fs, service->dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *launch;
+
+        if (strncmp(name, "launch.", 7) != 0 || !vel_launchid_is_name(name + 7) ||
+            strcmp(name + 7, service->launch) == 0)
+            continue;
+        launch = strdup(name + 7);
+        if (!launch || !vel_vec_push(ret, &launch)) {
+            free(launch);
+            rc = vel_out_of_memory(err, "launches");
+        }
+    }
+    vel_fs_names_fini(&names);
+    return rc;
+}
+
+int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_vec launches;
+    int rc;
+
+    vel_vec_init(&launches, sizeof(char *));
+    rc = list_launches(service, &launches, err);
+    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
+        const char *launch = *(char **)vel_vec_at(&launches, i);
+
+        if (vel_role_is_alive(service->fs, &service->host, service->conf->cntl_base,
+                              launch))
+            continue;
+        vel_buf_printf(ret, "%s%s", ret->len ? " " : "", launch);
+    }
+    vel_fs_names_fini(&launches);
+    return rc < 0 ? rc : vel_buf_status(ret, err);
+}
+
+static int describe(struct vel_service *service, char *launch,
+                    struct vel_leader_other *ret, struct vel_err *err)
+{
+    char *dir = launch_path(service, launch, ".");
+    struct vel_vec nodes;
+    struct vel_buf text;
+    int rc;
+
+    vel_vec_init(&nodes, sizeof(struct vel_endpoint));
+    vel_buf_init(&text);
+    rc = dir ? vel_endpoint_list(service->fs, dir, &nodes, err)
+             : vel_out_of_memory(err, "a path");
+    if (rc == 0)
+        rc = vel_beat_load(service->fs, dir, &ret->beat, err);
+    for (size_t i = 0; i < nodes.n; i++)
+        vel_buf_printf(&text, "%s%s", i ? " " : "",
+                       ((struct vel_endpoint *)vel_vec_at(&nodes, i))->node);
+    vel_buf_puts(&text, "");
+    if (rc == 0)
+        rc = vel_buf_status(&text, err);
+    ret->nodes = strdup(vel_buf_text(&text));
+    ret->launch = strdup(launch);
+    if (rc == 0 && (!ret->nodes || !ret->launch))
+        rc = vel_out_of_memory(err, "launches");
+    vel_buf_fini(&text);
+    vel_endpoint_list_fini(&nodes);
+    free(dir);
+    return rc;
+}
+
+int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_vec launches;
+    int rc;
+
+    vel_vec_init(&launches, sizeof(char *));
+    rc = list_launches(service, &launches, err);
+    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
+        struct vel_leader_other other = {0};
+        bool over = false;
+
+        rc = is_over(service, *(char **)vel_vec_at(&launches, i), &over, err);
+        if (rc < 0 || over)
+            continue;
+        rc = describe(service, *(char **)vel_vec_at(&launches, i), &other, err);
+        if (rc < 0 || !vel_vec_push(ret, &other)) {
+            free(other.launch);
+            free(other.nodes);
+            rc = rc < 0 ? rc : vel_out_of_memory(err, "launches");
+        }
+    }
+    vel_fs_names_fini(&launches);
+    return rc;
+}
+
+/* The list of the seals that count: those that are there now. */
+static int list_seals(struct vel_service *service, const char *launch,
+                      struct vel_err *err)
+{
+    char *dir = launch_path(service, launch, "."),
+         *path = launch_path(service, launch, "seals");
+    struct vel_node *body = vel_node_object(), *list = vel_node_list();
+    struct vel_vec names;
+    bool is_mine;
+    int rc = dir && path && body && list ? 0 : vel_out_of_memory(err, "seals");
+
+    vel_vec_init(&names, sizeof(char *));
+    if (rc == 0)
+        rc = vel_fs_list(service->fs, dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+
+        if (strncmp(name, "seal.", 5) == 0 && !vel_fs_is_temporary(name) &&
+            vel_node_append_name(list, name))
+            rc = vel_out_of_memory(err, "seals");
+    }
+    if (rc == 0) {
+        rc = vel_node_adopt(body, "seals", list) ? vel_out_of_memory(err, "seals") : 0;
+        list = NULL;
+    }
+    if (rc == 0)
+        rc = vel_once(service->fs, path, "seals", FORMAT, body, &is_mine, err);
+    vel_fs_names_fini(&names);
+    vel_node_destroy(list);
+    vel_node_destroy(body);
+    free(dir);
+    free(path);
+    return rc;
+}
+
+int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *path = launch_path(service, launch, "end");
+    bool is_mine;
+    int rc = make_mark(service, path, "end", &is_mine, err);
+
+    free(path);
+    return rc == 0 ? list_seals(service, launch, err) : rc;
+}
+
+/* --- what earlier launches have left --- */
+
+int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    struct vel_vec launches;
+    int rc;
+
+    vel_vec_init(&launches, sizeof(char *));
+    rc = list_launches(service, &launches, err);
+    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
+        char **launch = vel_vec_at(&launches, i);
+        bool over = false;
+
+        rc = is_over(service, *launch, &over, err);
+        if (rc < 0 || !over)
+            continue;
+        if (!vel_vec_push(ret, launch))
+            rc = vel_out_of_memory(err, "launches");
+        else
+            *launch = NULL;
+    }
+    vel_fs_names_fini(&launches);
+    return rc;
+}
+
+/* Is there nothing to wait for: is the dataset on the prefix, or gone? */
+static bool is_settled(struct vel_service *service, int64_t id)
+{
+    char *dropped = vel_dropped_path(service->dir, id);
+    struct vel_entry entry = {0};
+    bool settled = !dropped || vel_fs_exists(service->fs, dropped);
+
+    if (!settled && vel_entry_load(service->fs, service->dir, id, &entry, NULL) == 0) {
+        settled = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
+        vel_entry_fini(&entry);
+    }
+    free(dropped);
+    return settled;
+}
+
+static int add_old_seal(struct vel_service *service, const char *dir, const char *name,
+                        struct vel_vec *ret, struct vel_err *err)
+{
+    char *path = vel_path_join(dir, name);
+    struct vel_seal seal;
+    int rc = path ? vel_service_seal_load(service, path, &seal, NULL) : VEL_ENOMEM;
+
+    free(path);
+    if (rc == 0 &&
+        (is_settled(service, seal.id) || seal.verdict != VEL_VERDICT_SEALED)) {
+        vel_seal_fini(&seal);
+        return 0;
+    }
+    if (rc == 0 && !vel_vec_push(ret, &seal)) {
+        vel_seal_fini(&seal);
+        rc = VEL_ENOMEM;
+    }
+    return rc == VEL_ENOMEM ? vel_out_of_memory(err, "seals") : 0;
+}
+
+int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
+                          struct vel_err *err)
+{
+    struct vel_vec launches, names;
+    int rc;
+
+    vel_vec_init(&launches, sizeof(char *));
+    rc = list_launches(service, &launches, err);
+    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
+        char *dir = launch_path(service, *(char **)vel_vec_at(&launches, i), ".");
+
+        vel_vec_init(&names, sizeof(char *));
+        rc = dir ? vel_fs_list(service->fs, dir, &names, err)
+                 : vel_out_of_memory(err, "seals");
+        for (size_t k = 0; rc == 0 && k < names.n; k++) {
+            const char *name = *(char **)vel_vec_at(&names, k);
+
+            if (strncmp(name, "seal.", 5) == 0)
+                rc = add_old_seal(service, dir, name, ret, err);
+        }
+        if (rc == VEL_ENOENT) /* it was removed meanwhile */
+            rc = 0;
+        vel_fs_names_fini(&names);
+        free(dir);
+    }
+    vel_fs_names_fini(&launches);
+    return rc;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Seals on disk: launch.L/seal.KEY.G, or seal.D for a dataset of the API. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/siphash.h"
+#include "node/once.h"
+#include "node/service_in.h"
+#include "record/record.h"
+#include "sys/entropy.h"
+
+enum { FORMAT = 1 };
+
+static uint64_t key_of(const struct vel_seal *seal)
+{
+    static const uint8_t none[VEL_SIPHASH_KEY];
+    uint8_t hash[VEL_SIPHASH_LEN];
+    struct vel_buf text;
+    uint64_t key;
+
+    vel_buf_init(&text);
+    vel_buf_printf(&text, "%s\n%s", seal->template, seal->step);
+    vel_siphash(none, text.data, text.len, hash);
+    memcpy(&key, hash, sizeof key);
+    vel_buf_fini(&text);
+    return key;
+}
+
+char *vel_service_seal_path(const struct vel_service *service, const char *launch,
+                            const struct vel_seal *seal)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/launch.%s/seal.", service->dir, launch);
+    if (seal->template && *seal->template)
+        vel_buf_printf(&path, "%016" PRIx64 ".%" PRId64, key_of(seal),
+                       seal->generation);
+    else
+        vel_buf_printf(&path, "%" PRId64, seal->id);
+    return vel_buf_take(&path, NULL);
+}
+
+int vel_service_seal_load(struct vel_service *service, const char *path,
+                          struct vel_seal *ret, struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    struct vel_buf text;
+    int version,
+        rc = vel_record_load(service->fs, path, "seal", FORMAT, &version, &body, err);
+
+    vel_buf_init(&text);
+    if (rc == 0) {
+        vel_node_print(body, &text);
+        rc = vel_buf_status(&text, err);
+    }
+    if (rc == 0)
+        rc = vel_seal_decode(text.data, text.len, ret, err);
+    vel_buf_fini(&text);
+    vel_node_destroy(body);
+    return rc;
+}
+
+static int save(struct vel_service *service, const char *path,
+                const struct vel_seal *seal, bool *ret_is_mine, struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    struct vel_buf text;
+    int rc;
+
+    vel_buf_init(&text);
+    rc = vel_seal_encode(seal, &text, err);
+    if (rc == 0)
+        rc = vel_node_parse(text.data, text.len, &body, err);
+    if (rc == 0)
+        rc = vel_once(service->fs, path, "seal", FORMAT, body, ret_is_mine, err);
+    vel_node_destroy(body);
+    vel_buf_fini(&text);
+    return rc;
+}
+
+int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *path = vel_service_seal_path(service, service->launch, seal);
+    struct vel_seal other;
+    bool is_mine = false;
+    int rc = path ? vel_entropy(seal->encoding, sizeof seal->encoding, err)
+                  : vel_out_of_memory(err, "a seal");
+
+    if (rc == 0)
+        rc = save(service, path, seal, &is_mine, err);
+    if (rc == 0 && !is_mine) {
+        rc = vel_service_seal_load(service, path, &other, err);
+        if (rc == 0) { /* the same dataset, of which other things are owed now */
+            memcpy(seal->encoding, other.encoding, sizeof seal->encoding);
+            vel_seal_fini(&other);
+        }
+    }
+    free(path);
+    return rc;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* leaderlab - what befalls leaders, nodes and processes. */
+#include "config.h"
+
+#include <string.h>
+
+#include "tap/leaderlab.h"
+#include "tap/tap.h"
+
+bool lab_has_process(const struct lab *lab, int node, int launch)
+{
+    for (size_t i = 0; i < lab->processes.n; i++) {
+        const struct lab_process *process = vel_vec_at(&lab->processes, i);
+        if (process->is_alive && process->node == node && process->launch == launch)
+            return true;
+    }
+    return false;
+}
+
+void lab_bury(struct lab_leader *of, uint64_t delay)
+{
+    struct lab *lab = of->lab;
+    int leader = (int)(of - lab->leaders);
+
+    of->is_alive = false;
+    for (size_t i = 0; i < lab->links.n; i++)
+        for (int end = 0; end < 2; end++)
+            if (lab_link_at(lab, (int)i + 1)->ends[end] == leader)
+                lab_close(lab, (int)i + 1, end, delay);
+    lab_job_lost(lab, leader);
+    vel_leader_destroy(of->leader);
+    of->leader = NULL;
+}
+
+void lab_kill_leader(struct lab *lab, int node, int launch)
+{
+    struct lab_leader *of = lab_leader_of(lab, node, launch);
+    struct lab_event event = {.kind = LAB_BEGIN, .node = node, .launch = launch};
+
+    if (!of || !lab_has_process(lab, node, launch))
+        return;
+    lab_bury(of, lab_chance(lab, LAB_MS / 10, 5 * LAB_MS));
+    lab_post(lab, &event, lab_chance(lab, LAB_MS, 300 * LAB_MS));
+}
+
+static void end_process(struct lab *lab, size_t i)
+{
+    struct lab_process *process = vel_vec_at(&lab->processes, i);
+
+    process->is_alive = false;
+    if (process->link)
+        lab_close(lab, process->link, 1, LAB_MS);
+    process->link = 0;
+}
+
+static void stop_program(struct lab *lab)
+{
+    lab->checkpoints = -1;
+    lab->making = 0;
+}
+
+void lab_kill_node(struct lab *lab, int node)
+{
+    lab->nodes[node].is_alive = false;
+    memset(lab->nodes[node].caches, 0, sizeof lab->nodes[node].caches);
+    for (size_t i = 0; i < lab->processes.n; i++)
+        if (((struct lab_process *)vel_vec_at(&lab->processes, i))->node == node)
+            end_process(lab, i);
+    for (int i = 0; i < lab->nleaders; i++)
+        if (lab->leaders[i].is_alive && lab->leaders[i].node == node)
+            lab_bury(&lab->leaders[i], LAB_T); /* nobody is told: it is silent */
+    lab->checkpoints = 0;                      /* the job is broken */
+    lab->making = 0;
+}
+
+void lab_revive_node(struct lab *lab, int node)
+{
+    lab->nodes[node].is_alive = true;
+}
+
+void lab_freeze(struct lab *lab, int node, int launch, uint64_t time)
+{
+    struct lab_leader *of = lab_leader_of(lab, node, launch);
+
+    if (!of)
+        return;
+    of->thaws = lab->now + time;
+    for (size_t i = 0; time > LAB_T && i < lab->links.n; i++)
+        for (int end = 0; end < 2; end++)
+            if (lab_link_at(lab, (int)i + 1)->ends[end] == (int)(of - lab->leaders) &&
+                lab_link_at(lab, (int)i + 1)->ends[1 - end] >= 0) {
+                struct lab_event event = {.kind = LAB_GONE, .link = (int)i + 1};
+                for (event.end = 0; event.end < 2; event.end++)
+                    lab_post(lab, &event,
+                             LAB_T); /* its own end sees it when it thaws */
+            }
+}
+
+void lab_kill_processes(struct lab *lab, int launch, bool with_leaders)
+{
+    for (size_t i = 0; i < lab->processes.n; i++)
+        if (((struct lab_process *)vel_vec_at(&lab->processes, i))->launch == launch)
+            end_process(lab, i);
+    for (int i = 0; with_leaders && i < lab->nleaders; i++)
+        if (lab->leaders[i].is_alive && lab->leaders[i].launch == launch)
+            lab_bury(&lab->leaders[i], LAB_MS);
+    if (launch == lab->program)
+        stop_program(lab);
+}
+
+void lab_launch(struct lab *lab, int launch, uint64_t nodes)
+{
+    lab->launches[launch].is_begun = true;
+    for (int node = 0; node < lab->nnodes; node++) {
+        struct lab_event event = {.kind = LAB_BEGIN, .node = node, .launch = launch};
+        struct lab_process process = {.launch = launch, .node = node, .is_alive = true};
+
+        if (!(nodes & LAB_BIT(node)))
+            continue;
+        if (!vel_vec_push(&lab->processes, &process))
+            bail_out("no memory");
+        lab_post(lab, &event, lab_chance(lab, 0, 50 * LAB_MS));
+    }
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* leaderlab - a world for leaders (node/leader.h): nodes with caches, one prefix in
+ * memory, messages that take their time, processes that make checkpoints, and whatever
+ * may befall them. Time is virtual and chance is seeded: a run repeats exactly.
+ *
+ * Rank r is at home on node r; sets are of four ranks, one of which may be lost.
+ */
+#ifndef TEST_TAP_LEADERLAB_H
+#define TEST_TAP_LEADERLAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "node/leader.h"
+
+enum {
+    LAB_NODES = 64,
+    LAB_LAUNCHES = 3,
+    LAB_DATASETS = 24,
+    LAB_OWNERS = 64,
+    LAB_LEADERS = 512,
+    LAB_TERMS = 256,
+    LAB_GROUPS = 2, /* datasets of one group have the same names on the prefix */
+    LAB_SET = 4,
+};
+
+#define LAB_T UINT64_C(1000000000) /* PEER_TIMEOUT */
+#define LAB_MS UINT64_C(1000000)
+#define LAB_BIT(i) (UINT64_C(1) << (i))
+
+/* A rule of the protocol, taken away. */
+enum lab_fault {
+    LAB_RIGHT,
+    LAB_END_BLIND,   /* nobody looks for the end of its launch */
+    LAB_LIST_FIRST,  /* seals are listed before the end is made */
+    LAB_SHARES_NOT,  /* nobody knows which datasets have the same names */
+    LAB_TEMP_SHARED, /* temporary names without the owner's number */
+};
+
+struct lab_cache { /* of a node, of one dataset: bits are ranks */
+    uint64_t here, red;
+    unsigned owed;
+};
+
+struct lab_node {
+    bool is_alive;
+    struct lab_cache caches[LAB_DATASETS];
+};
+
+struct lab_launch {
+    bool is_begun, is_ended, has_view;
+    int chairs[LAB_TERMS]; /* node + 1 */
+    int64_t beat;
+    uint64_t nodes;        /* that have an endpoint */
+    uint64_t listed, view; /* bits are datasets */
+};
+
+struct lab_entry {
+    bool is_there, is_encoded;
+    enum vel_place_on_prefix place;
+    int64_t by;
+};
+
+struct lab_dataset {
+    int launch;
+    bool is_sealed, is_dropped;
+    struct vel_buf seal;
+    int64_t owner;
+    int owner_launch;
+    struct lab_entry entries[LAB_OWNERS];
+    uint64_t temps[LAB_OWNERS], renamed; /* bits are ranks */
+    bool is_complete;                    /* the program was told so */
+    bool is_refused;
+    uint64_t told; /* to nodes that it is encoded */
+};
+
+struct lab_leader {
+    struct lab *lab;
+    int node, launch;
+    uint64_t epoch;
+    struct vel_leader *leader;
+    bool is_alive, has_left;
+    uint64_t thaws; /* frozen until then */
+};
+
+struct lab_link { /* its number is its place + 1 */
+    int ends[2];  /* leaders; the second may be a process: -1 - its place */
+    bool is_open[2];
+    uint64_t last[2]; /* nothing is delivered to that end before */
+};
+
+struct lab_process {
+    int launch, node;
+    bool is_alive;
+    bool is_leaving;             /* when it has met the leader that it waits for */
+    int link;                    /* place + 1; 0: none */
+    uint64_t owes, owe_answered; /* bits are datasets */
+    int settles;                 /* dataset that it settles; 0: none */
+};
+
+struct lab_job {
+    int leader;
+    struct vel_leader_job job; /* without its seal */
+    struct vel_seal seal;
+    uint64_t members; /* ENCODE: nodes of its set */
+    bool is_going;
+    bool is_over;
+};
+
+struct lab {
+    int nnodes;
+    enum lab_fault fault;
+    struct vel_rng rng;
+    uint64_t now, order;
+    struct lab_node nodes[LAB_NODES];
+    struct lab_launch launches[LAB_LAUNCHES];
+    struct lab_dataset datasets[LAB_DATASETS]; /* by id; 0 is none */
+    int64_t names[LAB_GROUPS][LAB_NODES];
+    struct lab_leader leaders[LAB_LEADERS];
+    int nleaders;
+    struct vel_vec links;     /* struct lab_link */
+    struct vel_vec events;    /* struct lab_event, a heap */
+    struct vel_vec jobs;      /* struct lab_job */
+    struct vel_vec processes; /* struct lab_process */
+    struct vel_leader_conf conf;
+    int program;   /* the launch whose processes make checkpoints */
+    unsigned what; /* that checkpoints owe */
+    int64_t last_id;
+    int64_t making;           /* the dataset that the program makes; 0: none */
+    int checkpoints;          /* still to make */
+    bool drains;              /* processes wait for what is owed before they leave */
+    uint64_t pause;           /* of the program between two, at most */
+    int errors;               /* per cent of jobs that fail */
+    uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
+    uint64_t heard[LAB_NODES];
+    char wrong[512]; /* the first property that does not hold; "" */
+};
+
+/* --- the world --- */
+
+void lab_create(struct lab *lab, uint64_t seed, int nodes, enum lab_fault fault);
+void lab_destroy(struct lab *lab);
+
+/* A launch with a process, and a leader, on each of these nodes (bits). */
+void lab_launch(struct lab *lab, int launch, uint64_t nodes);
+
+/* The processes of a launch make so many checkpoints, then they leave. */
+void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what);
+
+/* Let time pass, at most until then; false: something is wrong. */
+bool lab_run(struct lab *lab, uint64_t until);
+
+/* --- what befalls it --- */
+
+/* The leader's process dies, and another of the node takes the role; nothing happens
+ * when there is no other. */
+void lab_kill_leader(struct lab *lab, int node, int launch);
+void lab_kill_node(struct lab *lab, int node);
+void lab_freeze(struct lab *lab, int node, int launch, uint64_t time);
+void lab_kill_processes(struct lab *lab, int launch, bool with_leaders);
+void lab_end_launch(struct lab *lab, int launch);
+void lab_revive_node(struct lab *lab, int node);
+
+/* --- what became of it --- */
+
+void lab_is_wrong(struct lab *lab, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The leader of a launch on a node that lives, or NULL. */
+struct lab_leader *lab_leader_of(struct lab *lab, int node, int launch);
+const struct lab_entry *lab_entry(const struct lab *lab, int64_t id);
+bool lab_is_over(const struct lab *lab, int64_t id);
+
+/* With what is in the caches of these nodes, or on the prefix. */
+bool lab_is_restorable(struct lab *lab, int64_t id, uint64_t nodes);
+
+/* --- between the lab's own files --- */
+
+enum lab_event_kind {
+    LAB_DELIVER,
+    LAB_GONE,
+    LAB_MET,
+    LAB_UNREACHABLE,
+    LAB_DONE,
+    LAB_BEGIN,
+    LAB_CONNECT,
+    LAB_CHECKPOINT,
+};
+
+struct lab_event {
+    uint64_t at, order;
+    enum lab_event_kind kind;
+    int leader, link, end, node, launch; /* what of these it needs */
+    uint64_t job;
+    void *bytes;
+    size_t len;
+};
+
+extern const struct vel_leader_ops lab_ops;
+void lab_get_seal(const struct lab *lab, int64_t id, struct vel_seal *ret);
+
+/* Does it count: is its seal listed, or does its launch live on? */
+bool lab_is_listed(const struct lab *lab, int64_t id);
+int lab_find(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
+             struct vel_err *err);
+struct lab_link *lab_link_at(const struct lab *lab, int number);
+bool lab_has_process(const struct lab *lab, int node, int launch);
+
+/* The leader is gone, and the others see it after a while. */
+void lab_bury(struct lab_leader *of, uint64_t delay);
+void lab_post(struct lab *lab, const struct lab_event *event, uint64_t delay);
+uint64_t lab_chance(struct lab *lab, uint64_t least, uint64_t most);
+void lab_send(struct lab *lab, int link, int from, const struct vel_msg *msg);
+void lab_close(struct lab *lab, int link, int end, uint64_t delay);
+void lab_connect(struct lab_leader *from, const char *node);
+void lab_start(struct lab_leader *of, const struct vel_leader_job *job);
+void lab_cancel(struct lab_leader *of, uint64_t job);
+void lab_job_event(struct lab *lab, const struct lab_event *event);
+void lab_job_lost(struct lab *lab, int leader);
+void lab_next_checkpoint(struct lab *lab);
+void lab_process_hear(struct lab *lab, int process, const struct vel_msg *msg);
+void lab_process_connect(struct lab *lab, int process);
+void lab_process_met(struct lab *lab, int process, int link);
+void lab_process_lost(struct lab *lab, int process);
+
+const char *lab_node_name(int node);
+int lab_node_of(const char *name);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node/anchor.h"
+#include "tap/files.h"
+#include "tap/recordlab.h"
+#include "tap/tap.h"
+
+/* A directory of a program, with a file of it and what stands there. */
+struct place {
+    struct vel_anchor anchor;
+    struct vel_anchor_hold hold;
+    const char *path, *temporary;
+};
+
+static struct vel_fs *fs(void)
+{
+    return vel_fs_posix();
+}
+
+static const char *in(const char *name)
+{
+    static char paths[8][512];
+    static unsigned turn;
+    char *path = paths[turn++ % 8];
+
+    snprintf(path, sizeof paths[0], "%s/dir/%s", tap_dir(), name);
+    return path;
+}
+
+static void begin(struct place *place, const char *before)
+{
+    struct vel_err err = {0};
+
+    tap_fresh_dir(tap_path("dir"));
+    *place = (struct place){.path = strdup(in("ck")), .temporary = strdup(in(".tmp"))};
+    if (before)
+        tap_put_file(place->path, before);
+    tap_put_file(place->temporary, "new");
+    if (vel_anchor_set(fs(), place->path, "ck", "L", &place->anchor, &err) < 0)
+        bail_out("%s", err.text);
+    vel_anchor_hold(fs(), &place->anchor, &place->hold);
+}
+
+static void end(struct place *place)
+{
+    vel_anchor_release(fs(), &place->hold);
+    vel_anchor_fini(&place->anchor);
+    free((char *)place->path);
+    free((char *)place->temporary);
+}
+
+/* As whoever adopts it: nobody has held it. */
+static void forget_hold(struct place *place)
+{
+    vel_anchor_release(fs(), &place->hold);
+}
+
+static enum vel_anchor_end publish(struct place *place, char **ret_path)
+{
+    enum vel_anchor_end how = VEL_ANCHOR_LEFT;
+    struct vel_err err = {0};
+    char *path = NULL;
+    int rc =
+        vel_anchor_publish(fs(), &place->hold, 7, place->temporary, &how, &path, &err);
+
+    if (rc < 0)
+        note("%s", err.text);
+    if (ret_path)
+        *ret_path = path;
+    else
+        free(path);
+    return rc < 0 ? (enum vel_anchor_end) - 1 : how;
+}
+
+static void stubs(void)
+{
+    struct place place;
+    struct vel_stub stub;
+    struct vel_err err = {0};
+    struct stat st;
+    bool removed = false;
+
+    begin(&place, NULL);
+    ok(place.anchor.is_stub && vel_stub_read(fs(), place.path, &stub, &err) == 0 &&
+           strcmp(stub.launch, "L") == 0 && stub.mark == place.anchor.mark,
+       "a new name has a stub, which is known again");
+    stat(place.path, &st);
+    ok((st.st_mode & 0777) == 0600 && st.st_size <= VEL_STUB_MOST,
+       "of its owner alone, and small");
+    is_int(vel_stub_make(fs(), place.path, "L", &stub, &err), VEL_EEXIST,
+           "a stub never replaces anything");
+    ok(vel_stub_remove(fs(), place.path, "M", &removed, &err) == 0 && !removed &&
+           access(place.path, F_OK) == 0,
+       "the stub of another launch stays");
+    ok(vel_stub_remove(fs(), place.path, "L", &removed, &err) == 0 && removed &&
+           access(place.path, F_OK) != 0,
+       "one whose file is lost is removed");
+    tap_put_file(place.path, "h5veloc stub 1\nlaunch L\nmark 0123\n");
+    ok(vel_stub_read(fs(), place.path, &stub, &err) == VEL_EINVAL &&
+           vel_stub_remove(fs(), place.path, "L", &removed, &err) == 0 && !removed,
+       "what only looks like one is a file of the user's");
+    unlink(place.path);
+    ok(symlink("/etc/passwd", place.path) == 0 &&
+           vel_stub_read(fs(), place.path, &stub, &err) == VEL_EINVAL,
+       "a link is no stub");
+    struct vel_anchor other;
+    is_int(vel_anchor_set(fs(), place.path, "ck", "L", &other, &err), VEL_EINVAL,
+           "and can be no anchor");
+    end(&place);
+}
+
+/* the same for a stub and for a previous version */
+static void follows(const char *before)
+{
+    const char *what = before ? "a previous version" : "a stub";
+    struct place place;
+    char *path;
+
+    begin(&place, before);
+    ok(publish(&place, NULL) == VEL_ANCHOR_PUBLISHED && tap_file_is(in("ck"), "new"),
+       "%s is replaced by the file", what);
+    is_int(publish(&place, NULL), VEL_ANCHOR_CANCELLED, "once");
+    end(&place);
+
+    begin(&place, before);
+    rename(in("ck"), in("ck.final"));
+    ok(publish(&place, &path) == VEL_ANCHOR_PUBLISHED &&
+           tap_file_is(in("ck.final"), "new") && access(in("ck"), F_OK) != 0 &&
+           strcmp(path, place.path) != 0,
+       "%s that was renamed is followed", what);
+    free(path);
+    end(&place);
+
+    begin(&place, before);
+    mkdir(in("sub"), 0700);
+    rename(in("ck"), in("sub/ck"));
+    tap_put_file(in("ck"), "a new one");
+    ok(publish(&place, NULL) == VEL_ANCHOR_PUBLISHED &&
+           tap_file_is(in("sub/ck"), "new") && tap_file_is(in("ck"), "a new one"),
+       "also into another directory; what has its old name now is left alone");
+    end(&place);
+
+    begin(&place, before);
+    unlink(in("ck"));
+    ok(publish(&place, NULL) == VEL_ANCHOR_CANCELLED && access(in("ck"), F_OK) != 0 &&
+           access(place.temporary, F_OK) == 0,
+       "%s that was unlinked cancels", what);
+    end(&place);
+
+    begin(&place, before);
+    tap_put_file(in("other"), "foreign");
+    rename(in("other"), in("ck"));
+    ok(publish(&place, NULL) == VEL_ANCHOR_CANCELLED &&
+           tap_file_is(in("ck"), "foreign"),
+       "so does one that was replaced: someone else's write wins");
+    end(&place);
+
+    begin(&place, before);
+    tap_put_file(in("ck"), "written in place");
+    ok(publish(&place, NULL) == VEL_ANCHOR_LEFT &&
+           tap_file_is(in("ck"), "written in place"),
+       "%s that was written over stays", what);
+    end(&place);
+
+    begin(&place, before);
+    ok(link(in("ck"), in("ck.1")) == 0 && link(in("ck"), in("ck.2")) == 0 &&
+           publish(&place, NULL) == VEL_ANCHOR_PUBLISHED &&
+           tap_file_is(in("ck"), "new") && tap_file_is(in("ck.1"), "new") &&
+           tap_file_is(in("ck.2"), "new"),
+       "further links of %s become links of the file", what);
+    end(&place);
+
+    begin(&place, before);
+    ok(link(in("ck"), in("ck.1")) == 0 && unlink(in("ck")) == 0 &&
+           publish(&place, NULL) == VEL_ANCHOR_PUBLISHED &&
+           tap_file_is(in("ck.1"), "new") && access(in("ck"), F_OK) != 0,
+       "a link that is left is the name");
+    end(&place);
+
+    begin(&place, before);
+    mkdir(in("far"), 0700);
+    ok(link(in("ck"), in("far/ck")) == 0 && unlink(in("ck")) == 0 &&
+           publish(&place, NULL) == VEL_ANCHOR_BESIDE &&
+           tap_file_is(in("ck.h5veloc-7"), "new"),
+       "one whose name nobody knows is published beside, by the dataset's number");
+    end(&place);
+}
+
+static void adopted(const char *before)
+{
+    const char *what = before ? "a previous version" : "a stub";
+    struct place place;
+
+    begin(&place, before);
+    forget_hold(&place);
+    ok(publish(&place, NULL) == VEL_ANCHOR_PUBLISHED && tap_file_is(in("ck"), "new"),
+       "adopted: %s that nobody held is replaced", what);
+    end(&place);
+
+    begin(&place, before);
+    forget_hold(&place);
+    rename(in("ck"), in("ck.final"));
+    ok(publish(&place, NULL) == VEL_ANCHOR_PUBLISHED &&
+           tap_file_is(in("ck.final"), "new"),
+       "and found by its inode when it was renamed");
+    end(&place);
+
+    begin(&place, before);
+    forget_hold(&place);
+    unlink(in("ck"));
+    is_int(publish(&place, NULL), VEL_ANCHOR_CANCELLED, "unlinked, it cancels");
+    tap_put_file(in("ck"), "foreign");
+    ok(publish(&place, NULL) == VEL_ANCHOR_LEFT && tap_file_is(in("ck"), "foreign"),
+       "and what someone else has put there stays");
+    end(&place);
+}
+
+/* A name that is written twice before the first file is flushed. */
+static void twice(void)
+{
+    struct place first;
+    struct vel_anchor second;
+    struct vel_anchor_hold hold;
+    struct vel_err err = {0};
+    bool renewed = false;
+    enum vel_anchor_end how;
+    char *path = NULL, *at;
+
+    begin(&first, NULL);
+    if (vel_anchor_set(fs(), first.path, "ck", "L", &second, &err) < 0)
+        bail_out("%s", err.text);
+    vel_anchor_hold(fs(), &second, &hold);
+    is_int(publish(&first, &at), VEL_ANCHOR_PUBLISHED, "the older file comes first");
+    ok(vel_anchor_renew(fs(), &first.anchor, at, &second, &hold, &renewed, &err) == 0 &&
+           renewed,
+       "and is the anchor of the newer one now");
+    tap_put_file(in(".tmp2"), "newer");
+    ok(vel_anchor_publish(fs(), &hold, 8, in(".tmp2"), &how, &path, &err) == 0 &&
+           how == VEL_ANCHOR_PUBLISHED && tap_file_is(in("ck"), "newer"),
+       "which replaces it in its turn");
+    free(path);
+    free(at);
+    vel_anchor_release(fs(), &hold);
+    vel_anchor_fini(&second);
+    end(&first);
+}
+
+/* --- the record --- */
+
+static int decode(const void *bytes, size_t len, struct vel_err *err)
+{
+    const char *path = tap_path("anchors.try");
+    struct vel_vec anchors;
+    int rc;
+
+    tap_put_bytes(path, bytes, len);
+    rc = vel_anchors_load(fs(), path, &anchors, err);
+    if (rc == 0)
+        vel_anchors_fini(&anchors);
+    return rc;
+}
+
+static void record(void)
+{
+    static const struct recordlab_damage damages[] = {
+        {"\"path\":\"/", "\"path\":\"", "no place"},
+        {"\"path\":\"/", "\"path\":\"/../", "no place"},
+        {"\"name\":\"ck\"", "\"name\":\"../k\"", "no place"},
+        {"\"inode\":\"0", "\"inode\":\"x", "no number"},
+        {"\"mark\":\"", "\"mark\":\"0", "no number"},
+        {"\"size\":", "\"size\":-", "integer"},
+    };
+    struct place place;
+    struct vel_vec anchors = {0}, again;
+    struct vel_err err = {0};
+    struct vel_buf bytes;
+    const char *path = tap_path("anchors.0");
+    char *text;
+    size_t len;
+
+    begin(&place, NULL);
+    vel_vec_init(&anchors, sizeof place.anchor);
+    vel_vec_push(&anchors, &place.anchor);
+    ok(vel_anchors_save(fs(), path, &anchors, &err) == 0 &&
+           vel_anchors_load(fs(), path, &again, &err) == 0 && again.n == 1,
+       "anchors are kept in a record");
+    struct vel_anchor *a = again.items;
+    ok(strcmp(a->path, place.path) == 0 && strcmp(a->name, "ck") == 0 && a->is_stub &&
+           a->mark == place.anchor.mark && a->inode == place.anchor.inode,
+       "with all that they are known by");
+    vel_anchors_fini(&again);
+    text = tap_get_file(path, &len);
+    vel_buf_init(&bytes);
+    vel_buf_append(&bytes, text, len);
+    recordlab_refused(&bytes, "anchors", decode, damages,
+                      sizeof damages / sizeof damages[0]);
+    vel_buf_fini(&bytes);
+    free(text);
+    vel_vec_fini(&anchors);
+    end(&place);
+}
+
+int main(void)
+{
+    int open = tap_open_fds();
+
+    stubs();
+    follows(NULL);
+    follows("before");
+    adopted(NULL);
+    adopted("before");
+    twice();
+    record();
+    is_int(tap_open_fds(), open, "no descriptor is left open");
+    return done_testing();
+}

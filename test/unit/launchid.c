@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The name of a launch: what launchers say, and a meeting when they say nothing. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/endpoint.h"
+#include "node/launchid.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+enum { RANKS = 12 };
+
+static struct vel_err err;
+static char dir[2048];
+
+static void named(const char *launch, const char *pmix, const char *job,
+                  const char *step, const char *want, const char *text)
+{
+    const struct vel_launch_texts texts = {launch, pmix, job, step};
+    char got[VEL_LAUNCH_ROOM] = "?";
+
+    if (vel_launchid_named(&texts, got, &err) < 0)
+        snprintf(got, sizeof got, "failed");
+    is_str(got, want, "%s", text);
+}
+
+static void names(void)
+{
+    const struct vel_launch_texts bad = {.launch = "a/b"};
+    char a[VEL_LAUNCH_ROOM], b[VEL_LAUNCH_ROOM];
+
+    named("mine", "pmix", "1", "0", "mine", "LAUNCH is before all others");
+    named("", "pmix", "1", "0", "pmix", "then the launcher that started the process");
+    named(NULL, NULL, "17", "3", "17.3", "then the job and step of the scheduler");
+    named(NULL, NULL, "17", NULL, "", "a job alone names no launch");
+    named(NULL, "", NULL, "", "", "nothing names it");
+    is_int(vel_launchid_named(&bad, a, &err), VEL_ECONFIG,
+           "a LAUNCH that is no part of a path is refused: %s", err.text);
+    vel_launchid_named(&(struct vel_launch_texts){.pmix = "prterun-n1-4711@1"}, a,
+                       &err);
+    vel_launchid_named(&(struct vel_launch_texts){.pmix = "prterun-n1-4711@2"}, b,
+                       &err);
+    ok(vel_launchid_is_name(a) && vel_launchid_is_name(b) && strcmp(a, b) != 0 &&
+           strncmp(a, "prterun-n1-4711x1-", 18) == 0,
+       "a launcher's name that is none becomes one of its own: %s", a);
+    vel_launchid_named(
+        &(struct vel_launch_texts){
+            .pmix =
+                "./012345678901234567890123456789012345678901234567890123456789012345"},
+        a, &err);
+    ok(vel_launchid_is_name(a) && strlen(a) == VEL_LAUNCH_MOST, "a long one, too: %s",
+       a);
+    ok(vel_launchid_fresh(a, &err) == 0 && vel_launchid_fresh(b, &err) == 0 &&
+           vel_launchid_is_name(a) && strcmp(a, b) != 0,
+       "a fresh one is nobody's");
+}
+
+/* --- meetings --- */
+
+/* Time passes only while somebody sleeps; then what `sleeping` does. */
+static struct vel_manual_clock manual;
+static const char *beating; /* a launch whose beat moves meanwhile */
+
+static void beat_and_sleep(struct vel_clock *clock, uint64_t ns)
+{
+    char launch_dir[4096];
+    int64_t beat = 0;
+
+    (void)clock;
+    manual.monotonic += ns;
+    if (!beating)
+        return;
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, beating);
+    vel_beat_load(vel_fs_posix(), launch_dir, &beat, NULL);
+    vel_beat_save(vel_fs_posix(), launch_dir, beat + 1, NULL);
+}
+
+static uint64_t monotonic(struct vel_clock *clock)
+{
+    (void)clock;
+    return manual.monotonic;
+}
+
+static const struct vel_clock_ops clock_ops = {.monotonic = monotonic,
+                                               .sleep = beat_and_sleep};
+static struct vel_clock test_clock = {.ops = &clock_ops};
+
+struct member {
+    pthread_t thread;
+    struct vel_launch_self self;
+    char launch[VEL_LAUNCH_ROOM];
+    int rc;
+};
+
+static struct vel_launch_self self_of(int64_t rank)
+{
+    return (struct vel_launch_self){.dir = dir,
+                                    .user = geteuid(),
+                                    .program = "/bin/solver",
+                                    .working_dir = "/home/me",
+                                    .rank = rank,
+                                    .ranks = RANKS,
+                                    .clock = &test_clock,
+                                    .limit = VEL_CLOCK_S};
+}
+
+static void *run_member(void *arg)
+{
+    struct member *m = arg;
+
+    m->rc = vel_launchid_meet(vel_fs_posix(), &m->self, m->launch, NULL);
+    return NULL;
+}
+
+/* All ranks at once; the launch that they agree on, or "". */
+static void meet_all(char ret[VEL_LAUNCH_ROOM])
+{
+    struct member members[RANKS];
+    bool agree = true;
+
+    for (int i = 0; i < RANKS; i++) {
+        members[i] = (struct member){.self = self_of(i)};
+        if (pthread_create(&members[i].thread, NULL, run_member, &members[i]) != 0)
+            bail_out("no thread");
+    }
+    for (int i = 0; i < RANKS; i++)
+        pthread_join(members[i].thread, NULL);
+    for (int i = 0; i < RANKS; i++)
+        agree = agree && members[i].rc == 0 &&
+                strcmp(members[i].launch, members[0].launch) == 0;
+    strcpy(ret, agree ? members[0].launch : "");
+}
+
+static void meet_one(int64_t rank, char ret[VEL_LAUNCH_ROOM])
+{
+    struct vel_launch_self self = self_of(rank);
+
+    ret[0] = '\0';
+    if (vel_launchid_meet(vel_fs_posix(), &self, ret, &err) < 0)
+        note("%s", err.text);
+}
+
+static void join(const char *launch, const char *node, const char *ranks)
+{
+    struct vel_endpoint endpoint = {
+        .node = (char *)node, .ranks = (char *)ranks, .endpoints = (char *)"unix:/x"};
+    char launch_dir[4096];
+
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, launch);
+    if (vel_endpoint_save(vel_fs_posix(), launch_dir, &endpoint, &err) < 0)
+        bail_out("%s", err.text);
+}
+
+static void in_launch(const char *launch, const char *name, const char *text)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/launch.%s/%s", dir, launch, name);
+    tap_put_file(path, text);
+}
+
+static void meetings(void)
+{
+    char first[VEL_LAUNCH_ROOM], got[VEL_LAUNCH_ROOM], next[VEL_LAUNCH_ROOM],
+        launch_dir[4096], command[4200];
+
+    meet_all(first);
+    ok(first[0] != '\0', "ranks that begin at once agree");
+    meet_one(3, got);
+    is_str(got, first, "one that comes later finds the others");
+    join(first, "n1", "0-2 4");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, first);
+    vel_beat_save(vel_fs_posix(), launch_dir, 1, NULL);
+    beating = first;
+    meet_one(3, got);
+    is_str(got, first, "a launch that lives waits for its last rank");
+    meet_one(2, next);
+    ok(next[0] && strcmp(next, first) != 0, "a rank that has joined is not ours");
+    beating = NULL;
+    join(next, "n1", "0-1 3-11");
+    meet_one(2, got);
+    ok(got[0] && strcmp(got, next) != 0, "one that died before its first beat is none");
+    meet_all(next);
+    is_str(got, next, "and is passed by, by all ranks");
+    join(next, "n1", "0-1 3-11");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, next);
+    vel_beat_save(vel_fs_posix(), launch_dir, 8, NULL);
+    meet_one(2, got);
+    ok(got[0] && strcmp(got, next) != 0, "one whose beat stands still is none");
+    in_launch(got, "end", "");
+    meet_one(2, next);
+    ok(next[0] && strcmp(got, next) != 0, "nor one that has ended");
+    snprintf(command, sizeof command, "rm -r '%s/launch.%s'", dir, next);
+    if (system(command) != 0)
+        bail_out("no rm");
+    meet_one(2, got);
+    ok(got[0] && strcmp(got, next) != 0, "nor one that was removed");
+}
+
+int main(void)
+{
+    snprintf(dir, sizeof dir, "%s", tap_path("veloc"));
+    tap_fresh_dir(dir);
+    names();
+    meetings();
+    return done_testing();
+}

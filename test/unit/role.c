@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The role of a node's leader: one holder, freed by any death, in a directory that
+ * nobody else can have made. */
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node/role.h"
+#include "sys/sock.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+static struct vel_err err;
+static struct vel_host host;
+static char base[2048];
+
+static struct vel_role *open_role(const char *launch)
+{
+    struct vel_role *role = NULL;
+
+    if (vel_role_open(vel_fs_posix(), &host, base, launch, &role, &err) < 0)
+        bail_out("%s", err.text);
+    return role;
+}
+
+static bool is_alive(const char *launch)
+{
+    return vel_role_is_alive(vel_fs_posix(), &host, base, launch);
+}
+
+/* A process that takes the role, or lives, says so, and waits for its death. */
+static pid_t holder(const char *launch, bool takes)
+{
+    int ends[2];
+    char byte;
+    pid_t pid;
+
+    if (pipe(ends) < 0 || (pid = fork()) < 0)
+        bail_out("no process");
+    if (pid == 0) {
+        struct vel_role *role = open_role(launch);
+        int rc = takes ? vel_role_take(role, &err) : vel_role_live(role, &err);
+
+        if (rc < 0 || write(ends[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ends[1]);
+    if (read(ends[0], &byte, 1) != 1)
+        bail_out("the holder has failed");
+    close(ends[0]);
+    return pid;
+}
+
+static void end_holder(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void one_holder(void)
+{
+    struct vel_role *a = open_role("L"), *b = open_role("L"), *c = open_role("M");
+    const char *path = vel_role_endpoint(a) + strlen("unix:");
+    char *endpoint = NULL;
+    int fd = -1;
+
+    ok(!is_alive("L"), "nobody lives in a directory without locks");
+    ok(vel_role_take(a, &err) == 0 && vel_role_is_held(a), "the role is taken");
+    is_int(vel_role_take(b, &err), VEL_EBUSY, "once: %s", err.text);
+    is_int(vel_role_take(c, &err), 0, "each launch has its own");
+    ok(is_alive("L"), "a leader is alive");
+    is_str(vel_role_endpoint(b), vel_role_endpoint(a), "all know where it listens");
+    is_int(vel_sock_listen(vel_role_endpoint(a), &fd, &endpoint, &err), 0, "it does");
+    vel_sock_close(fd); /* as a death leaves it */
+    free(endpoint);
+    ok(access(path, F_OK) == 0, "a socket without a leader stays");
+    vel_role_give(a);
+    ok(access(path, F_OK) != 0, "but not when the role is given back");
+    is_int(vel_role_take(b, &err), 0, "and the next one takes it");
+    vel_role_close(a);
+    vel_role_close(b);
+    vel_role_close(c);
+    ok(!is_alive("L"), "a role that is closed is free");
+}
+
+static void deaths(void)
+{
+    struct vel_role *role = open_role("D");
+    const char *path = vel_role_endpoint(role) + strlen("unix:");
+    pid_t pid = holder("D", true);
+
+    is_int(vel_role_take(role, &err), VEL_EBUSY, "another process leads: %s", err.text);
+    tap_put_file(path, "an old socket");
+    end_holder(pid);
+    is_int(vel_role_wait(role, vel_clock_system(), 10 * VEL_CLOCK_S, &err), 0,
+           "its death frees the role");
+    ok(access(path, F_OK) != 0, "the old socket is gone before the new one is bound");
+    vel_role_give(role);
+    pid = holder("D", false);
+    ok(is_alive("D"), "a process without the role is alive as well");
+    is_int(vel_role_remove(vel_fs_posix(), &host, base, "D", &err), VEL_EBUSY,
+           "its directory is not removed: %s", err.text);
+    is_int(vel_role_take(role, &err), 0, "the role is free all the same");
+    end_holder(pid);
+    vel_role_close(role);
+    ok(!is_alive("D"), "its death is noticed");
+}
+
+static void waits(void)
+{
+    struct vel_manual_clock clock;
+    struct vel_role *a = open_role("W"), *b = open_role("W");
+
+    vel_manual_clock_init(&clock, 0, 0);
+    vel_role_take(a, &err);
+    is_int(vel_role_wait(b, &clock.clock, 3 * VEL_CLOCK_S, &err), VEL_ETIMEOUT,
+           "who waits for a frozen leader gives up: %s", err.text);
+    ok(vel_clock_monotonic(&clock.clock) >= 3 * VEL_CLOCK_S, "after the limit");
+    vel_role_close(a);
+    vel_role_close(b);
+    vel_manual_clock_fini(&clock);
+}
+
+static void forks(void)
+{
+    struct vel_role *role = open_role("F"), *other = open_role("F");
+    int status = 0;
+
+    vel_role_take(role, &err);
+    vel_role_live(role, &err);
+    pid_t pid = fork();
+    if (pid == 0) {
+        vel_role_abandon(role);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    ok(is_alive("F") && vel_role_take(other, &err) == VEL_EBUSY,
+       "a forked child that forgets the role leaves it to its parent");
+    vel_role_close(role);
+    is_int(vel_role_take(other, &err), 0, "who gives it back");
+    vel_role_close(other);
+}
+
+static void agents(void)
+{
+    struct vel_role *agent = open_role(NULL);
+
+    ok(strstr(vel_role_endpoint(agent), "/agent/s") != NULL, "the agent has its own");
+    is_int(vel_role_take(agent, &err), 0, "and is a leader like others");
+    ok(is_alive(NULL), "it is alive");
+    vel_role_close(agent);
+}
+
+/* --- removed meanwhile --- */
+
+enum { REMOVALS = 300 };
+
+static void *keep_removing(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < REMOVALS; i++)
+        vel_role_remove(vel_fs_posix(), &host, base, "R", NULL);
+    return NULL;
+}
+
+static void removals(void)
+{
+    struct vel_role *role = open_role("R");
+    pthread_t thread;
+    int wrong = 0;
+
+    is_int(vel_role_remove(vel_fs_posix(), &host, base, "R", &err), 0,
+           "a directory where nobody lives is removed");
+    is_int(vel_role_remove(vel_fs_posix(), &host, base, "R", &err), 0,
+           "also when it is not there");
+    is_int(vel_role_take(role, &err), 0, "who comes makes it again");
+    vel_role_close(role);
+    if (pthread_create(&thread, NULL, keep_removing, NULL) != 0)
+        bail_out("no thread");
+    for (int i = 0; i < REMOVALS; i++) {
+        role = open_role("R");
+        if (vel_role_live(role, &err) < 0 && ++wrong == 1)
+            note("live: %s", err.text);
+        else if (!is_alive("R") && ++wrong == 1)
+            note("round %d: nobody is alive", i);
+        vel_role_close(role);
+    }
+    pthread_join(thread, NULL);
+    is_int(wrong, 0, "whoever lives is seen, while others remove the directory");
+}
+
+/* A file system on which somebody removes the directory just before the lock. */
+static int removals_left;
+
+static int flock_after_removal(struct vel_fs *fs, int fd, int how)
+{
+    (void)fs;
+    if ((how & LOCK_SH) && removals_left-- > 0 &&
+        vel_role_remove(vel_fs_posix(), &host, base, "Q", &err) < 0)
+        note("%s", err.text);
+    return vel_fs_posix()->ops->flock(vel_fs_posix(), fd, how);
+}
+
+static void removed_between(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {.ops = &ops};
+    struct vel_role *role = NULL;
+
+    ops.flock = flock_after_removal;
+    removals_left = 2;
+    ok(vel_role_open(&fs, &host, base, "Q", &role, &err) == 0 &&
+           vel_role_live(role, &err) == 0 && removals_left < 0 && is_alive("Q"),
+       "who locks a file that is gone begins again");
+    vel_role_close(role);
+}
+
+/* --- directories that are not ours --- */
+
+static void refused(const char *where, const char *launch, int want, const char *why)
+{
+    struct vel_role *role = NULL;
+
+    is_int(vel_role_open(vel_fs_posix(), &host, where, launch, &role, &err), want,
+           "%s is refused: %s", why, err.text);
+    vel_role_close(role);
+}
+
+static void hostile(void)
+{
+    char user[3000], link_base[2100], dir[3100];
+    struct vel_role *role;
+
+    refused("/tmp/with blank", "L", VEL_ECONFIG, "a base with a blank");
+    refused("tmp", "L", VEL_ECONFIG, "a base that is not absolute");
+    refused(
+        "/tmp/0123456789012345678901234567890123456789012345678901234567890123456789"
+        "0123456789",
+        "L", VEL_ECONFIG, "a base too long for a socket");
+    snprintf(link_base, sizeof link_base, "%s/h", base);
+    snprintf(user, sizeof user, "%s/%s", link_base, host.user);
+    mkdir(link_base, 0700);
+    if (symlink(base, user) != 0)
+        bail_out("no link");
+    refused(link_base, "L", VEL_EUNSAFE, "a link in place of the user's directory");
+    unlink(user);
+    mkdir(user, 0700);
+    chmod(user, 0777);
+    refused(link_base, "L", VEL_EUNSAFE, "a directory in which others may write");
+    chmod(user, 0700);
+    if (geteuid() == 0) {
+        if (chown(user, 12345, 12345) != 0)
+            bail_out("no chown");
+        refused(link_base, "L", VEL_EUNSAFE, "another user's directory");
+        if (chown(user, 0, 0) != 0)
+            bail_out("no chown");
+    } else {
+        skip(1, "only root can give a directory away");
+    }
+    role = NULL;
+    vel_role_open(vel_fs_posix(), &host, link_base, "L", &role, &err);
+    snprintf(dir, sizeof dir, "%s", vel_role_endpoint(role) + strlen("unix:"));
+    *strrchr(dir, '/') = '\0';
+    vel_role_close(role);
+    chmod(dir, 0755);
+    refused(link_base, "L", VEL_EUNSAFE, "a leader's directory that others can enter");
+}
+
+int main(void)
+{
+    if (vel_host_init(&host, &err) < 0)
+        bail_out("%s", err.text);
+    snprintf(base, sizeof base, "%s", tap_path("c"));
+    tap_fresh_dir(base);
+    int fds = tap_open_fds();
+    one_holder();
+    deaths();
+    waits();
+    forks();
+    agents();
+    removals();
+    removed_between();
+    hostile();
+    is_int(tap_open_fds(), fds, "no descriptor is left open");
+    vel_host_fini(&host);
+    return done_testing();
+}

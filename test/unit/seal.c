@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "node/seal.h"
+#include "tap/tap.h"
+
+enum { RANKS = 7, TRIES = 20000 };
+
+static void fill(struct vel_seal *seal)
+{
+    vel_seal_init(seal);
+    seal->id = 12;
+    seal->what = VEL_OWED_ENCODE | VEL_OWED_FLUSH;
+    seal->template = strdup("out/ck.{n}");
+    seal->step = strdup("3");
+    seal->generation = 4;
+    seal->owner = 2;
+    seal->attempt = 33;
+    seal->is_encoded = true;
+    memset(seal->encoding, 0xa5, sizeof seal->encoding);
+    for (int rank = RANKS - 1; rank >= 0; rank--) {
+        char node[] = "node0";
+        node[4] = (char)('0' + rank / 2);
+        struct vel_seal_member member = {.rank = rank,
+                                         .node = node,
+                                         .set = rank / 4,
+                                         .place = rank % 4,
+                                         .level = 1,
+                                         .scheme = VEL_XOR,
+                                         .failures = 1,
+                                         .bytes = 100 + rank};
+        if (vel_seal_add(seal, &member, NULL) < 0)
+            bail_out("no memory");
+    }
+    if (vel_seal_form_again(seal, 1, NULL) < 0)
+        bail_out("no memory");
+}
+
+static bool is_same(const struct vel_seal *a, const struct vel_seal *b)
+{
+    bool is = a->id == b->id && a->what == b->what && a->verdict == b->verdict &&
+              a->generation == b->generation && a->owner == b->owner &&
+              a->attempt == b->attempt && a->is_encoded == b->is_encoded &&
+              strcmp(a->template, b->template) == 0 && strcmp(a->step, b->step) == 0 &&
+              memcmp(a->encoding, b->encoding, sizeof a->encoding) == 0 &&
+              a->members.n == b->members.n && a->again.n == b->again.n;
+
+    for (size_t i = 0; is && i < a->members.n; i++) {
+        const struct vel_seal_member *x = vel_seal_member(a, i),
+                                     *y = vel_seal_member(b, i);
+        is = x->rank == y->rank && strcmp(x->node, y->node) == 0 && x->set == y->set &&
+             x->place == y->place && x->level == y->level && x->scheme == y->scheme &&
+             x->failures == y->failures && x->bytes == y->bytes;
+    }
+    return is && vel_seal_is_again(b, 1) && !vel_seal_is_again(b, 0);
+}
+
+/* What is decoded of changed bytes can be encoded again; nothing else comes of it. */
+static void damaged(const struct vel_buf *bytes)
+{
+    char *copy = malloc(bytes->len);
+    struct vel_rng rng;
+    bool is_well = copy != NULL;
+
+    vel_rng_init(&rng, 5);
+    for (int i = 0; is_well && i < TRIES; i++) {
+        struct vel_seal seal;
+        struct vel_buf again;
+        size_t len = bytes->len - (i % 3 == 0 ? vel_rng_below(&rng, bytes->len) : 0);
+
+        memcpy(copy, bytes->data, bytes->len);
+        copy[vel_rng_below(&rng, bytes->len)] = (char)vel_rng_next(&rng);
+        if (vel_seal_decode(copy, len, &seal, NULL) < 0)
+            continue;
+        vel_buf_init(&again);
+        is_well = vel_seal_encode(&seal, &again, NULL) == 0;
+        vel_buf_fini(&again);
+        vel_seal_fini(&seal);
+    }
+    ok(is_well, "damaged bytes are refused, or are a seal like any other");
+    free(copy);
+}
+
+static bool is_refused(const struct vel_buf *bytes, const char *from, const char *to)
+{
+    struct vel_seal seal;
+    struct vel_buf changed;
+    const char *at = strstr(vel_buf_text(bytes), from);
+
+    if (!at)
+        return false;
+    vel_buf_init(&changed);
+    vel_buf_append(&changed, bytes->data, (size_t)(at - bytes->data));
+    vel_buf_puts(&changed, to);
+    vel_buf_puts(&changed, at + strlen(from));
+    int rc = vel_seal_decode(changed.data, changed.len, &seal, NULL);
+    vel_buf_fini(&changed);
+    if (rc == 0)
+        vel_seal_fini(&seal);
+    return rc == VEL_ECORRUPT;
+}
+
+int main(void)
+{
+    struct vel_seal seal, copy, decoded;
+    struct vel_err err = {0};
+    struct vel_buf bytes;
+
+    fill(&seal);
+    vel_buf_init(&bytes);
+    ok(vel_seal_member(&seal, 0)->rank == 0, "members are kept by rank");
+    ok(vel_seal_has_node(&seal, "node3") && !vel_seal_has_node(&seal, "node4"),
+       "it knows its nodes");
+    is_int(vel_seal_add(&seal, vel_seal_member(&seal, 2), &err), VEL_EINVAL,
+           "a rank has one part");
+    is_int(vel_seal_encode(&seal, &bytes, &err), 0, "a seal has bytes");
+    ok(vel_seal_decode(bytes.data, bytes.len, &decoded, &err) == 0 &&
+           is_same(&seal, &decoded),
+       "which are the same seal again");
+    ok(vel_seal_copy(&seal, &copy, &err) == 0 && is_same(&seal, &copy), "so is a copy");
+    ok(is_refused(&bytes, "node0", "node 0") && is_refused(&bytes, "node0", ""),
+       "a name that cannot stand in a list is no node");
+    ok(is_refused(&bytes, "\"dataset\":12", "\"dataset\":0") &&
+           is_refused(&bytes, "a5a5", "a5g5") && is_refused(&bytes, "[0,1,2", "[1,1,2"),
+       "nor are other values taken that make no sense");
+    damaged(&bytes);
+    vel_buf_fini(&bytes);
+    vel_seal_fini(&decoded);
+    vel_seal_fini(&copy);
+    vel_seal_fini(&seal);
+    return done_testing();
+}
