@@ -1,5 +1,6 @@
 # doc - architecture, formats, protocols, man pages. One line per file.
 dist_man_MANS += \
+	%D%/h5veloc-agent.1 \
 	%D%/h5veloc-rebuild.1 \
 	%D%/h5veloc-schema.1 \
 	%D%/h5veloc-unpack.1 \
@@ -78,6 +79,7 @@ EXTRA_DIST += $(api_pages) \
 	%D%/format-meta.txt \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
+	%D%/format-view.txt \
 	%D%/protocol-comm.txt \
 	%D%/protocol-leader.txt \
 	%D%/style.md \

@@ -107,7 +107,8 @@ echo "    the same result, bit for bit, from files that the crash left untouched
 
 # heat STEP: the program of README.md, killed at STEP if it comes to it, on pretended nodes
 heat() {
-    (cd "$work/heat" && VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE=$work/cache \
+    # it is killed right after a checkpoint: MODE=SYNC, so that the call has protected it
+    (cd "$work/heat" && VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE=$work/cache \
         "$build/libtool" --silent --mode=execute "$mpiexec" -n 4 \
         "$build/h5examples/heat" "$1" </dev/null 2>&1)
 }

@@ -95,13 +95,14 @@ int VELOC_Checkpoint_mem(void);
  * all have. */
 int VELOC_Checkpoint_end(int success);
 
-/* Wait until the work on the last checkpoint is done, and tell how it went. */
+/* Wait until the work on the checkpoints so far is done, and tell how it went: they are
+ * complete in any case. */
 int VELOC_Checkpoint_wait(void);
 
-/* Local. 1 when it is done, 0 while it goes on. */
+/* Local. 1 when it is done, or cannot be; 0 while it goes on. */
 int VELOC_Checkpoint_finished(void);
 
-/* All of it: wait, begin, save the memory, end. */
+/* All of it: begin, save the memory, end. */
 int VELOC_Checkpoint(const char *name, int version);
 
 /* Remove the checkpoints of that name from the caches. */

@@ -241,14 +241,23 @@ int VELOC_Mem_save(void)
 
 int VELOC_Checkpoint_wait(void)
 {
-    return vel_api_leave_local(vel_api_enter() ? 0 : VEL_ESTATE);
+    struct vel_api *api = vel_api_enter();
+
+    if (!api)
+        return vel_api_leave_local(VEL_ESTATE);
+    return vel_api_leave(vel_session_wait(api->session, &api->err));
 }
 
 int VELOC_Checkpoint_finished(void)
 {
-    if (!vel_api_enter())
+    struct vel_api *api = vel_api_enter();
+    bool is_finished = true;
+    int rc;
+
+    if (!api)
         return vel_api_leave_local(VEL_ESTATE);
-    return 1;
+    rc = vel_session_finished(api->session, &is_finished, &api->err);
+    return vel_api_leave_local(rc) == VELOC_SUCCESS ? is_finished : VELOC_FAILURE;
 }
 
 /* Collective. Did any rank fail for lack of room? */
@@ -268,8 +277,7 @@ static int checkpoint(const char *name, int version)
     struct vel_err why;
     int saved, ended;
 
-    if (VELOC_Checkpoint_wait() != VELOC_SUCCESS ||
-        VELOC_Checkpoint_begin(name, version) != VELOC_SUCCESS)
+    if (VELOC_Checkpoint_begin(name, version) != VELOC_SUCCESS)
         return VELOC_FAILURE;
     saved = vel_api_agree(VELOC_Checkpoint_mem());
     why = vel_api()->err;

@@ -39,6 +39,13 @@ int vel_image_append(struct vel_image_writer *writer,
  * VEL_ESTATE after an append that failed. Call it once. */
 int vel_image_commit(struct vel_image_writer *writer, struct vel_err *err);
 
+/* Where it is, and size and checksum of the whole file, when they are known without
+ * reading it: of a committed image with has_crc whose regions were each written once,
+ * or again with the same size. */
+const char *vel_image_writer_path(const struct vel_image_writer *writer);
+bool vel_image_sum(const struct vel_image_writer *writer, uint64_t *ret_size,
+                   uint32_t *ret_crc);
+
 /* NULL is nothing. A file that was not committed is removed. */
 void vel_image_destroy(struct vel_image_writer *writer);
 

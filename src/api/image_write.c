@@ -23,7 +23,11 @@ struct vel_image_writer {
     int fd; /* -1: closed */
     bool has_failed;
     bool is_unfinished; /* the file is there and will have to go */
+    bool is_patched;    /* bytes of a former state of a region may be left in it */
     uint64_t end;       /* of what has been written */
+    bool has_sum;
+    uint32_t sum; /* of the file */
+    uint64_t size;
     struct vel_image_table table;
 };
 
@@ -143,6 +147,7 @@ static int write_region(struct vel_image_writer *w, const struct vel_region *reg
         rc = write_bytes(w, region->ptr, bytes, line.at, &line.crc, err);
     if (rc < 0)
         return rc;
+    w->is_patched |= old && vel_image_line_bytes(old) != bytes;
     if (old)
         *old = line;
     else if (!vel_vec_insert(&w->table.lines, i, &line))
@@ -186,6 +191,50 @@ int vel_image_append(struct vel_image_writer *writer,
     return rc;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = ((const struct vel_image_line *)a)->at,
+             y = ((const struct vel_image_line *)b)->at;
+
+    return (x > y) - (x < y);
+}
+
+/* What was never written between two of its parts is zeros, less than a page. */
+static uint32_t skip(uint32_t crc, uint64_t from, uint64_t to)
+{
+    static const uint8_t zeros[VEL_IMAGE_PAGE];
+
+    return vel_crc32c(crc, zeros, (size_t)(to - from));
+}
+
+/* The checksum of the file from those of its regions; without memory there is none. */
+static void sum_up(struct vel_image_writer *w, const uint8_t header[VEL_IMAGE_HEADER],
+                   const struct vel_buf *table)
+{
+    uint32_t crc = vel_crc32c(0, header, VEL_IMAGE_HEADER);
+    uint64_t at = VEL_IMAGE_HEADER;
+    struct vel_vec lines;
+    bool is_all = true;
+
+    vel_vec_init(&lines, sizeof(struct vel_image_line));
+    for (size_t i = 0; is_all && i < w->table.lines.n; i++)
+        is_all = vel_vec_push(&lines, vel_image_line_at(&w->table.lines, i));
+    vel_vec_sort(&lines, by_place);
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct vel_image_line *line = vel_image_line_at(&lines, i);
+        uint64_t bytes = vel_image_line_bytes(line);
+
+        if (bytes == 0)
+            continue;
+        crc = vel_crc32c_join(skip(crc, at, line->at), line->crc, bytes);
+        at = line->at + bytes;
+    }
+    vel_vec_fini(&lines);
+    w->sum = vel_crc32c(skip(crc, at, w->table.at), table->data, table->len);
+    w->size = w->table.at + table->len;
+    w->has_sum = is_all;
+}
+
 static int write_table(struct vel_image_writer *w, struct vel_err *err)
 {
     uint8_t header[VEL_IMAGE_HEADER];
@@ -199,6 +248,8 @@ static int write_table(struct vel_image_writer *w, struct vel_err *err)
                              w->path, err);
     if (rc == 0)
         rc = vel_fs_write_at(w->fs, w->fd, header, sizeof header, 0, w->path, err);
+    if (rc == 0 && w->table.has_crc && !w->is_patched)
+        sum_up(w, header, &bytes);
     vel_buf_fini(&bytes);
     return rc;
 }
@@ -218,4 +269,19 @@ int vel_image_commit(struct vel_image_writer *writer, struct vel_err *err)
     writer->has_failed |= rc < 0;
     writer->is_unfinished = rc < 0;
     return rc;
+}
+
+const char *vel_image_writer_path(const struct vel_image_writer *writer)
+{
+    return writer->path;
+}
+
+bool vel_image_sum(const struct vel_image_writer *writer, uint64_t *ret_size,
+                   uint32_t *ret_crc)
+{
+    if (!writer->has_sum || writer->has_failed)
+        return false;
+    *ret_size = writer->size;
+    *ret_crc = writer->sum;
+    return true;
 }

@@ -9,10 +9,20 @@
 
 #include "api/state.h"
 #include "comm/mpi.h"
+#include "engine/background.h"
+#include "node/attend.h"
 #include "sys/clock.h"
 #include "veloc.h"
 
 enum { UNIT = 32 };
+
+/* Who works beside the session, unless MODE=SYNC: the leader of this node. */
+static struct vel_background *background(void)
+{
+    struct vel_background *offered = vel_background_offered();
+
+    return offered ? offered : vel_attend();
+}
 
 static int open_session(struct vel_comm *world, const char *unit, const char *cfg_file)
 {
@@ -22,6 +32,7 @@ static int open_session(struct vel_comm *world, const char *unit, const char *cf
                                       .clock = vel_clock_system(),
                                       .user_file = cfg_file,
                                       .unit = unit,
+                                      .background = background(),
                                       .ret_fault = &api->fault};
     bool is_speaker = world->rank == 0;
     int rc;

@@ -71,14 +71,27 @@ int vel_api_refuse(const char *fmt, ...)
     return vel_api_leave_local(VEL_EINVAL);
 }
 
+/* What is known of an image need not be found out by reading it. */
+static void note_sum(struct vel_api *api, const struct vel_image_writer *writer)
+{
+    uint64_t size;
+    uint32_t crc;
+
+    if (vel_image_sum(writer, &size, &crc))
+        vel_session_note_sum(api->session, vel_image_writer_path(writer), size, crc);
+}
+
 int vel_api_commit(struct vel_api *api)
 {
     int rc = 0;
 
     for (size_t i = 0; api->writers && i < vel_map_count(api->writers); i++) {
         struct vel_err *err = rc == 0 ? &api->err : NULL;
-        int committed = vel_image_commit(vel_map_value(api->writers, i), err);
+        struct vel_image_writer *writer = vel_map_value(api->writers, i);
+        int committed = vel_image_commit(writer, err);
 
+        if (committed == 0)
+            note_sum(api, writer);
         rc = rc == 0 ? committed : rc;
     }
     return rc;

@@ -15,6 +15,11 @@ src_cmd_h5veloc_rebuild_SOURCES = %D%/rebuild.c %D%/scrub.c %D%/scrub.h
 src_cmd_h5veloc_rebuild_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_rebuild_LDADD = $(tool_ldadd)
 
+bin_PROGRAMS += src/cmd/h5veloc-agent
+src_cmd_h5veloc_agent_SOURCES = %D%/agent.c %D%/agent_ask.c %D%/agent_ask.h
+src_cmd_h5veloc_agent_CPPFLAGS = $(tool_cppflags)
+src_cmd_h5veloc_agent_LDADD = $(tool_ldadd)
+
 bin_PROGRAMS += src/cmd/h5veloc-unpack
 src_cmd_h5veloc_unpack_SOURCES = %D%/unpack.c
 src_cmd_h5veloc_unpack_CPPFLAGS = $(tool_cppflags)

@@ -3,7 +3,9 @@
 bench_programs = \
 	test/bench/checkpoint \
 	test/bench/copy_speed \
+	test/bench/delta \
 	test/bench/flush \
+	test/bench/leader_begin \
 	test/bench/memory \
 	test/bench/split
 EXTRA_PROGRAMS += $(bench_programs)
@@ -13,7 +15,10 @@ bench_sources = %D%/bench.c %D%/bench.h
 
 if HAVE_MPI
 # the extension is the number of ranks
-bench_programs += test/bench/encode.np4 test/bench/encode.np8
+bench_programs += test/bench/encode.np4 test/bench/encode.np8 test/bench/leader.np2
+test_bench_leader_np2_SOURCES = %D%/leader.c $(bench_sources)
+test_bench_leader_np2_CPPFLAGS = $(test_mpi_cppflags)
+test_bench_leader_np2_LDADD = src/libveloc.la src/libveloc_core.la $(MPI_LIBS)
 test_bench_encode_np4_SOURCES = %D%/encode.c $(bench_sources)
 test_bench_encode_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_bench_encode_np4_LDADD = src/libcommmpi.la src/libveloc_core.la $(MPI_LIBS)
@@ -32,6 +37,13 @@ test_bench_checkpoint_LDADD = $(test_ldadd)
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
 test_bench_copy_speed_LDADD = src/libveloc_core.la
+
+test_bench_leader_begin_SOURCES = %D%/leader_begin.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
+test_bench_leader_begin_CPPFLAGS = $(test_cppflags)
+test_bench_leader_begin_LDADD = $(test_ldadd)
+test_bench_delta_SOURCES = %D%/delta.c $(bench_sources)
+test_bench_delta_CPPFLAGS = $(test_cppflags)
+test_bench_delta_LDADD = src/libveloc_core.la
 
 test_bench_memory_SOURCES = %D%/memory.c $(bench_sources)
 test_bench_memory_CPPFLAGS = $(test_cppflags)

@@ -17,6 +17,7 @@
 # shellcheck shell=bash
 solver=${top_builddir:?}/test/cluster/solver
 solver_steps=40 solver_every=10
+solver_mode=SYNC # who encodes and flushes
 solver_env=() # variables for the launches to come
 # options: the state in files instead of memory
 # shellcheck disable=SC2034
@@ -38,7 +39,7 @@ conf() { # NAME LINES...
     rm -rf "${pfs:?}/prefix"
     settings=/node/pfs/$1.conf
     shift
-    printf '%s\n' PREFIX=/node/pfs/prefix CACHE_BASE=/node/cache CNTL_BASE=/node/cache \
+    printf '%s\n' "MODE=$solver_mode" PREFIX=/node/pfs/prefix CACHE_BASE=/node/cache CNTL_BASE=/node/cache \
         "$@" >"$pfs/${settings##*/}"
 }
 

@@ -19,7 +19,8 @@ dir=$(tap_dir)
 mkdir "$dir/run" "$dir/cache"
 cd "$dir/run" || bail_out "no $dir/run"
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-export VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache"
+# what is killed right after a checkpoint is protected only when the call did it
+export VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache"
 # heat STEP: a run that dies there, if it comes to it
 heat() {
     "$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 8 \

@@ -1,5 +1,7 @@
 # test/cmd - tools, configure and the demonstration, as a user meets them.
 cmd_tests = \
+	test/cmd/agent.t \
+	test/cmd/agent_role.t \
 	test/cmd/configure.t \
 	test/cmd/demo.t \
 	test/cmd/heat.t \
@@ -9,7 +11,7 @@ cmd_tests = \
 	test/cmd/scrub.t \
 	test/cmd/veloc_heat.t
 TESTS += $(cmd_tests)
-EXTRA_DIST += $(cmd_tests) test/fresh/fresh-debian.sh
+EXTRA_DIST += $(cmd_tests) test/cmd/agentlab.sh test/fresh/fresh-debian.sh
 EXTRA_DIST += \
 	test/data/conf/README test/data/conf/bad.expected \
 	$(conf_data)
@@ -64,5 +66,9 @@ check_PROGRAMS += test/cmd/steps
 test_cmd_steps_SOURCES = %D%/steps.c
 test_cmd_steps_CPPFLAGS = -I$(top_srcdir)/include $(MPI_CFLAGS)
 test_cmd_steps_LDADD = src/libveloc.la $(MPI_LIBS)
+check_PROGRAMS += test/cmd/obey
+test_cmd_obey_SOURCES = %D%/obey.c
+test_cmd_obey_CPPFLAGS = -I$(top_srcdir)/include $(MPI_CFLAGS)
+test_cmd_obey_LDADD = src/libveloc.la $(MPI_LIBS)
 endif
 # End of test/cmd

@@ -9,7 +9,7 @@
 dir=$(tap_dir)
 cd "$dir" || bail_out "no $dir"
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-export VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir/cache" VELOC_FLUSH=1
+export VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir/cache" VELOC_FLUSH=1
 steps() {
     (cd "$VELOC_PREFIX" && "$top_builddir/libtool" --silent --mode=execute \
         "$top_srcdir/test/mpirun.sh" 4 "$top_builddir/test/cmd/steps" "$@" </dev/null)

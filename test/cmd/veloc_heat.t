@@ -10,7 +10,8 @@ dir=$(tap_dir)
 cd "$dir" || bail_out "no $dir"
 # MPI libraries leak at exit, which is not ours to report.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-export VELOC_VIRTUAL_NODES=4
+# what is killed right after a checkpoint is protected only when the call did it
+export VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4
 printf '%s\n' "CACHE_BASE=$dir/cache" SET_SIZE=4 FLUSH=2 >veloc.conf
 
 # heat [STEP]: one launch of four ranks, killed after STEP; $said and $log remain

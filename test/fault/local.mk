@@ -1,19 +1,38 @@
 # test/fault - campaigns: random work with faults, crashes and losses, chosen by seeds.
 # make check runs a small slice of each; make check-fault SEEDS=a-b these seeds of all.
 fault_tests = \
+	test/fault/behind.t \
 	test/fault/protect.t \
 	test/fault/hang.t \
 	test/fault/kill.t \
 	test/fault/life.t \
 	test/fault/replace.t
 if HAVE_MPI
-fault_tests += test/fault/storage.t
+fault_tests += test/fault/leaders.t test/fault/frozen.t test/fault/three.t \
+	test/fault/storage.t
+shiftlab = test/tap/shiftlab.c test/tap/shiftlab.h test/tap/board.h
+test_fault_leaders_t_SOURCES = %D%/leaders.c $(shiftlab)
+test_fault_leaders_t_CPPFLAGS = $(test_cppflags)
+test_fault_leaders_t_LDADD = $(test_ldadd)
+test_fault_frozen_t_SOURCES = %D%/frozen.c $(shiftlab)
+test_fault_frozen_t_CPPFLAGS = $(test_cppflags)
+test_fault_frozen_t_LDADD = $(test_ldadd)
+test_fault_three_t_SOURCES = %D%/three.c $(shiftlab)
+test_fault_three_t_CPPFLAGS = $(test_cppflags)
+test_fault_three_t_LDADD = $(test_ldadd)
+# no libtool wrapper: its functions are to come before the C library's
+check_PROGRAMS += test/fault/shift
+test_fault_shift_SOURCES = %D%/shift.c test/tap/board.h
+test_fault_shift_CPPFLAGS = $(test_mpi_cppflags) -I$(top_srcdir)/include
+test_fault_shift_LDADD = src/libveloc.la $(MPI_LIBS) -ldl
+test_fault_shift_LDFLAGS = $(AM_LDFLAGS) -no-install
 test_fault_storage_t_SOURCES = %D%/storage.c
 test_fault_storage_t_CPPFLAGS = $(test_mpi_cppflags)
 test_fault_storage_t_LDADD = src/libveloc.la $(test_mpi_ldadd)
 endif
 check_PROGRAMS += $(fault_tests)
-TESTS += $(fault_tests)
+TESTS += $(fault_tests) test/fault/reflink.t
+EXTRA_DIST += %D%/reflink.t
 
 test_fault_protect_t_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h \
 	test/tap/sockjob.c test/tap/sockjob.h
@@ -37,6 +56,13 @@ test_fault_hang_t_LDADD = $(test_ldadd)
 test_fault_life_t_SOURCES = %D%/life.c test/tap/seslab.c test/tap/seslab.h
 test_fault_life_t_CPPFLAGS = $(test_cppflags)
 test_fault_life_t_LDADD = $(test_ldadd)
+
+test_fault_behind_t_SOURCES = %D%/behind.c test/tap/standin.c test/tap/standin.h \
+	test/tap/standin_in.h test/tap/standin_work.c \
+	test/tap/crowd.c test/tap/crowd.h test/tap/crewlab.c test/tap/crewlab.h \
+	test/tap/seslab.c test/tap/seslab.h
+test_fault_behind_t_CPPFLAGS = $(test_cppflags)
+test_fault_behind_t_LDADD = $(test_ldadd) -lpthread
 
 .PHONY: check-fault
 check-fault:

@@ -67,8 +67,8 @@ static void begin_case(const char *name, size_t bytes, int flush)
     f = fopen(at("veloc.conf"), "w");
     if (!f)
         bail_out("no file of settings");
-    fprintf(f, "PREFIX=%s\nCACHE_BASE=%s\nLOG_FILE=%s\nFLUSH=%d\n", at("prefix"),
-            at("cache"), at("log"), flush);
+    fprintf(f, "MODE=SYNC\nPREFIX=%s\nCACHE_BASE=%s\nLOG_FILE=%s\nFLUSH=%d\n",
+            at("prefix"), at("cache"), at("log"), flush);
     fclose(f);
     size = bytes;
     memory = realloc(memory, size);

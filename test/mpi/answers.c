@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
     if (mtap_rank() == 0)
-        tap_put_file(below_dir("empty.conf"), "");
+        tap_put_file(below_dir("empty.conf"), "MODE=SYNC\n");
     setenv("VELOC_SYSTEM_FILE", below_dir("empty.conf"), 1);
     setenv("VELOC_VIRTUAL_NODES", "4", 1);
     setenv("VELOC_CACHE_BASE", below_dir("cache"), 1);

@@ -66,4 +66,12 @@ mpi_tests += test/mpi/api_storage.np4
 test_mpi_api_storage_np4_SOURCES = %D%/api_storage.c $(api_mpi_lab)
 test_mpi_api_storage_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_api_storage_np4_LDADD = $(api_mpi_ldadd)
+mpi_tests += test/mpi/api_async.np4
+test_mpi_api_async_np4_SOURCES = %D%/api_async.c $(api_mpi_lab)
+test_mpi_api_async_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_api_async_np4_LDADD = $(api_mpi_ldadd)
+mpi_tests += test/mpi/threads.np4
+test_mpi_threads_np4_SOURCES = %D%/threads.c $(api_mpi_lab)
+test_mpi_threads_np4_CPPFLAGS = $(test_mpi_cppflags)
+test_mpi_threads_np4_LDADD = $(api_mpi_ldadd)
 # End of the C API

@@ -105,7 +105,7 @@ static void the_least(void)
 
 static void versions(void)
 {
-    file_is("versions", "mode = async\nmax_versions = 2\nscratch_versions = 1\n");
+    file_is("versions", "mode = sync\nmax_versions = 2\nscratch_versions = 1\n");
     mok(save_all(4) && persistent(4) == 4 && persistent(3) == 4 && persistent(2) == 0 &&
             persistent(1) == 0,
         "max_versions stay persistent");

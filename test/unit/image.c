@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/image.h"
+#include "base/crc.h"
 #include "base/rng.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
@@ -335,15 +336,6 @@ static void given_up(void)
     ok(access(path, F_OK) < 0, "one that is given up leaves no file");
     ok(tap_file_is(other, "what was there"),
        "and another name of an older file keeps what it had");
-    writer = NULL;
-    is_int(
-        vel_image_create(vel_fs_posix(), tap_path("no/such/dir"), true, &writer, &err),
-        VEL_ENOENT, "a directory that is not there is told");
-    ok(!writer, "and gives nothing to write to");
-    is_int(vel_image_open(vel_fs_posix(), path, &image, &err), VEL_ENOENT,
-           "so is an image that is not there");
-    vel_image_destroy(NULL);
-    vel_image_close(NULL);
     program_fini(&p);
 }
 
@@ -438,8 +430,57 @@ static enum sweep_state sweep_check(const char *dir, void *arg)
     return seed == 2 ? SWEEP_NEW : SWEEP_OLD;
 }
 
+/* --- the checksum of the whole --- */
+
+/* Write an image in two steps, region 2 in both, the second time of `bytes` bytes. */
+static bool sum_of(bool has_crc, bool is_written_twice, size_t bytes)
+{
+    const char *path = tap_path("summed");
+    const int twice[] = {ids[2]};
+    struct vel_image_writer *writer = NULL;
+    struct vel_err err = {0};
+    struct program p;
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    size_t len = 0;
+    char *file;
+    bool is_known;
+
+    program_init(&p, 5);
+    int rc = vel_image_create(vel_fs_posix(), path, has_crc, &writer, &err);
+    if (rc == 0)
+        rc = append(writer, &p, VEL_SELECT_ALL, NULL, 0, &err);
+    if (rc == 0 && is_written_twice) {
+        fill(&p, 6);
+        rc = vel_regions_protect(p.regions, NULL, ids[2], p.memory[2], bytes, 1, &err);
+        if (rc == 0)
+            rc = append(writer, &p, VEL_SELECT_SOME, twice, 1, &err);
+    }
+    if (rc == 0)
+        rc = vel_image_commit(writer, &err);
+    if (rc < 0)
+        bail_out("%s", err.text);
+    file = tap_get_file(path, &len);
+    is_known = vel_image_sum(writer, &size, &crc);
+    if (is_known && (!file || size != len || crc != vel_crc32c(0, file, len)))
+        bail_out("%s has another checksum than its writer says", path);
+    free(file);
+    vel_image_destroy(writer);
+    program_fini(&p);
+    return is_known;
+}
+
+static void test_sum(void)
+{
+    ok(sum_of(true, false, 0), "the checksum of an image is known without reading it");
+    ok(sum_of(true, true, BIG), "also when a region was written once more");
+    ok(!sum_of(true, true, BIG - 5), "but not when it is smaller now");
+    ok(!sum_of(false, false, 0), "nor without checksums");
+}
+
 int main(void)
 {
+    test_sum();
     const struct sweep sweep = {"an image", sweep_prepare, sweep_action, sweep_check,
                                 .is_lazy = true};
 

@@ -248,6 +248,22 @@ static void others(void)
     ok(load(&back, &err) < 0, "a link is not followed");
 }
 
+static void not_there(void)
+{
+    struct vel_image_writer *writer = NULL;
+    struct vel_image *image = NULL;
+    struct vel_err err = {0};
+
+    is_int(
+        vel_image_create(vel_fs_posix(), tap_path("no/such/dir"), true, &writer, &err),
+        VEL_ENOENT, "a directory that is not there is told");
+    ok(!writer, "and gives nothing to write to");
+    is_int(vel_image_open(vel_fs_posix(), tap_path("no-image"), &image, &err),
+           VEL_ENOENT, "so is an image that is not there");
+    vel_image_destroy(NULL);
+    vel_image_close(NULL);
+}
+
 int main(void)
 {
     read_sample();
@@ -258,5 +274,6 @@ int main(void)
     forgeries();
     others();
     free(bytes);
+    not_there();
     return done_testing();
 }
