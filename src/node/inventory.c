@@ -199,7 +199,7 @@ static int by_id_and_rank(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static int read_home(const struct vel_inventory_of *of, const char *home,
+static int read_home(struct vel_fs *fs, const char *home,
                      struct vel_inventory *inventory, struct vel_err *err)
 {
     struct vel_vec parts;
@@ -207,10 +207,10 @@ static int read_home(const struct vel_inventory_of *of, const char *home,
     int rc;
 
     vel_vec_init(&parts, sizeof(struct vel_part));
-    rc = vel_cache_scan(of->fs, home, &parts, err);
+    rc = vel_cache_scan(fs, home, &parts, err);
     p = parts.items;
     for (size_t i = 0; rc == 0 && i < parts.n; i++)
-        rc = add_part(of->fs, &p[i], inventory, err);
+        rc = add_part(fs, &p[i], inventory, err);
     vel_parts_fini(&parts);
     return rc;
 }
@@ -235,7 +235,7 @@ static int take_home(const struct vel_inventory_of *of, const char *home,
     free(path);
     if (rc < 0)
         return rc;
-    rc = read_home(of, home, inventory, err);
+    rc = read_home(of->fs, home, inventory, err);
     vel_lock_release(lock);
     return rc;
 }
@@ -264,6 +264,23 @@ int vel_inventory_take(const struct vel_inventory_of *of, uint64_t limit,
         rc = vel_inventory_init(&inventory, of->host->node, err);
         if (rc < 0)
             return rc;
+    }
+    vel_vec_sort(&inventory.held, by_id_and_rank);
+    *ret = inventory;
+    return 0;
+}
+
+int vel_inventory_look(struct vel_fs *fs, const char *node, char *const *homes,
+                       size_t n_homes, struct vel_inventory *ret, struct vel_err *err)
+{
+    struct vel_inventory inventory;
+    int rc = vel_inventory_init(&inventory, node, err);
+
+    for (size_t i = 0; rc == 0 && i < n_homes; i++)
+        rc = read_home(fs, homes[i], &inventory, err);
+    if (rc < 0) {
+        vel_inventory_fini(&inventory);
+        return rc;
     }
     vel_vec_sort(&inventory.held, by_id_and_rank);
     *ret = inventory;

@@ -87,6 +87,11 @@ void vel_stock_fini(struct vel_stock *held);
 int vel_inventory_take(const struct vel_inventory_of *of, uint64_t limit,
                        struct vel_inventory *ret, struct vel_err *err);
 
+/* The same without locks and without a trace, for who only tells people: of what goes
+ * meanwhile it may tell some. */
+int vel_inventory_look(struct vel_fs *fs, const char *node, char *const *homes,
+                       size_t n_homes, struct vel_inventory *ret, struct vel_err *err);
+
 /* The lock of a home, "HOME/lock": held by whoever reads an inventory or removes parts.
  */
 char *vel_inventory_lock_path(const char *home);

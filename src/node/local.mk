@@ -26,6 +26,7 @@ core_sources += \
 	%D%/give.c %D%/give.h \
 	%D%/hashes.c %D%/hashes.h \
 	%D%/hex.c %D%/hex.h \
+	%D%/evidence.c %D%/evidence.h \
 	%D%/inventory.c %D%/inventory.h \
 	%D%/inventory_pieces.c \
 	%D%/inventory_record.c \

@@ -8,9 +8,9 @@
 
 #include "base/path.h"
 #include "base/siphash.h"
+#include "node/evidence.h"
 #include "node/once.h"
 #include "node/service_in.h"
-#include "record/record.h"
 #include "sys/entropy.h"
 
 enum { FORMAT = 1 };
@@ -48,21 +48,7 @@ char *vel_service_seal_path(const struct vel_service *service, const char *launc
 int vel_service_seal_load(struct vel_service *service, const char *path,
                           struct vel_seal *ret, struct vel_err *err)
 {
-    struct vel_node *body = NULL;
-    struct vel_buf text;
-    int version,
-        rc = vel_record_load(service->fs, path, "seal", FORMAT, &version, &body, err);
-
-    vel_buf_init(&text);
-    if (rc == 0) {
-        vel_node_print(body, &text);
-        rc = vel_buf_status(&text, err);
-    }
-    if (rc == 0)
-        rc = vel_seal_decode(text.data, text.len, ret, err);
-    vel_buf_fini(&text);
-    vel_node_destroy(body);
-    return rc;
+    return vel_evidence_seal(service->fs, path, ret, err);
 }
 
 static int save(struct vel_service *service, const char *path,

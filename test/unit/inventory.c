@@ -106,6 +106,32 @@ static void locked(void)
     pulllab_fini(&lab);
 }
 
+static void only_looked_at(void)
+{
+    struct pulllab lab;
+    struct vel_inventory in;
+    struct vel_lock *lock;
+    struct vel_err err = {0};
+    char *path;
+
+    pulllab_make(&lab, tap_path("lab"), VEL_XOR, 2, 1, 3, 2000);
+    path = vel_inventory_lock_path(lab.home[0]);
+    ok(vel_inventory_look(redlab_fs(), "n0", &lab.home[0], 1, &in, &err) == 0 &&
+           in.held.n == 1 && strcmp(in.node, "n0") == 0 &&
+           !vel_fs_exists(redlab_fs(), path),
+       "who only looks makes no lock");
+    vel_inventory_fini(&in);
+    if (vel_lock_try(redlab_fs(), caches_of(&lab, 0)->host, path, &lock, &err) < 0)
+        bail_out("%s", err.text);
+    ok(vel_inventory_look(redlab_fs(), "n0", &lab.home[0], 1, &in, &err) == 0 &&
+           in.held.n == 1,
+       "and does not wait for one");
+    vel_inventory_fini(&in);
+    vel_lock_release(lock);
+    free(path);
+    pulllab_fini(&lab);
+}
+
 static void pieces(void)
 {
     struct pulllab lab;
@@ -230,6 +256,7 @@ int main(void)
 {
     what_is_there();
     locked();
+    only_looked_at();
     pieces();
     giving();
     return done_testing();
