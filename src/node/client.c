@@ -38,6 +38,7 @@ static int client_init(struct vel_client *client, const struct vel_client_conf *
                                     .launch = client->launch,
                                     .node = client->node,
                                     .user = conf->user,
+                                    .key = conf->key,
                                     .limit_ms = conf->limit_ms,
                                     .clock = vel_clock_system()};
     client->target = client->agent ? TO_AGENT : TO_LEADER;

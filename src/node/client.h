@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "node/inventory.h"
 #include "node/link.h"
 
 struct vel_client;
@@ -39,6 +40,7 @@ struct vel_client_conf {
     const char *leader; /* endpoint; NULL: only the agent */
     uid_t user;
     unsigned limit_ms;                /* T */
+    const struct vel_key *key;        /* copied: then leaders over TCP, too; or NULL */
     const struct vel_client_ops *ops; /* may be NULL */
     void *arg;
 };
@@ -114,6 +116,10 @@ int vel_client_drain(struct vel_client *client, int64_t dataset,
 /* ping; what as in the table. */
 int vel_client_ping(struct vel_client *client, unsigned what, uint64_t *ret_value,
                     struct vel_err *err);
+
+/* stock: what the caches of its node hold. VEL_ECORRUPT: they changed meanwhile. */
+int vel_client_stock(struct vel_client *client, struct vel_inventory *ret,
+                     struct vel_err *err);
 
 /* In good order; a leader that is gone meanwhile has nothing against it. */
 int vel_client_leave(struct vel_client *client, struct vel_err *err);

@@ -185,6 +185,41 @@ int vel_client_ping(struct vel_client *client, unsigned what, uint64_t *ret_valu
     return rc;
 }
 
+/* One piece more; *ret_next is the number of the next, or as many as there are. */
+static int ask_stock(struct vel_client *client, size_t *ret_next,
+                     struct vel_stock_parts *parts, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_STOCK};
+    struct vel_msg reply;
+
+    call.msg.u.stock.part = *ret_next;
+    int rc = vel_client_call(client, &call, &reply, err);
+    if (rc == 0) {
+        const struct vel_msg_stocked *stocked = &reply.u.stocked;
+
+        rc = vel_stock_parts_add(parts, (size_t)stocked->part, (size_t)stocked->parts,
+                                 stocked->record.at, stocked->record.len, err);
+        *ret_next += 1;
+    }
+    vel_call_fini(&call);
+    return rc;
+}
+
+int vel_client_stock(struct vel_client *client, struct vel_inventory *ret,
+                     struct vel_err *err)
+{
+    struct vel_stock_parts parts = {0};
+    size_t next = 0;
+    int rc = 0;
+
+    while (rc == 0 && (next == 0 || next < parts.pieces))
+        rc = ask_stock(client, &next, &parts, err);
+    if (rc == 0)
+        rc = vel_stock_parts_join(&parts, ret, err);
+    vel_stock_parts_fini(&parts);
+    return rc;
+}
+
 int vel_client_leave(struct vel_client *client, struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_LEAVE, .ends_by_loss = true};

@@ -70,6 +70,7 @@ core_sources += \
 	%D%/service_link.c \
 	%D%/service_ops.c \
 	%D%/service_seal.c \
+	%D%/service_stock.c \
 	%D%/service_view.c \
 	%D%/stub.c %D%/stub.h \
 	%D%/tell.c \

@@ -2,7 +2,7 @@
 /* service_in - what the files of a service share: service (life and loop), service_link
  * (connections), service_call (questions of workers to other leaders), service_launch
  * and service_dataset (records), service_seal (the records of seals), service_job
- * (workers). All but calls is the loop thread's alone.
+ * and service_stock (workers). All but calls is the loop thread's alone.
  */
 #ifndef VEL_NODE_SERVICE_IN_H
 #define VEL_NODE_SERVICE_IN_H
@@ -41,6 +41,8 @@ struct vel_service_job {
     char *node; /* of RENAME: whose files; NULL: this one's */
     bool is_cancelled;
     struct vel_buf bytes; /* what it brings back */
+    uint64_t asker, seq;  /* the link whose question it answers, not the brain's; 0 */
+    size_t piece;         /* of the answer */
 };
 
 struct vel_service {
@@ -201,6 +203,13 @@ void vel_service_forget_jobs(struct vel_service *service);
 char *vel_service_home_of(const struct vel_service *service, int64_t id);
 /* Is it in one of this node's caches of the prefix? */
 bool vel_service_is_ours(const struct vel_service *service, const char *dir);
+
+/* --- service_stock: what this node holds, for who tells people --- */
+
+void vel_service_stock(struct vel_service *service, uint64_t link,
+                       const struct vel_msg *ask);
+void vel_service_stock_answer(struct vel_service_job *job, int rc,
+                              const struct vel_err *why);
 
 /* --- service_encode: on a worker --- */
 

@@ -443,7 +443,9 @@ void vel_service_take_results(struct vel_service *service)
         if (goes_on(job, &result))
             continue;
         forget(service, job);
-        if (!job->is_cancelled)
+        if (job->asker)
+            vel_service_stock_answer(job, result.rc, &result.err);
+        else if (!job->is_cancelled)
             vel_leader_job_done(service->leader, job->number, result.rc, &result.err,
                                 job->bytes.data, job->bytes.len);
         destroy(job);

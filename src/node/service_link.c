@@ -211,6 +211,8 @@ static void message(void *arg, struct vel_link *link, const struct vel_msg *msg)
         vel_muster_come(service->muster, peer->number, who->node, msg, now);
     else if (msg->kind == VEL_MSG_WANT && who->role == VEL_PEER_LEADER)
         answer_want(service, peer, msg);
+    else if (msg->kind == VEL_MSG_STOCK)
+        vel_service_stock(service, peer->number, msg);
     else {
         vel_leader_tick(service->leader, now);
         vel_leader_message(service->leader, peer->number, msg);

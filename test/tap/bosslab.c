@@ -63,6 +63,30 @@ static void boss_state(struct boss *boss, struct vel_link *link, uint64_t seq,
     boss->n_held %= BOSS_HELD;
 }
 
+/* An inventory in two pieces, of which the second may say that there is one more. */
+static void boss_stock(const struct boss *boss, struct vel_link *link,
+                       const struct vel_msg *msg)
+{
+    struct vel_msg stocked = {.kind = VEL_MSG_STOCKED, .seq = msg->seq};
+    struct vel_stock held = {.id = 7, .rank = 3};
+    struct vel_inventory inventory;
+    struct vel_buf bytes;
+
+    vel_buf_init(&bytes);
+    if (vel_inventory_init(&inventory, "n1", &err) < 0 ||
+        !vel_vec_push(&inventory.held, &held) ||
+        vel_inventory_encode(&inventory, &bytes, &err) < 0)
+        bail_out("boss: %s", err.text);
+    size_t half = bytes.len / 2, part = (size_t)msg->u.stock.part;
+    stocked.u.stocked.part = part;
+    stocked.u.stocked.parts = part && boss->changes ? 3 : 2;
+    stocked.u.stocked.record.at = bytes.data + part * half;
+    stocked.u.stocked.record.len = part ? bytes.len - half : half;
+    boss_send(link, &stocked);
+    vel_inventory_fini(&inventory);
+    vel_buf_fini(&bytes);
+}
+
 static void boss_hear(void *arg, struct vel_link *link, const struct vel_msg *msg)
 {
     struct boss *boss = arg;
@@ -94,6 +118,9 @@ static void boss_hear(void *arg, struct vel_link *link, const struct vel_msg *ms
     case VEL_MSG_ASK:
     case VEL_MSG_DRAIN:
         boss_state(boss, link, msg->seq, msg->u.ask.dataset);
+        break;
+    case VEL_MSG_STOCK:
+        boss_stock(boss, link, msg);
         break;
     case VEL_MSG_REMOVE:
         boss_send(link, strcmp(msg->u.remove.name, "lie") == 0 ? &pong : &no);

@@ -17,6 +17,7 @@ struct boss {
     enum vel_msg_kind deaf_to; /* no answer, but it lives */
     bool knows_nothing;        /* of files that are open */
     bool reverses;             /* answers `ask` in turned order, BOSS_HELD at a time */
+    bool changes;              /* its inventory, between two pieces */
     atomic_bool is_frozen;
 
     /* what came of it */

@@ -63,6 +63,27 @@ static void every_call(void)
     boss_end(&boss);
 }
 
+/* Of a leader that gives it in two pieces. */
+static void inventories(void)
+{
+    struct boss boss = {0};
+    struct vel_client_conf conf = boss_client(BOSS_T);
+    struct vel_inventory inventory;
+
+    boss_start(&boss, boss_leader_at(), 7);
+    struct vel_client *client = boss_open_client(&conf);
+    ok(vel_client_stock(client, &inventory, &err) == 0 && inventory.held.n == 1 &&
+           strcmp(inventory.node, "n1") == 0 &&
+           ((struct vel_stock *)vel_vec_at(&inventory.held, 0))->rank == 3,
+       "stock tells what the node holds, piece by piece");
+    vel_inventory_fini(&inventory);
+    boss.changes = true;
+    is_int(vel_client_stock(client, &inventory, &err), VEL_ECORRUPT,
+           "what changes meanwhile is none: %s", err.text);
+    vel_client_close(client);
+    boss_end(&boss);
+}
+
 static void moving(void)
 {
     struct boss boss = {0};
@@ -188,6 +209,7 @@ int main(void)
     int fds = tap_open_fds();
 
     every_call();
+    inventories();
     moving();
     threads();
     agents();
