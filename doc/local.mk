@@ -1,6 +1,7 @@
 # doc - architecture, formats, protocols, man pages. One line per file.
 dist_man_MANS += \
 	%D%/h5veloc-agent.1 \
+	%D%/h5veloc-ls.1 \
 	%D%/h5veloc-rebuild.1 \
 	%D%/h5veloc-schema.1 \
 	%D%/h5veloc-unpack.1 \
@@ -75,6 +76,7 @@ EXTRA_DIST += $(api_pages) \
 	%D%/engine.txt \
 	%D%/format-descriptor.txt \
 	%D%/format-events.txt \
+	%D%/format-ls.txt \
 	%D%/format-mem.txt \
 	%D%/format-meta.txt \
 	%D%/format-parity.txt \

@@ -24,4 +24,19 @@ bin_PROGRAMS += src/cmd/h5veloc-unpack
 src_cmd_h5veloc_unpack_SOURCES = %D%/unpack.c
 src_cmd_h5veloc_unpack_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_unpack_LDADD = $(tool_ldadd)
+
+bin_PROGRAMS += src/cmd/h5veloc-ls
+src_cmd_h5veloc_ls_SOURCES = \
+	%D%/ls.c %D%/ls.h \
+	%D%/ls_ask.c \
+	%D%/ls_files.c \
+	%D%/ls_find.c \
+	%D%/ls_h5.c \
+	%D%/ls_json.c \
+	%D%/ls_judge.c \
+	%D%/ls_read.c \
+	%D%/ls_rows.c \
+	%D%/ls_text.c
+src_cmd_h5veloc_ls_CPPFLAGS = $(tool_cppflags)
+src_cmd_h5veloc_ls_LDADD = $(tool_ldadd)
 # End of cmd

@@ -50,6 +50,19 @@ void vel_tool_die(int code, const char *fmt, ...)
     exit(code);
 }
 
+void vel_tool_progress(const char *fmt, ...)
+{
+    va_list ap;
+
+    fputs("\r\033[K", stderr);
+    if (!fmt)
+        return;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fflush(stderr);
+}
+
 void vel_tool_print_json(json_t *json)
 {
     if (!json)

@@ -25,6 +25,10 @@ void vel_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void vel_tool_die(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The line at the cursor of a terminal behind standard error, in the place of the last
+ * one; NULL: nothing, and what comes next begins there. */
+void vel_tool_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Print a JSON value on standard output, indented, and free it; NULL (out of memory) or
  * a full disk end the program. */
 void vel_tool_print_json(json_t *json);

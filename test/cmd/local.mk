@@ -5,6 +5,7 @@ cmd_tests = \
 	test/cmd/configure.t \
 	test/cmd/demo.t \
 	test/cmd/heat.t \
+	test/cmd/ls.t \
 	test/cmd/rebuild.t \
 	test/cmd/redset.t \
 	test/cmd/schema.t \
@@ -14,7 +15,21 @@ TESTS += $(cmd_tests)
 EXTRA_DIST += $(cmd_tests) test/cmd/agentlab.sh test/fresh/fresh-debian.sh
 EXTRA_DIST += \
 	test/data/conf/README test/data/conf/bad.expected \
-	$(conf_data)
+	$(conf_data) \
+	test/data/ls/README $(ls_data)
+ls_data = \
+	test/data/ls/announced.expected \
+	test/data/ls/complete.expected \
+	test/data/ls/corrupt.expected \
+	test/data/ls/encoding.expected \
+	test/data/ls/failed.expected \
+	test/data/ls/flushed.expected \
+	test/data/ls/flushing.expected \
+	test/data/ls/fresh.expected \
+	test/data/ls/garbage.expected \
+	test/data/ls/member-lost.expected \
+	test/data/ls/too-many-lost.expected \
+	test/data/ls/unreadable.expected
 conf_data = \
 	test/data/conf/bad-binary.conf \
 	test/data/conf/bad-bool.conf \
@@ -61,6 +76,10 @@ check_PROGRAMS += test/cmd/protect
 test_cmd_protect_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h
 test_cmd_protect_CPPFLAGS = $(test_cppflags)
 test_cmd_protect_LDADD = $(test_ldadd)
+check_PROGRAMS += test/cmd/lslab
+test_cmd_lslab_SOURCES = %D%/lslab.c test/tap/redlab.c test/tap/redlab.h
+test_cmd_lslab_CPPFLAGS = $(test_cppflags)
+test_cmd_lslab_LDADD = $(test_ldadd)
 if HAVE_MPI
 check_PROGRAMS += test/cmd/steps
 test_cmd_steps_SOURCES = %D%/steps.c

@@ -122,31 +122,32 @@ static void copy_list(const struct vel_manifest *from, struct vel_manifest *to)
 }
 
 static void open_all(struct lab *lab, const char *root, const char *label,
-                     const struct vel_layout *layout, uint64_t seed)
+                     const struct vel_layout *layout, const struct redlab_set *set)
 {
     struct vel_err err = {0};
     size_t n = layout->n, sizes[VEL_SET_MAX];
 
     for (size_t i = 0; i < n; i++) {
         struct vel_red_header *h = &lab->header[i];
+        const char *dir = redlab_dir(root, set->first + i);
         struct vel_layout copy;
 
         must(vel_layout_init(&copy, layout->scheme, n, layout->m, layout->lofi_size,
                              &err),
              &err);
         must(vel_red_header_init(h, &copy, (uint32_t)i, &err), &err);
-        memcpy(h->id, &seed, sizeof seed);
-        h->sequence = seed;
-        h->sets = 1;
+        memcpy(h->id, &set->seed, sizeof set->seed);
+        h->sequence = set->seed;
+        h->set = (uint32_t)(set->first / n);
+        h->sets = (uint32_t)set->sets;
         copy_list(&lab->list[i], &h->list[0]);
         for (size_t k = 0; k < h->lists; k++)
             sizes[k] = vel_manifest_encoded_size(&lab->list[(i + n - k) % n]);
         char *name = vel_red_file_name(h, label);
-        lab->path[i] = vel_path_join(redlab_dir(root, i), name);
-        lab->temporary[i] = vel_red_temporary(redlab_dir(root, i), name);
+        lab->path[i] = vel_path_join(dir, name);
+        lab->temporary[i] = vel_red_temporary(dir, name);
         free(name);
-        must(vel_member_open(&lab->member[i], redlab_fs(), redlab_dir(root, i),
-                             lab->temporary[i],
+        must(vel_member_open(&lab->member[i], redlab_fs(), dir, lab->temporary[i],
                              vel_red_header_size_of(&h->layout, (uint32_t)i, sizes), h,
                              NULL, VEL_MEMBER_ENCODE, &err),
              &err);
@@ -180,6 +181,22 @@ int redlab_apply_with(const char *root, const char *label, enum vel_scheme schem
                       size_t n, size_t m, uint64_t seed, size_t most,
                       redlab_describe_f *describe, void *arg)
 {
+    struct vel_vec names[VEL_SET_MAX] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        redlab_make(root, i, seed, most, &names[i]);
+    const struct redlab_set set = {
+        .scheme = scheme, .n = n, .m = m, .seed = seed, .sets = 1};
+    int rc = redlab_protect(root, label, &set, names, describe, arg);
+    for (size_t i = 0; i < n; i++)
+        vel_fs_names_fini(&names[i]);
+    return rc;
+}
+
+int redlab_protect(const char *root, const char *label, const struct redlab_set *set,
+                   const struct vel_vec *names, redlab_describe_f *describe, void *arg)
+{
+    size_t n = set->n;
     struct lab *lab = calloc(1, sizeof *lab);
     uint64_t sizes[VEL_SET_MAX];
     struct vel_layout layout;
@@ -187,21 +204,18 @@ int redlab_apply_with(const char *root, const char *label, enum vel_scheme schem
     struct vel_err err = {0};
 
     for (size_t i = 0; i < n; i++) {
-        struct vel_vec names;
-
-        redlab_make(root, i, seed, most, &names);
-        vel_manifest_init(&lab->list[i], (uint32_t)i);
+        vel_manifest_init(&lab->list[i], (uint32_t)(set->first + i));
         if (describe)
-            describe(arg, i, &lab->list[i].descriptor);
-        for (size_t f = 0; f < names.n; f++)
-            must(vel_manifest_add(&lab->list[i], redlab_fs(), redlab_dir(root, i),
-                                  ((char **)names.items)[f], &err),
+            describe(arg, set->first + i, &lab->list[i].descriptor);
+        for (size_t f = 0; f < names[i].n; f++)
+            must(vel_manifest_add(&lab->list[i], redlab_fs(),
+                                  redlab_dir(root, set->first + i),
+                                  ((char **)names[i].items)[f], &err),
                  &err);
-        vel_fs_names_fini(&names);
         sizes[i] = lab->list[i].total;
     }
-    must(vel_layout_init(&layout, scheme, n, m, sizes, &err), &err);
-    open_all(lab, root, label, &layout, seed);
+    must(vel_layout_init(&layout, set->scheme, n, set->m, sizes, &err), &err);
+    open_all(lab, root, label, &layout, set);
     must(vel_plan_encode(&layout, &plan, &err), &err);
     int rc = vel_exec_local(&layout, &plan, lab->members, 1 << 20, NULL, NULL, &err);
     if (rc == 0)

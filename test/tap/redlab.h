@@ -38,6 +38,17 @@ int redlab_apply_with(const char *root, const char *label, enum vel_scheme schem
                       size_t n, size_t m, uint64_t seed, size_t most,
                       redlab_describe_f *describe, void *arg);
 
+/* The same for files that are there, in one of several sets: its members are those from
+ * `first` on, which is a multiple of n. names has a list, char *, for each. */
+struct redlab_set {
+    enum vel_scheme scheme;
+    size_t n, m;
+    uint64_t seed; /* the same in all sets of an encoding */
+    size_t first, sets;
+};
+int redlab_protect(const char *root, const char *label, const struct redlab_set *set,
+                   const struct vel_vec *names, redlab_describe_f *describe, void *arg);
+
 /* A checksum over names, bytes, modes and times of everything below a member's
  * directory. */
 uint64_t redlab_state(const char *root, size_t member);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ls - what the files of h5veloc-ls share: ls (options, rounds), ls_find (where to
+ * look), ls_read (what lies there), ls_ask (what leaders of other nodes tell), ls_files
+ * (files, and their bytes), ls_rows (datasets and their states), ls_judge (what can be
+ * restored, as a view decides it), ls_text and ls_json (what is printed), ls_h5 (what
+ * is in a file).
+ *
+ * Nothing is written, locked or made anywhere. Memory that is not there ends the tool.
+ */
+#ifndef VEL_CMD_LS_H
+#define VEL_CMD_LS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "conf/conf.h"
+#include "node/evidence.h"
+#include "node/view.h"
+#include "sys/host.h"
+
+enum vel_ls_colour { VEL_LS_COLOUR_AUTO, VEL_LS_COLOUR_ALWAYS, VEL_LS_COLOUR_NEVER };
+
+struct vel_ls_options {
+    char **paths;
+    size_t n_paths;
+    int64_t id; /* only this dataset; 0: all */
+    bool details, files, verify, json, h5, quiet;
+    enum vel_ls_colour colour;
+    double watch; /* seconds between rounds; 0: one round */
+};
+
+/* Who lists. */
+struct vel_ls {
+    const struct vel_ls_options *options;
+    struct vel_fs *fs;
+    const struct vel_conf *conf;
+    const struct vel_host *host;
+    int64_t now; /* seconds since 1970 */
+    struct vel_vec units;
+    struct vel_vec notes; /* char *: what the library warned of in this round */
+    bool has_failed;      /* something that was asked for was not there, or is bad */
+};
+
+/* "CACHE/USER/ID", and whose it is. */
+struct vel_ls_home {
+    char *path, *node;
+};
+
+/* A node that could not be asked. */
+struct vel_ls_silent {
+    char *node, *why;
+};
+
+struct vel_ls_unreadable {
+    int64_t id;
+    char *why;
+};
+
+/* Files whose dataset has no id yet: index.L/new.N. */
+struct vel_ls_opened {
+    int64_t index;
+    char *dir;
+    int64_t files, bytes;
+};
+
+enum vel_ls_health {
+    VEL_LS_THERE,   /* with its size; its bytes were not read */
+    VEL_LS_RIGHT,   /* and they are those that were recorded */
+    VEL_LS_MISSING, /* not there */
+    VEL_LS_SHORT,   /* of another size */
+    VEL_LS_CORRUPT, /* of another checksum */
+    VEL_LS_UNREAD,  /* could not be read */
+    VEL_LS_AWAY,    /* on a node whose files cannot be looked at from here */
+    VEL_LS_LOST,    /* with its part, which redundancy gives or not */
+};
+
+struct vel_ls_file {
+    int64_t id;
+    int rank;
+    int64_t index;    /* of the level; below 0: on the prefix */
+    char *name;       /* cached name */
+    char *path;       /* where its bytes are; NULL: nowhere here */
+    const char *node; /* that has it; NULL: the prefix */
+    uint64_t at, size;
+    bool has_crc, is_redundancy, is_contained; /* of others: with `at` there */
+    uint32_t crc;
+    enum vel_ls_health health;
+    char *why; /* NULL: nothing is wrong */
+};
+
+struct vel_ls_set {
+    uint32_t members, whole, failures;
+};
+
+enum vel_ls_state {
+    VEL_LS_ANNOUNCED,
+    VEL_LS_COMPLETE,
+    VEL_LS_ENCODING,
+    VEL_LS_FLUSHING,
+    VEL_LS_FLUSHED,
+    VEL_LS_REMOVING,
+    VEL_LS_FAILED,
+    VEL_LS_LOSS,
+    VEL_LS_REPLACED,
+    VEL_LS_DROPPED,
+    VEL_LS_BAD_RECORD,
+};
+
+enum vel_ls_restart {
+    VEL_LS_FROM_CACHE,
+    VEL_LS_FROM_REBUILT,
+    VEL_LS_FROM_PREFIX,
+    VEL_LS_NO,
+    VEL_LS_UNKNOWN,
+};
+
+/* A dataset, as it is told. Texts but `why` and `error` belong to the unit. */
+struct vel_ls_row {
+    int64_t id;
+    const struct vel_dataset *about; /* NULL: nobody tells */
+    const struct vel_entry *entry;   /* NULL: none */
+    const char *launch;              /* that made it; NULL: none said so */
+    enum vel_ls_state state;
+    enum vel_ls_restart restart;
+    char *why;   /* it cannot be restarted from, or from where; NULL: nothing to say */
+    char *error; /* why something failed; NULL: nothing has */
+    bool is_current, is_aside, owes_encode, owes_flush;
+    bool is_damaged;    /* on the prefix */
+    bool is_unreadable; /* its record there */
+    bool is_guess;      /* some nodes that may hold parts were not asked */
+    int64_t index;      /* of the level; below 0: not in a cache */
+    enum vel_scheme scheme;
+    struct vel_vec sets;                /* struct vel_ls_set */
+    const struct vel_ls_opened *opened; /* id 0: then this is all there is */
+};
+
+/* Datasets that have their ids from one place: a prefix, or a part of a job in it. */
+struct vel_ls_unit {
+    char *prefix;              /* NULL: only caches are known */
+    char *dir;                 /* PREFIX/.veloc, or a directory in it; NULL */
+    char *label;               /* "", "part.3", "single.7" */
+    char *id;                  /* the uuid; "" not told */
+    bool is_given;             /* its caches were named: there are no others */
+    struct vel_vec homes;      /* struct vel_ls_home */
+    struct vel_vec nodes;      /* struct vel_inventory */
+    struct vel_vec silent;     /* struct vel_ls_silent */
+    struct vel_vec owing;      /* struct vel_owing */
+    struct vel_vec unreadable; /* struct vel_ls_unreadable */
+    struct vel_vec strange;    /* char *: what is not ours */
+    struct vel_vec opened;     /* struct vel_ls_opened */
+    struct vel_vec files;      /* struct vel_ls_file */
+    struct vel_vec settled;    /* struct vel_view_maker: whose seals do not matter */
+    struct vel_vec damaged;    /* int64_t: whose files on the prefix are not right */
+    struct vel_evidence evidence;
+    int64_t current;
+    struct vel_view view;
+    struct vel_vec rows; /* struct vel_ls_row, newest first */
+};
+
+/* --- memory --- */
+
+/* `item`, or the end. */
+void *vel_ls_need(void *item);
+char *vel_ls_copy(const char *text);
+char *vel_ls_join(const char *dir, const char *name);
+void *vel_ls_push(struct vel_vec *vec, const void *item);
+void vel_ls_unit_fini(struct vel_ls_unit *unit);
+
+/* --- the work, in this order --- */
+
+/* Where to look, as PATHs and settings say: ls->units. */
+void vel_ls_find(struct vel_ls *ls);
+
+/* What lies there, and what the prefix says. */
+void vel_ls_read(struct vel_ls *ls, struct vel_ls_unit *unit);
+
+/* What other nodes of living launches hold. */
+void vel_ls_ask(struct vel_ls *ls, struct vel_ls_unit *unit);
+
+/* The files; with --verify their bytes are read. What is damaged does not count any
+ * more when the unit is judged. */
+void vel_ls_files(struct vel_ls *ls, struct vel_ls_unit *unit);
+
+/* unit->view and unit->rows; and one of them: its sets, restart and why. */
+void vel_ls_rows(struct vel_ls *ls, struct vel_ls_unit *unit);
+void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
+                  struct vel_ls_row *row);
+
+/* Why a dataset does not count any more on the prefix. */
+#define VEL_LS_BAD_ON_PREFIX "its files on the prefix are not those that were written"
+
+/* --- what is printed --- */
+
+extern const char *const vel_ls_states[], *const vel_ls_restarts[],
+                                              *const vel_ls_healths[];
+
+static inline const struct vel_ls_row *vel_ls_row_at(const struct vel_ls_unit *unit,
+                                                     size_t i)
+{
+    return (const struct vel_ls_row *)unit->rows.items + i;
+}
+static inline const struct vel_ls_file *vel_ls_file_at(const struct vel_ls_unit *unit,
+                                                       size_t i)
+{
+    return (const struct vel_ls_file *)unit->files.items + i;
+}
+static inline struct vel_ls_unit *vel_ls_unit_at(const struct vel_ls *ls, size_t i)
+{
+    return (struct vel_ls_unit *)ls->units.items + i;
+}
+/* Is it to be shown? */
+static inline bool vel_ls_wants(const struct vel_ls *ls, int64_t id)
+{
+    return ls->options->id == 0 || ls->options->id == id;
+}
+
+/* Appended to *ret. */
+void vel_ls_text(const struct vel_ls *ls, bool is_coloured, struct vel_buf *ret);
+json_t *vel_ls_json(const struct vel_ls *ls);
+
+/* Run h5ls on the files that PATHs name. The exit code. */
+int vel_ls_h5(struct vel_ls *ls);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What other nodes hold: the leaders of launches that are not over are asked. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cmd/ls.h"
+#include "node/client.h"
+#include "node/endpoint.h"
+
+/* As long as this many do not answer each is given its time; then no more are asked. */
+enum { MISSING_MOST = 3 };
+
+struct asking {
+    struct vel_ls *ls;
+    struct vel_ls_unit *unit;
+    const struct vel_key *key; /* NULL: none is there */
+    const char *launch;
+    unsigned missing; /* leaders that did not answer */
+};
+
+static bool is_told(const struct vel_ls_unit *unit, const char *node)
+{
+    for (size_t i = 0; i < unit->nodes.n; i++)
+        if (strcmp(((struct vel_inventory *)vel_vec_at(&unit->nodes, i))->node, node) ==
+            0)
+            return true;
+    return false;
+}
+
+/* We never lead, and do not wait for who may. */
+static int nobody(void *arg, struct vel_err *err)
+{
+    (void)arg;
+    return vel_fail(err, VEL_ENOENT, "its leader has ended");
+}
+
+static int ask(const struct asking *a, const struct vel_endpoint *endpoint,
+               struct vel_inventory *ret, struct vel_err *err)
+{
+    static const struct vel_client_ops ops = {.lead = nobody};
+    const struct vel_client_conf conf = {
+        .role = VEL_PEER_TOOL,
+        .rank = VEL_MSG_NO_RANK,
+        .launch = a->launch,
+        .node = endpoint->node,
+        .leader = endpoint->endpoints,
+        .user = geteuid(),
+        .key = a->key,
+        .limit_ms = (unsigned)(a->ls->conf->peer_timeout * 1000),
+        .ops = &ops};
+    struct vel_client *client = NULL;
+    int rc = vel_client_open(&conf, &client, err);
+
+    if (rc == 0)
+        rc = vel_client_stock(client, ret, err);
+    vel_client_close(client);
+    if (rc == 0 && strcmp(ret->node, endpoint->node) != 0) {
+        rc = vel_fail(err, VEL_EUNSAFE, "node %s answers in its place", ret->node);
+        vel_inventory_fini(ret);
+    }
+    return rc;
+}
+
+static void ask_node(struct asking *a, const struct vel_endpoint *endpoint)
+{
+    struct vel_inventory inventory;
+    struct vel_err err = {0};
+    struct vel_ls_silent silent;
+    int rc;
+
+    if (is_told(a->unit, endpoint->node))
+        return;
+    if (a->missing >= MISSING_MOST)
+        rc = vel_fail(&err, VEL_ETIMEOUT, "others did not answer");
+    else if (!endpoint->endpoints[0])
+        rc = vel_fail(&err, VEL_ECORRUPT,
+                      "the record of where it listens cannot be "
+                      "read");
+    else
+        rc = ask(a, endpoint, &inventory, &err);
+    if (rc == 0) {
+        vel_ls_push(&a->unit->nodes, &inventory);
+        return;
+    }
+    a->missing += rc == VEL_ETIMEOUT;
+    silent = (struct vel_ls_silent){.node = vel_ls_copy(endpoint->node),
+                                    .why = vel_ls_copy(err.text)};
+    vel_ls_push(&a->unit->silent, &silent);
+}
+
+static void ask_launch(struct asking *a)
+{
+    struct vel_buf dir;
+    struct vel_vec nodes;
+    char *end;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/launch.%s", a->unit->dir, a->launch);
+    end = vel_ls_join(vel_buf_text(&dir), "end");
+    if (!vel_fs_exists(a->ls->fs, end) &&
+        vel_endpoint_list(a->ls->fs, vel_buf_text(&dir), &nodes, NULL) == 0) {
+        for (size_t i = 0; i < nodes.n; i++)
+            ask_node(a, vel_vec_at(&nodes, i));
+        vel_endpoint_list_fini(&nodes);
+    }
+    free(end);
+    vel_buf_fini(&dir);
+}
+
+/* Nobody makes one because somebody looks. */
+static bool has_key(const struct vel_ls *ls, const struct vel_ls_unit *unit,
+                    struct vel_key *ret)
+{
+    struct vel_buf path;
+    bool has;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/key.%ld", unit->dir, (long)geteuid());
+    has = vel_fs_exists(ls->fs, vel_buf_text(&path)) &&
+          vel_key_get(ls->fs, unit->dir, geteuid(), ret, NULL) == 0;
+    vel_buf_fini(&path);
+    return has;
+}
+
+void vel_ls_ask(struct vel_ls *ls, struct vel_ls_unit *unit)
+{
+    struct vel_key key;
+    struct asking a = {.ls = ls, .unit = unit};
+
+    if (!unit->dir || unit->is_given)
+        return;
+    a.key = has_key(ls, unit, &key) ? &key : NULL;
+    for (size_t i = 0; i < unit->evidence.over.n; i++) {
+        a.launch = *(char **)vel_vec_at(&unit->evidence.over, i);
+        ask_launch(&a);
+    }
+}
