@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "conf/conf.h"
 #include "conf/near.h"
+#include "conf/rules.h"
 
 static int fault(const struct vel_line *line, struct vel_err *err)
 {
@@ -197,6 +198,11 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
             return vel_fail(err, VEL_ECONFIG,
                             "DATASET=%s: PATTERN= is missing, so no file fits",
                             line->name);
+        rc = vel_rule_check(rule->pattern, err);
+        if (rc == 0 && rule->exclude)
+            rc = vel_rule_check(rule->exclude, err);
+        if (rc < 0)
+            return vel_wrap(err, rc, "DATASET=%s", line->name);
     }
     if (line->parent == VEL_CKPT) {
         rc = check_store(conf, line, err);

@@ -7,6 +7,7 @@ core_sources += \
 	%D%/lex.c %D%/lex.h %D%/lex_ini.c \
 	%D%/load.c %D%/load.h \
 	%D%/near.c %D%/near.h \
+	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.def %D%/schema.h \
 	%D%/texts.c %D%/texts.h
 # End of conf

@@ -5,8 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,34 +12,12 @@
 #include "base/path.h"
 #include "engine/session_in.h"
 #include "meta/cache.h"
-#include "meta/paths.h"
+#include "meta/ids.h"
 #include "record/record.h"
 
 enum { FORMAT = 1 };
 
 /* --- records --- */
-
-static char *launch_path(const struct vel_session *s, int64_t id)
-{
-    char *dir = vel_cache_dataset_dir(s->dir, id);
-    char *path = dir ? vel_path_join(dir, "launch") : NULL;
-
-    free(dir);
-    return path;
-}
-
-static int save_launch(struct vel_session *s, int64_t id, struct vel_err *err)
-{
-    struct vel_node *body = vel_node_object();
-    char *path = launch_path(s, id);
-    int rc = !body || !path || vel_node_set_text(body, "launch", s->launch)
-                 ? vel_out_of_memory(err, "a dataset")
-                 : vel_record_save(s->fs, path, "launch", FORMAT, body, err);
-
-    vel_node_destroy(body);
-    free(path);
-    return rc;
-}
 
 /* Whose dataset it is; "" when nobody has said so. */
 static int load_launch(const struct vel_session *s, int64_t id,
@@ -49,7 +25,7 @@ static int load_launch(const struct vel_session *s, int64_t id,
 {
     struct vel_node *body = NULL;
     const char *text;
-    char *path = launch_path(s, id);
+    char *path = vel_id_launch_path(s->dir, id);
     int version,
         rc = path ? vel_record_load(s->fs, path, "launch", FORMAT, &version, &body, err)
                   : vel_out_of_memory(err, "a dataset");
@@ -123,56 +99,16 @@ int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
 
 /* --- ids --- */
 
-/* Above all that is there; two programs may look at the same time. */
-static int last_id(struct vel_session *s, int64_t *ret_id, struct vel_err *err)
-{
-    struct vel_vec names;
-    int64_t id;
-    int rc = vel_fs_list(s->fs, s->dir, &names, err);
-
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < names.n; i++) {
-        const char *name = ((char **)names.items)[i];
-
-        if ((vel_number_behind(name, "dataset.", &id) ||
-             vel_number_behind(name, "dropped.", &id)) &&
-            id > *ret_id)
-            *ret_id = id;
-    }
-    vel_fs_names_fini(&names);
-    return 0;
-}
-
-/* Whoever makes the directory has the id. */
-static int make_dir(struct vel_session *s, int64_t *id, struct vel_err *err)
-{
-    for (;;) {
-        char *dir = vel_cache_dataset_dir(s->dir, ++*id);
-        int rc = dir ? s->fs->ops->mkdir(s->fs, dir, 0777) : -ENOMEM;
-
-        if (rc < 0 && rc != -EEXIST)
-            rc = vel_fail_errno(err, -rc, "cannot make %s", dir ? dir : s->dir);
-        free(dir);
-        if (rc != -EEXIST)
-            return rc;
-    }
-}
-
 int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err)
 {
-    int64_t id = s->last_id;
+    int64_t id;
     int rc;
 
     if (s->claimed > s->last_id) { /* for one that could not be begun */
         *ret_id = s->claimed;
         return 0;
     }
-    rc = last_id(s, &id, err);
-    if (rc == 0)
-        rc = make_dir(s, &id, err);
-    if (rc == 0)
-        rc = save_launch(s, id, err);
+    rc = vel_id_claim(s->fs, s->dir, s->last_id, s->launch, &id, err);
     if (rc == 0)
         *ret_id = s->claimed = id;
     return rc;
@@ -180,7 +116,7 @@ int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *er
 
 void vel_session_unclaim(struct vel_session *s, int64_t id)
 {
-    char *path = s->background && id ? launch_path(s, id) : NULL;
+    char *path = s->background && id ? vel_id_launch_path(s->dir, id) : NULL;
     char *dir = path ? vel_path_dir(path) : NULL;
 
     if (dir && vel_fs_unlink(s->fs, path, NULL) == 0)

@@ -10,6 +10,7 @@ core_sources += \
 	%D%/halt.c %D%/halt.h \
 	%D%/halt_test.c \
 	%D%/halt_watch.c %D%/halt_watch.h \
+	%D%/ids.c %D%/ids.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \

@@ -59,6 +59,11 @@ char *vel_taken_path(const char *dir, int64_t id)
     return make("%s/dataset.%" PRId64 "/taken", dir, id);
 }
 
+char *vel_left_path(const char *dir, int64_t id)
+{
+    return make("%s/dataset.%" PRId64 "/left", dir, id);
+}
+
 char *vel_container_path(const char *dir, int64_t id, int container)
 {
     return make("%s/dataset.%" PRId64 "/container.%d", dir, id, container);

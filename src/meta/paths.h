@@ -15,6 +15,7 @@ char *vel_dropped_path(const char *dir, int64_t id);
 char *vel_files_path(const char *dir, int64_t id, int list);
 char *vel_hashes_path(const char *dir, int64_t id, int list);
 char *vel_taken_path(const char *dir, int64_t id);
+char *vel_left_path(const char *dir, int64_t id);
 char *vel_container_path(const char *dir, int64_t id, int container);
 char *vel_transfers_dir(const char *dir);
 

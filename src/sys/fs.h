@@ -187,6 +187,12 @@ int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err)
  * system. */
 int vel_fs_working_dir(char **ret_dir, struct vel_err *err);
 
+/* The path without links, as a new string; the last name need not be there yet. */
+int vel_fs_real_path(const char *path, char **ret_path, struct vel_err *err);
+
+/* May this process write, or read, what is there, or write into a directory? */
+bool vel_fs_is_allowed(const char *path, bool writes);
+
 /* The path that an open file has now, as a new string, when this node's kernel knows;
  * it may be anything by the time one looks at it. */
 int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err);

@@ -323,3 +323,36 @@ int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err)
     *ret_path = copy;
     return 0;
 }
+
+int vel_fs_real_path(const char *path, char **ret_path, struct vel_err *err)
+{
+    char *real = realpath(path, NULL), *dir, *parent;
+
+    if (real) {
+        *ret_path = real;
+        return 0;
+    }
+    if (errno != ENOENT)
+        return vel_fail_errno(err, errno, "%s", path);
+    /* a link that leads nowhere yet is no name that could be told from others */
+    struct stat st;
+    if (lstat(path, &st) == 0)
+        return vel_fail(err, VEL_ENOENT, "%s is a link to nothing", path);
+    dir = vel_path_dir(path);
+    parent = dir ? realpath(dir, NULL) : NULL;
+    int rc = dir ? errno : ENOMEM;
+    real = parent ? vel_path_join(parent, vel_path_base(path)) : NULL;
+    if (real)
+        *ret_path = real;
+    rc = real     ? 0
+         : parent ? vel_out_of_memory(err, path)
+                  : vel_fail_errno(err, rc, "the directory of %s", path);
+    free(dir);
+    free(parent);
+    return rc;
+}
+
+bool vel_fs_is_allowed(const char *path, bool writes)
+{
+    return faccessat(AT_FDCWD, path, writes ? W_OK : R_OK, AT_EACCESS) == 0;
+}

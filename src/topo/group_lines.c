@@ -50,6 +50,14 @@ static const char *value_of(const struct vel_groups_line *line, const char *name
     return NULL;
 }
 
+const char *vel_group_value(const struct vel_conf *conf, const char *node,
+                            const char *name)
+{
+    if (strcmp(name, "NODE") == 0)
+        return node;
+    return strcmp(name, "WORLD") == 0 ? name : value_of(line_of(conf, node), name);
+}
+
 /* A node as rank 0 hears of it: texts, each with its zero byte. First its name, then
  * "+" when it has a line, and the names on that. */
 static void tell(struct vel_buf *buf, const char *text)

@@ -9,6 +9,7 @@ core_sources += \
 	%D%/reddesc.c %D%/reddesc.h %D%/reddesc_node.c \
 	%D%/reddesc_ring.c %D%/reddesc_ring.h \
 	%D%/same.c %D%/same.h \
+	%D%/seats.c %D%/seats.h \
 	%D%/sorted.c %D%/sorted.h \
 	%D%/sortnet.c %D%/sortnet.h \
 	%D%/split.c %D%/split.h %D%/split_all.c \

@@ -11,4 +11,8 @@ unit_tests += test/unit/conf_texts.t
 test_unit_conf_texts_t_SOURCES = %D%/conf_texts.c
 test_unit_conf_texts_t_CPPFLAGS = $(test_cppflags)
 test_unit_conf_texts_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/rules.t
+test_unit_rules_t_SOURCES = %D%/rules.c
+test_unit_rules_t_CPPFLAGS = $(test_cppflags)
+test_unit_rules_t_LDADD = $(test_ldadd)
 # End of test/unit/conf

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "meta/ids.h"
+#include "meta/paths.h"
+#include "record/record.h"
+
+enum { FORMAT = 1 };
+
+char *vel_id_launch_path(const char *dir, int64_t id)
+{
+    char *of = vel_dataset_dir(dir, id);
+    char *path = of ? vel_path_join(of, "launch") : NULL;
+
+    free(of);
+    return path;
+}
+
+static int save_launch(struct vel_fs *fs, const char *dir, int64_t id,
+                       const char *launch, struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char *path = vel_id_launch_path(dir, id);
+    int rc = !body || !path || vel_node_set_text(body, "launch", launch)
+                 ? vel_out_of_memory(err, "a dataset")
+                 : vel_record_save(fs, path, "launch", FORMAT, body, err);
+
+    vel_node_destroy(body);
+    free(path);
+    return rc;
+}
+
+/* Above all that is there; two programs may look at the same time. */
+static int last_id(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                   struct vel_err *err)
+{
+    struct vel_vec names;
+    int64_t id;
+    int rc = vel_fs_list(fs, dir, &names, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+
+        if ((vel_number_behind(name, "dataset.", &id) ||
+             vel_number_behind(name, "dropped.", &id)) &&
+            id > *ret_id)
+            *ret_id = id;
+    }
+    vel_fs_names_fini(&names);
+    return 0;
+}
+
+/* Whoever makes the directory has the id. */
+static int make_dir(struct vel_fs *fs, const char *dir, int64_t *id,
+                    struct vel_err *err)
+{
+    for (;;) {
+        char *path = vel_dataset_dir(dir, ++*id);
+        int rc = path ? fs->ops->mkdir(fs, path, 0777) : -ENOMEM;
+
+        if (rc < 0 && rc != -EEXIST)
+            rc = vel_fail_errno(err, -rc, "cannot make %s", path ? path : dir);
+        free(path);
+        if (rc != -EEXIST)
+            return rc;
+    }
+}
+
+int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *launch,
+                 int64_t *ret_id, struct vel_err *err)
+{
+    int64_t id = above;
+    int rc = last_id(fs, dir, &id, err);
+
+    if (rc == 0)
+        rc = make_dir(fs, dir, &id, err);
+    if (rc == 0)
+        rc = save_launch(fs, dir, id, launch, err);
+    if (rc == 0)
+        *ret_id = id;
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ids - whose a dataset is: an id belongs to whoever makes the directory of the
+ * dataset, and record "launch" in it says who that was (doc/protocol-leader.txt, 2).
+ */
+#ifndef VEL_META_IDS_H
+#define VEL_META_IDS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sys/fs.h"
+
+/* Claim an id above `above` and above all that are there, for a launch; dir is
+ * PREFIX/.veloc. */
+int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *launch,
+                 int64_t *ret_id, struct vel_err *err);
+
+/* The path of the record, a new string; NULL when out of memory. */
+char *vel_id_launch_path(const char *dir, int64_t id);
+
+#endif

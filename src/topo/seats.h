@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seats - the level that a dataset takes, and who sits with whom in its sets: worked
+ * out by one process, from the settings and the nodes of the ranks alone. Where all
+ * ranks are there to be asked topo/reddesc.h says the same.
+ */
+#ifndef VEL_TOPO_SEATS_H
+#define VEL_TOPO_SEATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/scheme.h"
+#include "conf/conf.h"
+#include "topo/reddesc.h"
+#include "topo/split.h"
+
+/* Which dataset asks for a level. */
+struct vel_seats_use {
+    int64_t wanted; /* the CKPT line by its id; below 0: by interval */
+    int64_t number; /* of the checkpoint, from 1 */
+    bool is_output;
+};
+
+/* The place of its level among all. VEL_ECONFIG: none is for it. */
+int vel_seats_level(const struct vel_conf *conf, const struct vel_seats_use *use,
+                    size_t *ret_level, struct vel_err *err);
+
+/* Do datasets of a level go straight to the prefix? */
+bool vel_seats_is_bypass(const struct vel_conf *conf, size_t level);
+
+/* Do two levels keep their datasets in the same store? */
+bool vel_seats_is_same_store(const struct vel_conf *conf, size_t a, size_t b);
+
+/* Which of this node's caches, "BASE/USER/ID", is that of the level's store; homes_n:
+ * none. */
+size_t vel_seats_home(const struct vel_conf *conf, size_t level, char *const *homes,
+                      size_t homes_n);
+
+/* The directory of its store if others have to make that (MKDIR=0); else NULL. */
+const char *vel_seats_foreign_store(const struct vel_conf *conf, size_t level);
+
+struct vel_seats {
+    enum vel_scheme scheme;
+    size_t m;                 /* losses that every set bears */
+    struct vel_place *places; /* one for each rank */
+    bool is_exposed;          /* SINGLE, since there are too few failure groups */
+};
+
+/* nodes[i] is that of rank i. *ret_why is a sentence when they are exposed. */
+int vel_seats_deal(const struct vel_conf *conf, size_t level, const char *const *nodes,
+                   size_t n, struct vel_seats *ret, struct vel_err *ret_why,
+                   struct vel_err *err);
+void vel_seats_fini(struct vel_seats *seats);
+
+/* The descriptor of a part in `home`, as the level is applied; scheme, m, place and
+ * neighbours are for the caller to fill in. */
+int vel_seats_describe(const struct vel_conf *conf, size_t level, const char *home,
+                       struct vel_reddesc *ret, struct vel_err *err);
+
+#endif
