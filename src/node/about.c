@@ -8,6 +8,7 @@
 #include "conf/schema.h"
 #include "node/about.h"
 #include "node/launchid.h"
+#include "meta/dataset.h"
 #include "node/once.h"
 #include "record/record.h"
 
@@ -70,7 +71,8 @@ int vel_about_save(const struct vel_service_of *of, const char *endpoint,
         vel_node_set_name(body, "prefix", of->prefix) ||
         vel_node_set_name(body, "dir", of->dir) ||
         vel_node_set_text(body, "id", of->prefix_id) ||
-        vel_node_set_text(body, "named", of->named) || put_homes(of, body) ||
+        vel_node_set_text(body, "named", of->named) ||
+        vel_node_set_int(body, "ranks", of->ranks) || put_homes(of, body) ||
         put_settings(of->conf, body))
         rc = vel_out_of_memory(err, "a launch");
     /* all processes of the node come here at once */
@@ -175,6 +177,8 @@ static int get_all(const struct vel_node *body, struct vel_about *about,
         (rc = get_path(body, "dir", &about->dir, err)) < 0 ||
         (rc = get_text(body, "id", &about->prefix_id, err)) < 0 ||
         (rc = get_text(body, "named", &about->named, err)) < 0 ||
+        (rc = vel_node_get_int(body, "ranks", 0, VEL_RANKS_MAX, &about->ranks, err)) <
+            0 ||
         (rc = get_homes(body, about, err)) < 0)
         return rc;
     if (!vel_launchid_is_name(about->launch) || !vel_host_is_name(about->host.node) ||

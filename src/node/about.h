@@ -14,6 +14,7 @@ struct vel_about {
     char *launch, *prefix, *dir, *prefix_id, *named;
     char **homes;
     size_t n_homes;
+    int64_t ranks; /* 0: not known */
     struct vel_conf *conf;
 };
 

@@ -106,6 +106,7 @@ static int start(struct vel_led *led, struct vel_err *err)
                                       .dir = about->dir,
                                       .prefix_id = about->prefix_id,
                                       .named = about->named,
+                                      .ranks = about->ranks,
                                       .homes = about->homes,
                                       .n_homes = about->n_homes,
                                       .is_agent = true};

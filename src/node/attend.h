@@ -11,4 +11,7 @@
 /* The one of this process, to be offered to the engine. */
 struct vel_background *vel_attend(void);
 
+/* The launch of the session that it serves now; NULL: none. */
+const char *vel_attend_launch(void);
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 /* --- who leads --- */
 
@@ -68,6 +68,7 @@ void vel_chair_check(struct vel_leader *leader)
 void vel_chair_resign(struct vel_leader *leader)
 {
     leader->is_chair = false;
+    vel_expect_reset(leader);
     for (size_t i = 0; i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
 
@@ -130,6 +131,34 @@ bool vel_chair_is_whole(const struct vel_lead *lead)
         if (!vel_map_has(lead->done[step], vel_seal_member(&lead->seal, i)->node))
             return false;
     return true;
+}
+
+/* A part that is empty can be anywhere: whoever left before it could have one is not
+ * waited for. */
+static void reseat(struct vel_leader *leader, struct vel_lead *lead)
+{
+    struct vel_seal seal;
+    bool has_moved = false;
+
+    if (vel_seal_copy(&lead->seal, &seal, NULL) < 0) {
+        vel_leader_fail(leader, "a seal");
+        return;
+    }
+    for (size_t i = 0; i < seal.members.n; i++) {
+        struct vel_seal_member *member = vel_vec_at(&seal.members, i);
+
+        if (!vel_flush_may_move(leader, lead, member))
+            continue;
+        vel_leader_text(leader, &member->node,
+                        vel_flush_heir(leader, lead, member->set));
+        has_moved = true;
+    }
+    if (has_moved && !leader->failure.status) {
+        vel_part_learn(leader, lead, &seal);
+        leader->steps++;
+    } else {
+        vel_seal_fini(&seal);
+    }
 }
 
 static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
@@ -229,6 +258,18 @@ void vel_chair_gone(struct vel_leader *leader, const char *node)
     }
 }
 
+void vel_chair_parted(struct vel_leader *leader, const char *node)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if (lead->is_led && lead->state == VEL_DATASET_SEALED &&
+            vel_seal_has_node(&lead->seal, node) &&
+            !vel_map_has(lead->done[VEL_DID_ENCODE], node))
+            lead->is_broken = true; /* told of too late */
+    }
+}
+
 /* --- what is due --- */
 
 static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
@@ -237,7 +278,9 @@ static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
         vel_chair_tell(leader, lead);
         leader->steps += lead->is_told;
     } else if (lead->state == VEL_DATASET_SEALED) {
-        if (lead->is_broken && is_all_here(leader, lead))
+        if (lead->is_broken && !is_all_here(leader, lead))
+            reseat(leader, lead);
+        else if (lead->is_broken)
             vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, VEL_DATASET_IF(WHOLE));
         else if (!lead->is_broken && vel_chair_is_whole(lead))
             vel_lead_event(leader, lead, VEL_DATASET_ON_DONE, VEL_DATASET_IF(WHOLE));
@@ -265,4 +308,5 @@ void vel_chair_advance(struct vel_leader *leader)
         else if (lead->is_taken && !lead->is_told)
             vel_chair_tell_taken(leader, lead);
     }
+    vel_expect_evict(leader);
 }

@@ -29,8 +29,8 @@
     X(CREATE, "create", "a process creates a file of it, or opens one to write")       \
     X(CLOSE, "close", "a process has closed its last file of it")                      \
     X(REPORT, "report", "it is told who else has closed")                              \
-    X(QUIET, "quiet", "no file of its template was open for SEAL_AFTER")               \
-    X(LEFT, "left", "all processes of the launch have left in good order")             \
+    X(QUIET, "quiet", "nothing was heard of it for SEAL_AFTER, no file of it open")    \
+    X(LEFT, "left", "all processes of the launch have left, or are about to")          \
     X(ENDED, "ended", "another launch has ended this one")                             \
     X(SEAL, "seal", "its seal record is there; or is told anew, for another attempt")  \
     X(PART, "part", "this node's parts are encoded, or rebuilt")                       \
@@ -64,8 +64,8 @@
 /* name, word, which record */
 #define VEL_DATASET_RECORD_MAP(X)                                                      \
     X(NONE, "-", "")                                                                   \
-    X(MAP, "map", "CACHE: new.N/map.R, before the first file")                         \
-    X(CLOSED, "closed", "CACHE: new.N/closed, sizes and checksums")                    \
+    X(MAP, "map", "CACHE: new.N/about, before the first file")                         \
+    X(CLOSED, "closed", "CACHE: new.N/closed.R, sizes and the order of closing")       \
     X(SEAL, "seal", ".veloc: launch.L/seal.K.G, made once: id, members, sets")         \
     X(VOID, "void", "the same, made once: never complete")                             \
     X(REDSET, "redset", "CACHE: the redundancy files")                                 \
@@ -85,7 +85,8 @@
     X(COUNT, "count", "keep it and wait")                                              \
     X(WAIT, "wait", "nothing now; told again when something changes")                  \
     X(TELL_SEAL, "tell_seal", "look for `end`; when none: tell the nodes, take parts") \
-    X(TAKE_PARTS, "take_parts", "rename new.N to dataset.D/rank.R, queue encoding")    \
+    X(TAKE_PARTS, "take_parts",                                                        \
+      "files of new.N become dataset.D/rank.R, queue encoding")                        \
     X(HOLD_NOTHING, "hold_nothing", "join the sets as a member without files")         \
     X(RENUMBER, "renumber", "the files are late: those of the next generation")        \
     X(SET_ASIDE, "set_aside", "as remove_parts, but mark them; remove stubs; say so")  \

@@ -104,12 +104,36 @@ static bool is_active(const struct vel_leader *leader, const struct vel_lead *le
     return true;
 }
 
+/* Has a newer one of the connector all files of an older one, by their number? What it
+ * lacks would never come to the prefix. */
+static bool covers(const struct vel_lead *newer, const struct vel_lead *older)
+{
+    size_t k = 0;
+
+    if (!older->seal.template || !*older->seal.template)
+        return true;
+    for (size_t i = 0; i < older->seal.members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(&older->seal, i);
+
+        while (k < newer->seal.members.n &&
+               vel_seal_member(&newer->seal, k)->rank < member->rank)
+            k++;
+        if (member->files > 0 &&
+            (k == newer->seal.members.n ||
+             vel_seal_member(&newer->seal, k)->rank != member->rank ||
+             vel_seal_member(&newer->seal, k)->files < member->files))
+            return false;
+    }
+    return true;
+}
+
 bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
 {
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *newer = vel_lead_at(leader, i);
         bool is_published = newer->state == VEL_DATASET_FLUSHED ||
-                            (newer->state == VEL_DATASET_FLUSHING && newer->is_staged);
+                            (newer->state == VEL_DATASET_FLUSHING && newer->is_staged &&
+                             (newer->is_told || covers(newer, lead)));
 
         if (newer->id > lead->id && is_published &&
             leader->ops->shares(leader->arg, lead->id, newer->id)) {
@@ -128,9 +152,14 @@ void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead)
         vel_lead_event(leader, lead, VEL_DATASET_ON_NEWER, 0);
         return;
     }
-    for (size_t i = 0; i < leader->leads.n; i++)
-        if (is_active(leader, vel_lead_at(leader, i)))
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *other = vel_lead_at(leader, i);
+        bool waits = other->id > lead->id && other->is_staged && !covers(other, lead) &&
+                     leader->ops->shares(leader->arg, lead->id, other->id);
+
+        if (is_active(leader, other) && !waits)
             return;
+    }
     vel_lead_event(leader, lead, VEL_DATASET_ON_FLUSH, 0);
 }
 
@@ -147,6 +176,10 @@ bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
 
         if (!is_under_way || !leader->ops->shares(leader->arg, older->id, lead->id))
             continue;
+        if (!covers(lead, older)) {
+            may = false; /* it is published first */
+            continue;
+        }
         if (!older->is_staged) {
             older->by = lead->id;
             vel_lead_event(leader, older, VEL_DATASET_ON_NEWER, 0);
@@ -167,6 +200,17 @@ static bool is_lost_for_good(const struct vel_leader *leader, const char *node)
            leader->now >= since + REBUILD_LIMITS * leader->conf.limit;
 }
 
+bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
+                        const struct vel_seal_member *member)
+{
+    const struct vel_roster_member *node =
+        vel_roster_get(&leader->roster, member->node);
+
+    return lead->seal.template && *lead->seal.template && member->files == 0 &&
+           ((node && !node->is_here && node->has_left) ||
+            is_lost_for_good(leader, member->node));
+}
+
 static size_t members_in_set(const struct vel_lead *lead, const char *node, int64_t set)
 {
     size_t n = 0;
@@ -178,8 +222,8 @@ static size_t members_in_set(const struct vel_lead *lead, const char *node, int6
 }
 
 /* The node that is here and has fewest members of the set. */
-static const char *heir(const struct vel_leader *leader, const struct vel_lead *lead,
-                        int64_t set)
+const char *vel_flush_heir(const struct vel_leader *leader, const struct vel_lead *lead,
+                           int64_t set)
 {
     const char *best = NULL;
     size_t least = SIZE_MAX;
@@ -203,13 +247,16 @@ static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
 
     for (size_t i = 0; i < seal->members.n; i++) {
         struct vel_seal_member *member = vel_vec_at(&seal->members, i);
-        const char *node = heir(leader, lead, member->set);
+        const char *node = vel_flush_heir(leader, lead, member->set);
 
-        if (!node || !is_lost_for_good(leader, member->node) ||
-            vel_map_has(lead->done[VEL_DID_COPY], member->node))
+        bool is_empty = vel_flush_may_move(leader, lead, member);
+        bool is_away = is_empty || (lead->seal.is_encoded &&
+                                    is_lost_for_good(leader, member->node));
+
+        if (!node || !is_away || vel_map_has(lead->done[VEL_DID_COPY], member->node))
             continue;
         vel_leader_text(leader, &member->node, node);
-        if (vel_seal_form_again(seal, member->set, NULL) < 0)
+        if (!is_empty && vel_seal_form_again(seal, member->set, NULL) < 0)
             vel_leader_fail(leader, "a seal");
         has_moved = true;
     }
@@ -223,8 +270,6 @@ void vel_flush_rebuild(struct vel_leader *leader, struct vel_lead *lead)
     if (lead->is_staged) /* nobody copies any more */
         return;
     vel_flush_share(leader, lead);
-    if (!lead->seal.is_encoded)
-        return;
     if (vel_seal_copy(&lead->seal, &seal, NULL) < 0) {
         vel_leader_fail(leader, "a seal");
         return;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meta/paths.h"
 #include "node/flushing_in.h"
 
 static const uint64_t resume_every = UINT64_C(64) << 20;
@@ -205,6 +206,8 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
     if (rc == 0)
         rc = vel_share_find(&s);
+    if (rc == 0)
+        rc = vel_share_drop_unwanted(&s);
     /* already now, so that what a crash leaves can be found and removed */
     if (rc == 0)
         rc = vel_share_save(&s);
@@ -238,6 +241,38 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
     }
     vel_share_fini(&s);
     return rc < 0 ? vel_wrap(err, rc, "flushing dataset %" PRId64, job->id) : 0;
+}
+
+int vel_flushing_retreat(const struct vel_flushing *flushing,
+                         const struct vel_flush_job *job, struct vel_err *err)
+{
+    struct vel_share s;
+    struct vel_err why = {0};
+    char *path = vel_files_path(flushing->dir, job->id, job->list);
+    int rc = vel_share_init(&s, flushing, job, err);
+
+    if (rc == 0 && !path)
+        rc = vel_out_of_memory(err, "flushing");
+    s.err = &why;
+    if (rc == 0) {
+        rc = vel_share_list(&s);
+        if (rc == 0) {
+            vel_share_stop(&s);
+            rc = vel_share_remove_past(&s);
+        }
+        if (rc == 0)
+            rc = vel_share_remove_of(&s, job->owner);
+        rc = rc == VEL_ENOENT ? 0 : rc; /* nothing was copied */
+        if (rc < 0)
+            vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    }
+    if (rc == 0)
+        rc = vel_fs_unlink(flushing->fs, path, err);
+    if (rc == 0)
+        rc = vel_copying_remove(flushing->fs, job->home, flushing->node, err);
+    free(path);
+    vel_share_fini(&s);
+    return rc < 0 ? vel_wrap(err, rc, "taking back dataset %" PRId64, job->id) : 0;
 }
 
 void vel_flushing_init(struct vel_flushing *flushing, const struct vel_conf *conf,

@@ -25,6 +25,24 @@
 #include "xfer/copy.h"
 #include "xfer/transport.h"
 
+struct vel_flush_job;
+
+/* Where files are to be called what (section 10). A file that gets no name is none of
+ * the dataset's on the prefix, which cannot be fetched then. */
+struct vel_flushing_names {
+    /* False: the program has removed its name. */
+    bool (*is_wanted)(void *arg, const struct vel_flush_job *job,
+                      const struct vel_listed *file);
+    /* Rename `temporary`; *ret_path: to what, a new string. VEL_ENOENT: to its cached
+     * name. VEL_EEXIST: to nothing, since somebody else's file is there and stays, or
+     * the program has removed its name; that is no failure. */
+    int (*publish)(void *arg, const struct vel_flush_job *job, const char *temporary,
+                   const struct vel_listed *file, char **ret_path, struct vel_err *err);
+    /* Where an earlier call has renamed it to, if it did; NULL: to its cached name. */
+    char *(*recorded)(void *arg, const struct vel_flush_job *job,
+                      const struct vel_listed *file);
+};
+
 /* What is the same for all jobs of a leader. Everything is borrowed. */
 struct vel_flushing {
     struct vel_fs *fs;
@@ -39,11 +57,7 @@ struct vel_flushing {
     double percent;        /* FLUSH_PERCENT, for the throttles of its jobs */
     uint64_t resume_every; /* bytes between two notes; 0: 64 MiB */
 
-    /* Give a file its name, which may be another than `dest` (section 10): as
-     * vel_copy_publish(). NULL: that. VEL_EEXIST: somebody else's file is there and
-     * stays, which is no failure. */
-    int (*publish)(void *arg, const char *temporary, const char *dest,
-                   const struct vel_listed *file, struct vel_err *err);
+    const struct vel_flushing_names *names; /* NULL: files get their cached names */
     void *arg;
 };
 

@@ -21,7 +21,8 @@ struct vel_share {
     size_t first;                     /* the file to go on with */
     uint64_t since;                   /* bytes since the last note */
     struct vel_delta *delta;          /* NULL: files are copied whole */
-    bool has_bare; /* names without K may be there: a session began to flush it */
+    bool has_bare;    /* names without K may be there: a session began to flush it, */
+    int bare_attempt; /* and this was its last attempt */
     struct vel_flush_copied copied;
 };
 
@@ -39,8 +40,14 @@ struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i);
 /* Find where a listed file lies in the cache: false, no part of the job has it. */
 bool vel_share_find_source(struct vel_share *s, size_t i);
 
+/* File i came as a patch, and takes its name; *ret_path: where it is, if that is not
+ * where it was to be. VEL_EEXIST: somebody else's stands there, and stays. */
+int vel_share_name_patch(struct vel_share *s, size_t i, char **ret_path);
+
 /* File i as it is copied. */
 struct vel_xfer_file vel_share_what(const struct vel_share *s, size_t i);
+/* Files whose names the program has removed are not flushed. */
+int vel_share_drop_unwanted(struct vel_share *s);
 
 /* Where file i goes for an owner. */
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
@@ -49,7 +56,7 @@ int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
 /* List the files on the prefix. */
 int vel_share_save(struct vel_share *s);
 
-/* Remove the temporary names of one owner; of all before ours. */
+/* Remove the temporary names of one owner, 0: of a session; of all before ours. */
 int vel_share_remove_of(struct vel_share *s, int64_t owner);
 int vel_share_remove_past(struct vel_share *s);
 

@@ -245,6 +245,20 @@ static int tell_published(const struct vel_flushing *f, const struct vel_entry *
     return rc;
 }
 
+/* Some of its files have no name on the prefix: it cannot be fetched. */
+static int note_left(const struct vel_flushing *f, struct vel_entry *entry,
+                     struct vel_err *err)
+{
+    char *left = vel_left_path(f->dir, entry->dataset.id);
+
+    if (!left)
+        return vel_out_of_memory(err, "publishing");
+    if (vel_fs_exists(f->fs, left))
+        entry->failed = entry->flushed;
+    free(left);
+    return 0;
+}
+
 int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *entry,
                          struct vel_err *err)
 {
@@ -254,7 +268,9 @@ int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *
     if (rc == 0) {
         entry->place = VEL_ON_PREFIX;
         entry->flushed = vel_clock_wall(flushing->clock) / (int64_t)VEL_CLOCK_S;
-        rc = vel_entry_save(flushing->fs, flushing->dir, entry, err);
+        rc = note_left(flushing, entry, err);
+        if (rc == 0)
+            rc = vel_entry_save(flushing->fs, flushing->dir, entry, err);
         if (rc < 0)
             entry->place = before;
     }
@@ -301,6 +317,7 @@ int vel_flushing_settle(const struct vel_flushing *flushing, int64_t id, int64_t
     vel_comm_destroy(crew.world);
     if (rc == 0) {
         entry.owner = owner;
+        entry.attempt = 0;
         if (entry.place != VEL_ON_PREFIX && by)
             entry.replaced = by;
         rc = vel_entry_save(flushing->fs, flushing->dir, &entry, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "meta/entry_in.h"
 #include "meta/owner.h"
 #include "meta/paths.h"
 #include "node/flushing_in.h"
@@ -32,7 +33,9 @@ struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i)
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err)
 {
-    const struct vel_entry entry = {.dataset = {.id = s->job->id}, .owner = owner};
+    const struct vel_entry entry = {.dataset = {.id = s->job->id},
+                                    .owner = owner,
+                                    .attempt = owner == 0 ? s->bare_attempt : 0};
 
     return vel_flush_target(&s->crew, &entry, vel_share_file(s, i)->listed.name, ret,
                             err);
@@ -51,10 +54,29 @@ static int find_targets(struct vel_share *s)
     return rc;
 }
 
+/* Has a session begun to flush it before leaders did? One whose entry cannot be read
+ * may have. */
+static int find_bare(struct vel_share *s)
+{
+    char *path = vel_entry_path(s->flushing->dir, s->job->id, 0);
+    struct vel_entry entry = {0};
+
+    if (!path)
+        return vel_out_of_memory(s->err, "flushing");
+    s->has_bare = vel_fs_exists(s->flushing->fs, path);
+    free(path);
+    if (s->has_bare && vel_entry_load_of(s->flushing->fs, s->flushing->dir, s->job->id,
+                                         0, &entry, NULL) == 0) {
+        s->bare_attempt = entry.attempt;
+        vel_entry_fini(&entry);
+    }
+    return 0;
+}
+
 int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
                    const struct vel_flush_job *job, struct vel_err *err)
 {
-    char *bare = vel_entry_path(flushing->dir, job->id, 0);
+    int rc;
 
     *s = (struct vel_share){.flushing = flushing,
                             .job = job,
@@ -64,15 +86,16 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
                                      .prefix = flushing->prefix,
                                      .dir = flushing->dir,
                                      .copy = flushing->copy,
-                                     .checks_crc = flushing->checks_crc},
-                            .has_bare = bare && vel_fs_exists(flushing->fs, bare)};
-    free(bare);
+                                     .checks_crc = flushing->checks_crc}};
     s->crew.copy.throttle = job->throttle;
     s->crew.copy.watch = job->watch;
     vel_vec_init(&s->files, sizeof(struct vel_flush_file));
     vel_vec_init(&s->owners, sizeof(int64_t));
     vel_copying_init(&s->note);
-    return vel_owners_load(flushing->fs, flushing->dir, job->id, &s->owners, err);
+    rc = find_bare(s);
+    return rc < 0
+               ? rc
+               : vel_owners_load(flushing->fs, flushing->dir, job->id, &s->owners, err);
 }
 
 /* The files of all parts, by rank. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 static struct vel_leader_task *task_at(const struct vel_leader *leader, size_t i)
 {
@@ -39,6 +39,49 @@ uint64_t vel_part_start(struct vel_leader *leader, struct vel_lead *lead,
     }
     leader->ops->start(leader->arg, &job);
     return task.number;
+}
+
+static uint64_t start_file(struct vel_leader *leader,
+                           const struct vel_leader_task *like,
+                           struct vel_leader_job *job)
+{
+    struct vel_leader_task task = *like;
+
+    task.number = ++leader->last_job;
+    if (!vel_vec_push(&leader->tasks, &task)) {
+        vel_leader_fail(leader, "a job");
+        return 0;
+    }
+    job->number = task.number;
+    job->work = task.work;
+    job->how = task.how;
+    leader->ops->start(leader->arg, job);
+    return task.number;
+}
+
+uint64_t vel_file_start(struct vel_leader *leader, enum vel_leader_work work,
+                        const struct vel_file *file, int how)
+{
+    struct vel_leader_task task = {.work = work, .file = file->number, .how = how};
+    struct vel_leader_key key = vel_generation_key(file->generation);
+    struct vel_leader_file one = {.part = file->part,
+                                  .rank = file->rank,
+                                  .name = file->name,
+                                  .order = file->order,
+                                  .size = file->size};
+    struct vel_leader_job job = {.file = &one, .key = &key, .name = file->name};
+
+    return start_file(leader, &task, &job);
+}
+
+uint64_t vel_name_start(struct vel_leader *leader, enum vel_leader_work work,
+                        const struct vel_leader_wait *wait)
+{
+    struct vel_leader_task task = {.work = work, .how = wait->how};
+    struct vel_leader_file one = {.rank = wait->rank, .name = wait->record};
+    struct vel_leader_job job = {.file = &one, .name = wait->record};
+
+    return start_file(leader, &task, &job);
 }
 
 bool vel_part_has(const struct vel_leader *leader, int64_t id,
@@ -83,6 +126,18 @@ static void step_done(struct vel_leader *leader, struct vel_lead *lead,
     vel_lead_event(leader, lead, event, 0);
 }
 
+static void taken(struct vel_leader *leader, struct vel_lead *lead)
+{
+    lead->has_parts = !lead->has_more;
+    vel_generation_taken(leader, lead);
+    if (lead->state == VEL_DATASET_SEALED)
+        vel_part_take(leader, lead);
+    else if (lead->state == VEL_DATASET_FLUSHING)
+        vel_part_copy(leader, lead);
+    else if (lead->is_removed)
+        vel_part_start(leader, lead, VEL_WORK_REMOVE_PARTS, 0, NULL);
+}
+
 static void work_done(struct vel_leader *leader, struct vel_lead *lead,
                       const struct vel_leader_task *task)
 {
@@ -109,6 +164,9 @@ static void work_done(struct vel_leader *leader, struct vel_lead *lead,
         if (lead->state == VEL_DATASET_FLUSHING && !lead->is_staged)
             vel_part_copy(leader, lead); /* it was told to wait for this */
         break;
+    case VEL_WORK_TAKE:
+        taken(leader, lead);
+        break;
     default:
         break;
     }
@@ -128,6 +186,7 @@ static void work_failed(struct vel_leader *leader, struct vel_lead *lead,
         break;
     case VEL_WORK_COPY:
     case VEL_WORK_RENAME:
+    case VEL_WORK_TAKE:
         vel_part_fail(leader, lead, rc, text);
         break;
     case VEL_WORK_REMOVE_TEMPS: /* the next copy removes what is left */
@@ -148,6 +207,36 @@ static struct vel_leader_task *task_of(const struct vel_leader *leader, uint64_t
     return NULL;
 }
 
+static bool is_of_file(enum vel_leader_work work)
+{
+    return work >= VEL_WORK_CREATE && work != VEL_WORK_TAKE;
+}
+
+/* It is none of ours any more. */
+static struct vel_leader_task end_task(struct vel_leader *leader,
+                                       struct vel_leader_task *found)
+{
+    struct vel_leader_task task = *found;
+
+    vel_vec_remove(&leader->tasks,
+                   (size_t)(found - (struct vel_leader_task *)leader->tasks.items));
+    leader->msg = NULL;
+    return task;
+}
+
+void vel_leader_job_placed(struct vel_leader *leader, uint64_t job,
+                           const struct vel_msg_place *place)
+{
+    struct vel_leader_task *found = task_of(leader, job), task;
+
+    if (!found || leader->is_over || !is_of_file(found->work))
+        return;
+    task = end_task(leader, found);
+    leader->moved_at = leader->now;
+    vel_file_placed(leader, &task, place);
+    vel_leader_tick(leader, leader->now);
+}
+
 void vel_leader_job_done(struct vel_leader *leader, uint64_t job, int rc,
                          const struct vel_err *why, const void *bytes, size_t len)
 {
@@ -155,15 +244,14 @@ void vel_leader_job_done(struct vel_leader *leader, uint64_t job, int rc,
 
     if (!found || leader->is_over)
         return;
-    task = *found;
-    vel_vec_remove(&leader->tasks,
-                   (size_t)(found - (struct vel_leader_task *)leader->tasks.items));
+    task = end_task(leader, found);
     struct vel_lead *lead = vel_lead_get(leader, task.id);
-    leader->msg = NULL;
     if (rc == 0 && task.work != VEL_WORK_REMOVE_TEMPS) /* that follows a failure */
         leader->moved_at = leader->now;
     if (task.work == VEL_WORK_HOLD)
         vel_round_held(leader, rc < 0 ? "" : bytes, rc < 0 ? 0 : len);
+    else if (is_of_file(task.work))
+        vel_file_done(leader, &task, rc, why ? why->text : vel_status_text(rc));
     else if (lead && rc == 0)
         work_done(leader, lead, &task);
     else if (lead)

@@ -7,7 +7,14 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/leader_in.h"
+#include "node/connector_in.h"
+
+/* Files that are in no dataset yet wait for the others, as long as there is a chair. */
+static bool has_unsealed(const struct vel_leader *leader)
+{
+    return leader->connector &&
+           (vel_generation_left(leader) > 0 || vel_expect_owes(leader));
+}
 
 static bool owes(const struct vel_leader *leader)
 {
@@ -21,11 +28,19 @@ static bool owes(const struct vel_leader *leader)
                 : !vel_lead_is_over(lead) && (lead->is_led || lead->owed))
             return true;
     }
-    return leader->waits.n > 0 || leader->tasks.n > 0;
+    return leader->waits.n > 0 || leader->tasks.n > 0 || has_unsealed(leader);
 }
 
+/* Whoever was lost only now may be about to come back, with another leader. */
 static bool is_alone(const struct vel_leader *leader)
 {
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (!member->is_here && !member->has_left &&
+            leader->now < member->gone_at + 2 * leader->conf.limit)
+            return false;
+    }
     return vel_roster_here(&leader->roster) <= 1;
 }
 
@@ -37,19 +52,44 @@ static unsigned facts_of(const struct vel_leader *leader)
            (is_alone(leader) ? VEL_LAUNCH_IF(ALONE) : 0);
 }
 
+enum { NOTE_PART = 1000 }; /* of T: between notes of who is here */
+
 /* --- the table --- */
+
+static int write_endpoint(struct vel_leader *leader, struct vel_err *err)
+{
+    struct vel_buf present;
+
+    vel_buf_init(&present);
+    vel_leader_present(leader, &present);
+    int rc = leader->ops->endpoint(leader->arg, vel_buf_text(&present), err);
+    vel_buf_fini(&present);
+    leader->has_new = false;
+    leader->noted_at = leader->now;
+    return rc;
+}
+
+/* A launch without a launcher's name is known by its ranks: who starts the program
+ * again must see that they are taken. Those that come together are written together. */
+static void note_new(struct vel_leader *leader)
+{
+    uint64_t due = leader->noted_at + leader->conf.limit / NOTE_PART;
+
+    if (!leader->has_new || leader->is_ended || leader->state == VEL_LAUNCH_NONE)
+        return;
+    if (leader->now < due)
+        vel_leader_at(leader, VEL_TIMER_SOON, due);
+    else
+        write_endpoint(leader, NULL);
+}
 
 static int write_record(struct vel_leader *leader, unsigned record, struct vel_err *err)
 {
-    struct vel_buf present;
     int rc = 0;
 
     switch ((enum vel_launch_record)record) {
     case VEL_LAUNCH_RECORD_ENDPOINT:
-        vel_buf_init(&present);
-        vel_leader_present(leader, &present);
-        rc = leader->ops->endpoint(leader->arg, vel_buf_text(&present), err);
-        vel_buf_fini(&present);
+        rc = write_endpoint(leader, err);
         break;
     case VEL_LAUNCH_RECORD_CLAIM:
         rc = leader->ops->claim_chair(leader->arg, leader->term + 1, err);
@@ -143,6 +183,7 @@ static void open_roll(struct vel_leader *leader)
     vel_tree_reset(leader);
     vel_leader_at(leader, VEL_TIMER_BEAT, leader->now);
     vel_round_open(leader);
+    vel_announce_all(leader);
     if (!leader->has_view && leader->ops->load_view(leader->arg, NULL) == 0)
         vel_launch_event(leader, VEL_LAUNCH_ON_THERE);
     else if (leader->has_view)
@@ -319,6 +360,7 @@ static void hear_welcome(struct vel_leader *leader, const struct vel_msg *msg)
         leader->place = (int64_t)msg->u.welcome.place;
         vel_leader_text(leader, &leader->parents, msg->u.welcome.parents);
         vel_tree_attach(leader);
+        vel_announce_all(leader);
         vel_launch_event(leader, VEL_LAUNCH_ON_WELCOME);
         vel_leader_at(leader, VEL_TIMER_LOOK, leader->now + leader->conf.limit / 4);
     }
@@ -394,7 +436,8 @@ static bool is_drained(struct vel_leader *leader)
         return true;
     if (owes(leader)) {
         leader->idle_at = leader->now;
-        return leader->now >= since + leader->conf.stall;
+        return !(has_unsealed(leader) && (leader->is_chair || leader->is_welcome)) &&
+               leader->now >= since + leader->conf.stall;
     }
     if (leader->idle_at < leader->left_at)
         leader->idle_at = leader->left_at;
@@ -405,6 +448,7 @@ static bool is_drained(struct vel_leader *leader)
 
 void vel_launch_advance(struct vel_leader *leader)
 {
+    note_new(leader);
     if (leader->now < leader->again_at)
         return;
     if (leader->is_chair && leader->state == VEL_LAUNCH_JOINING &&

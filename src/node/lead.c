@@ -52,33 +52,52 @@ void vel_lead_destroy(struct vel_lead *lead)
     free(lead);
 }
 
+struct vel_lead *vel_lead_create(int64_t id)
+{
+    struct vel_lead *lead = calloc(1, sizeof *lead);
+    bool is_made = true;
+
+    if (!lead)
+        return NULL;
+    lead->id = id;
+    lead->attempt = -1;
+    vel_vec_init(&lead->sets, sizeof(int64_t));
+    vel_seal_init(&lead->seal);
+    lead->seal.id = id;
+    for (size_t step = 0; step < VEL_DID_STEPS; step++) {
+        lead->done[step] = vel_map_create();
+        is_made = is_made && lead->done[step];
+        vel_buf_init(&lead->up[step].nodes);
+    }
+    if (is_made)
+        return lead;
+    vel_lead_destroy(lead);
+    return NULL;
+}
+
+bool vel_lead_insert(struct vel_leader *leader, struct vel_lead *lead)
+{
+    bool is_there;
+    size_t i = place_of(leader, lead->id, &is_there);
+
+    if (vel_vec_insert(&leader->leads, i, &lead))
+        return true;
+    vel_lead_destroy(lead);
+    vel_leader_fail(leader, "a dataset");
+    return false;
+}
+
 struct vel_lead *vel_lead_make(struct vel_leader *leader, int64_t id)
 {
-    bool is_there, is_made = true;
-    size_t i = place_of(leader, id, &is_there);
-    struct vel_lead *lead;
+    struct vel_lead *lead = vel_lead_get(leader, id);
 
-    if (is_there)
-        return vel_lead_at(leader, i);
-    lead = calloc(1, sizeof *lead);
-    if (lead) {
-        lead->id = id;
-        lead->attempt = -1;
-        vel_vec_init(&lead->sets, sizeof(int64_t));
-        vel_seal_init(&lead->seal);
-        lead->seal.id = id;
-        for (size_t step = 0; step < VEL_DID_STEPS; step++) {
-            lead->done[step] = vel_map_create();
-            is_made = is_made && lead->done[step];
-            vel_buf_init(&lead->up[step].nodes);
-        }
-    }
-    if (!lead || !is_made || !vel_vec_insert(&leader->leads, i, &lead)) {
-        vel_lead_destroy(lead);
-        vel_leader_fail(leader, "a dataset");
-        return NULL;
-    }
-    return lead;
+    if (lead)
+        return lead;
+    lead = vel_lead_create(id);
+    if (lead)
+        return vel_lead_insert(leader, lead) ? lead : NULL;
+    vel_leader_fail(leader, "a dataset");
+    return NULL;
 }
 
 void vel_lead_remove(struct vel_leader *leader, struct vel_lead *lead)

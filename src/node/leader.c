@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 enum { ROUNDS_MOST = 64 }; /* of looking at what has changed, in one event */
 
@@ -42,7 +42,9 @@ int vel_leader_create(const struct vel_leader_conf *conf,
     vel_roster_init(&leader->roster);
     for (size_t i = 0; i < VEL_TIMERS; i++)
         leader->timers[i] = VEL_NEVER;
-    if (copy_conf(conf, &leader->conf) < 0) {
+    if (ops->rule)
+        leader->connector = vel_connector_create();
+    if (copy_conf(conf, &leader->conf) < 0 || (ops->rule && !leader->connector)) {
         vel_leader_destroy(leader);
         return vel_out_of_memory(err, "a leader");
     }
@@ -69,11 +71,13 @@ void vel_leader_destroy(struct vel_leader *leader)
     if (!leader)
         return;
     vel_chair_resign(leader);
+    vel_announce_reset(leader);
     forget_links(leader);
     for (size_t i = 0; i < leader->leads.n; i++)
         vel_lead_destroy(vel_lead_at(leader, i));
     vel_vec_fini(&leader->leads);
     vel_vec_fini(&leader->others);
+    vel_connector_destroy(leader->connector);
     free(leader->chair);
     free(leader->parents);
     free(leader->parent);
@@ -209,6 +213,8 @@ static void advance(struct vel_leader *leader)
         if (leader->is_over)
             return;
         vel_launch_advance(leader);
+        if (leader->connector)
+            vel_connector_advance(leader);
         if (leader->state != VEL_LAUNCH_NONE)
             vel_chair_advance(leader);
         vel_serve_advance(leader);
@@ -261,6 +267,8 @@ void vel_leader_begin(struct vel_leader *leader, uint64_t now)
     leader->moved_at = now;
     vel_launch_event(leader, VEL_LAUNCH_ON_LEAD);
     vel_lead_find(leader, VEL_LOOK_OWED, 0);
+    if (leader->connector)
+        vel_generation_load(leader);
     vel_leader_at(leader, VEL_TIMER_CHECK, now + leader->conf.limit);
     advance(leader);
 }
@@ -305,7 +313,7 @@ void vel_leader_met(struct vel_leader *leader, uint64_t number,
         vel_launch_met(leader, met);
         vel_tree_met(leader, met);
     } else if (peer->role == VEL_ROLE_PROCESS) {
-        leader->has_served = true;
+        leader->has_served = leader->has_new = true;
         vel_launch_event(leader, VEL_LAUNCH_ON_PROCESS);
     }
     advance(leader);
@@ -332,6 +340,8 @@ void vel_leader_gone(struct vel_leader *leader, uint64_t number)
     vel_vec_remove(&leader->links,
                    (size_t)(link - (struct vel_leader_link *)leader->links.items));
     vel_serve_gone(leader, number);
+    if (leader->connector && was.role == VEL_ROLE_PROCESS)
+        vel_connector_gone(leader, &was);
     if (was.role == VEL_ROLE_LEADER && !vel_leader_link_to(leader, was.node)) {
         vel_launch_gone(leader, was.node);
         vel_tree_gone(leader, was.node);
@@ -363,6 +373,12 @@ static int64_t term_of(const struct vel_msg *msg)
         return (int64_t)msg->u.view.term;
     case VEL_MSG_PARTED:
         return (int64_t)msg->u.parted.term;
+    case VEL_MSG_PRESENT:
+        return (int64_t)msg->u.present.term;
+    case VEL_MSG_GUESS:
+        return (int64_t)msg->u.guess.term;
+    case VEL_MSG_PATTERN:
+        return (int64_t)msg->u.pattern.term;
     case VEL_MSG_REPORT:
         return (int64_t)msg->u.report.term;
     case VEL_MSG_SEALED:
@@ -413,6 +429,11 @@ static void hear_leader(struct vel_leader *leader, struct vel_leader_link *from,
     case VEL_MSG_DONE:
     case VEL_MSG_STEP:
         vel_part_hear(leader, from, msg);
+        break;
+    case VEL_MSG_PRESENT:
+    case VEL_MSG_GUESS:
+    case VEL_MSG_PATTERN:
+        vel_announce_hear(leader, from, msg);
         break;
     default:
         vel_serve_hear(leader, from, msg);

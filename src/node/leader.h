@@ -52,6 +52,8 @@ struct vel_leader_conf {
     uint64_t stall;           /* FLUSH_STALL */
     int64_t flush_width;      /* nodes that copy at a time; 0: all */
     uint64_t flush_bandwidth; /* bytes per second of the job; 0: no limit */
+    uint64_t seal_after;      /* SEAL_AFTER */
+    int64_t ranks;            /* of the launch; 0: not known */
 };
 
 /* --- what the shell finds and is asked for --- */
@@ -96,6 +98,63 @@ enum vel_leader_look {
                        none: it has no seal */
 };
 
+/* --- files of the connector --- */
+
+/* What the settings say of a name. */
+struct vel_leader_rule {
+    bool is_native;  /* KIND=NONE, or EXCLUDE: none of ours */
+    bool is_there;   /* a line has it; else it is inferred what it belongs to */
+    bool is_through; /* PUBLISH; it is to be on the prefix when it is closed */
+    bool is_alone;   /* one file is all: PATTERN has neither {rank} nor * */
+    char *template;  /* the line's name and pattern; the leader frees both */
+    char *step;      /* the text at {step}, or "" */
+    char why[256];   /* is_native */
+};
+
+/* What new.N is for: its record `about`. */
+struct vel_leader_key {
+    const char *template, *step;
+    int64_t generation; /* of this launch: from 1 */
+    bool is_alone, is_through;
+    bool is_late; /* of files that came after the one before was sealed */
+};
+
+/* As in the message `place`. */
+enum vel_leader_where {
+    VEL_PLACE_NOWHERE = 0,
+    VEL_PLACE_CACHE = 1,
+    VEL_PLACE_NATIVE = 2,
+    VEL_PLACE_LOST = 3,
+    VEL_PLACE_ELSEWHERE = 4,
+};
+
+/* A file in a new.N. */
+struct vel_leader_file {
+    int64_t part;     /* N */
+    int64_t rank;     /* whose; 0 for a process without one */
+    const char *name; /* as the process calls it */
+    int64_t order;    /* of closing, on this node: it only grows; 0: it is open */
+    int64_t size;
+};
+
+/* One that was found on disk. */
+struct vel_leader_part {
+    struct vel_leader_key key; /* its texts and those of `file` are the leader's */
+    struct vel_leader_file file;
+    char *path; /* in the cache; the leader frees it */
+};
+
+/* Who had files in the newest sealed dataset of a template. */
+struct vel_leader_previous {
+    int64_t id;
+    bool is_ours;        /* of this launch; else of the view */
+    int64_t ranks;       /* that the dataset has */
+    struct vel_vec ones; /* struct vel_leader_one; the leader frees them */
+};
+struct vel_leader_one {
+    int64_t rank, files; /* > 0 */
+};
+
 enum vel_leader_work {
     VEL_WORK_HOLD,   /* take the caches' lock (within T), tell what is there: bytes */
     VEL_WORK_ENCODE, /* one set; rebuilds the members that lack their part */
@@ -105,6 +164,33 @@ enum vel_leader_work {
     VEL_WORK_REMOVE_TEMPS,    /* temporary files of this node, of owners up to K */
     VEL_WORK_REMOVE_PARTS,    /* under the caches' lock, if there is no `end` */
     VEL_WORK_SET_ASIDE,       /* mark the parts as lost, remove stubs */
+
+    /* of the connector; whoever asks waits for these. Those that answer with a place
+     * end by vel_leader_job_placed() */
+    VEL_WORK_CREATE, /* map and file of `file` in new.N; how 1: with what stands at its
+                        name (cloned, pulled). Ends with a place: 1 and the path; 2 when
+                        it is better native (its directory is not there: whoever opens
+                        it natively hears why). A file that is there is begun anew.
+                        2: a file that no new.N has: where it was taken to, a place with
+                        its dataset, or VEL_ENOENT */
+    VEL_WORK_CLOSE,  /* how 0: note size and order in `closed`, then an anchor or a stub
+                        at its name. 1: a version point, it stays open */
+    VEL_WORK_DROP,   /* the file is given up: it goes from new.N. how 0: and so does its
+                        placeholder, not what stands at its name of a newer one; 1: the
+                        process unlinks that itself */
+    VEL_WORK_LOOK,   /* what stands at `name`? Ends with a place (0 to 3), or fails with
+                        VEL_EBUSY: asked again later (no view yet; or a stub of a file
+                        of this launch that is on another node). how 1: pulled */
+    VEL_WORK_REMOVE, /* `name` will be unlinked: whose placeholder stands there? Ends
+                        with a place: file is its `order`, of a file in a new.N; 0:
+                        none of those */
+    VEL_WORK_TAKE,   /* of a dataset with a key: owed.NODE first, then all files of its
+                        key whose order is not above member.upto become parts of
+                        dataset.D, with links to those of seal.after that have no newer
+                        one (of several with one name the last counts, the others go);
+                        a member whose files are 0 gets an empty part. Then maps and
+                        SINGLE redundancy, synced. Other files, and open ones, stay
+                        where they are. Done already: 0 */
 };
 
 struct vel_leader_job {
@@ -116,6 +202,10 @@ struct vel_leader_job {
     const struct vel_seal *seal; /* members; good until start() returns */
     int64_t set, attempt;        /* ENCODE */
     uint64_t rate;               /* COPY: bytes per second, 0: no limit */
+    const struct vel_leader_file *file; /* CREATE, CLOSE, DROP; good as `seal` is */
+    const struct vel_leader_key *key;   /* of it */
+    const char *name;                   /* LOOK, REMOVE */
+    int how;                            /* as in the message that asks */
 };
 
 /* Everything here returns at once. A function that fails has written nothing, or what
@@ -137,6 +227,8 @@ struct vel_leader_ops {
 
     /* node.NAME with the ranks that are here. */
     int (*endpoint)(void *arg, const char *present, struct vel_err *err);
+    /* Of this leader, once that is written: above all before it on this node. */
+    int64_t (*epoch)(void *arg);
     int (*chair)(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
     /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
@@ -200,6 +292,36 @@ struct vel_leader_ops {
     /* A background error that people must see: kept in owed.NODE, warned once. */
     void (*failed)(void *arg, int64_t id, const struct vel_err *why);
 
+    /* --- files of the connector: caches and settings of this node --- */
+
+    int (*rule)(void *arg, const char *name, struct vel_leader_rule *ret,
+                struct vel_err *err);
+    /* Make a directory new.N with its `about`. VEL_ENOSPC: no store has room now. */
+    int (*part_new)(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
+                    struct vel_err *err);
+    /* What is in new.N belongs to this key now. */
+    int (*part_renumber)(void *arg, int64_t part, const struct vel_leader_key *key,
+                         struct vel_err *err);
+    /* Items struct vel_leader_part: files of this launch in a new.N of this node. */
+    int (*parts)(void *arg, struct vel_vec *ret, struct vel_err *err);
+
+    /* --- what the chair of the connector's datasets writes and reads --- */
+
+    /* The seal of a key of this launch: its id and verdict. VEL_ENOENT: none yet. */
+    int (*sealed)(void *arg, const char *template, const char *step, int64_t generation,
+                  int64_t *ret_id, enum vel_verdict *ret_verdict, struct vel_err *err);
+    /* VEL_ENOENT: its first dataset. */
+    int (*previous)(void *arg, const char *template, struct vel_leader_previous *ret,
+                    struct vel_err *err);
+    /* Claim an id, write launch and settlement: fills id, what, and of each member set,
+     * place, level, scheme, failures. All else of the seal is there: a member for each
+     * rank, with its node, files and bytes. PARTIAL: it is flushed only. */
+    int (*compose)(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
+                   struct vel_err *err);
+    /* How many of the newest datasets of a template stay in the caches when they are
+     * safe. */
+    int64_t (*keep)(void *arg, const char *template);
+
     /* --- work: vel_leader_job_done() follows, unless it was cancelled --- */
 
     void (*start)(void *arg, const struct vel_leader_job *job);
@@ -257,6 +379,10 @@ void vel_leader_message(struct vel_leader *leader, uint64_t link,
 /* rc and its sentence; bytes: of HOLD. */
 void vel_leader_job_done(struct vel_leader *leader, uint64_t job, int rc,
                          const struct vel_err *why, const void *bytes, size_t len);
+
+/* A job has ended with a place (CREATE, LOOK, REMOVE). */
+void vel_leader_job_placed(struct vel_leader *leader, uint64_t job,
+                           const struct vel_msg_place *place);
 
 /* A job has moved so many bytes since it was last told. */
 void vel_leader_job_moved(struct vel_leader *leader, uint64_t job, uint64_t bytes);

@@ -27,7 +27,8 @@ struct vel_leader_link {
     char *node;
     int64_t rank;
     uint64_t epoch;
-    bool is_child; /* in the tree */
+    bool is_child;   /* in the tree */
+    bool is_leaving; /* the process has said so, or waits for all that is owed */
 };
 
 /* What nodes are done with; a message has 1 more, 4 is failed. */
@@ -64,9 +65,12 @@ struct vel_lead {
 
     /* this node's part */
     bool is_here;
-    bool is_aside; /* cannot be restored in this launch: nothing is done for it */
-    bool is_taken; /* nor for what a newer owner has, of another launch */
-    unsigned owed; /* bits of enum vel_owed that are promised here */
+    bool is_aside;   /* cannot be restored in this launch: nothing is done for it */
+    bool is_taken;   /* nor for what a newer owner has, of another launch */
+    bool has_parts;  /* of the connector: TAKE is done */
+    bool has_more;   /* it is done again: more parts belong here now */
+    bool is_removed; /* its parts go, or are gone */
+    unsigned owed;   /* bits of enum vel_owed that are promised here */
     bool did[VEL_DID_STEPS];
     struct vel_vec sets; /* int64_t: that are to be encoded in this attempt */
     size_t sets_left;    /* of those */
@@ -84,8 +88,9 @@ struct vel_lead {
     bool is_staged;
     bool is_told;    /* its state, to all */
     bool is_broken;  /* an attempt to encode has failed, or a member is lost */
-    bool is_retreat; /* it is encoded since a flush was taken back */
-    int64_t by;      /* the dataset that replaces it */
+    bool is_retreat; /* it is encoded since a flush was taken back; all are told */
+    bool is_evicted;
+    int64_t by;                          /* the dataset that replaces it */
     struct vel_map *done[VEL_DID_STEPS]; /* nodes */
     unsigned attempts;
     uint64_t retry_at, delay;
@@ -99,20 +104,31 @@ struct vel_leader_task {
     enum vel_leader_work work;
     int64_t id;
     int64_t attempt;
-    char *node; /* RENAME for another */
+    char *node;    /* RENAME for another */
+    uint64_t file; /* of the connector's; how as in the job */
+    int how;
 };
 
 /* A request that is answered later. */
 struct vel_leader_wait {
     uint64_t link, seq;
-    enum vel_msg_kind kind; /* OWE, SETTLE, DRAIN, PING */
+    enum vel_msg_kind kind; /* OWE, SETTLE, DRAIN, PING; CREATE, CLOSE, LOOK, REMOVE */
     int64_t id;
     uint64_t passed_on; /* seq of it to the chair; 0: not */
     uint64_t since;
     uint64_t moves_at; /* next sign of life */
-    char *record;      /* SETTLE; of OWE the directory */
+    char *record;      /* SETTLE; of OWE the directory; a name */
     size_t len;
     struct vel_msg_owe owe;
+
+    /* of files */
+    int how;
+    int64_t rank;
+    uint64_t sharers, size;
+    uint64_t file;            /* its number */
+    uint64_t job;             /* that it waits for */
+    uint64_t again_at;        /* not before */
+    bool is_through, is_done; /* closed, but not on the prefix yet */
 };
 
 enum vel_leader_timer {
@@ -142,9 +158,11 @@ struct vel_leader {
     enum vel_launch_state state;
     bool is_ended;
     bool has_view;
-    bool has_served;  /* a process was here */
-    uint64_t left_at; /* the last process */
-    uint64_t idle_at; /* nothing was owed since */
+    bool has_served;   /* a process was here */
+    bool has_new;      /* the endpoint does not name it yet */
+    uint64_t noted_at; /* when that was written */
+    uint64_t left_at;  /* the last process */
+    uint64_t idle_at;  /* nothing was owed since */
 
     /* its chair */
     int64_t term; /* newest that is known */
@@ -177,6 +195,7 @@ struct vel_leader {
     struct vel_vec tasks;   /* struct vel_leader_task */
     struct vel_vec waits;   /* struct vel_leader_wait */
     struct vel_vec resting; /* int64_t: datasets that processes change themselves */
+    struct vel_connector *connector; /* its files; NULL: the shell serves none */
     uint64_t last_job;
     uint64_t last_attempt; /* to encode any dataset */
     uint64_t moved_at;     /* when bytes were last seen moving */
@@ -281,6 +300,10 @@ void vel_tree_flush(struct vel_leader *leader);
 struct vel_lead *vel_lead_at(const struct vel_leader *leader, size_t i);
 struct vel_lead *vel_lead_get(const struct vel_leader *leader, int64_t id);
 struct vel_lead *vel_lead_make(struct vel_leader *leader, int64_t id);
+/* One that is not in the table yet; NULL: out of memory. */
+struct vel_lead *vel_lead_create(int64_t id);
+/* Into the table, which has none of its id; false: it is gone, out of memory. */
+bool vel_lead_insert(struct vel_leader *leader, struct vel_lead *lead);
 void vel_lead_destroy(struct vel_lead *lead);
 /* Forget it: it is not there afterwards. */
 void vel_lead_remove(struct vel_leader *leader, struct vel_lead *lead);
@@ -308,6 +331,8 @@ void vel_chair_check(struct vel_leader *leader);
 void vel_chair_resign(struct vel_leader *leader);
 void vel_chair_joined(struct vel_leader *leader, const char *node);
 void vel_chair_gone(struct vel_leader *leader, const char *node);
+/* In good order: it owed nothing, as far as it knew. */
+void vel_chair_parted(struct vel_leader *leader, const char *node);
 void vel_chair_report(struct vel_leader *leader, int64_t id, uint64_t link);
 void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
                     const struct vel_msg_done *done);
@@ -317,6 +342,11 @@ void vel_chair_advance(struct vel_leader *leader);
 
 /* Written, looked, told: tell its state, now or when that is allowed. */
 void vel_chair_tell(struct vel_leader *leader, struct vel_lead *lead);
+/* Its seal alone, to one link, or to all (0). */
+void vel_chair_tell_seal(struct vel_leader *leader, struct vel_lead *lead,
+                         uint64_t link);
+/* Its parts go. */
+void vel_chair_evict(struct vel_leader *leader, struct vel_lead *lead);
 void vel_chair_clear(struct vel_leader *leader, struct vel_lead *lead,
                      enum vel_step_done step);
 
@@ -352,6 +382,14 @@ void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead);
 /* Settle older ones of the same names; false while one of them must come first. */
 bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead);
 
+/* Is it an empty part of a node that has left? It can be anywhere. */
+bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
+                        const struct vel_seal_member *member);
+
+/* Who takes a part of a set instead of its node? */
+const char *vel_flush_heir(const struct vel_leader *leader, const struct vel_lead *lead,
+                           int64_t set);
+
 /* Let others have the parts of nodes that are lost for too long. */
 void vel_flush_rebuild(struct vel_leader *leader, struct vel_lead *lead);
 
@@ -364,6 +402,9 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
 void vel_part_hear(struct vel_leader *leader, struct vel_leader_link *from,
                    const struct vel_msg *msg);
 void vel_part_take(struct vel_leader *leader, struct vel_lead *lead);
+
+/* Files of the connector become parts first. False: not yet. */
+bool vel_part_parts(struct vel_leader *leader, struct vel_lead *lead);
 
 /* The seal as it is told now, instead of what was known of it; takes it. */
 void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,

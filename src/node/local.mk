@@ -6,27 +6,39 @@ core_sources += \
 	%D%/agent_led.c %D%/agent_led.h \
 	%D%/anchor.c %D%/anchor.h \
 	%D%/anchor_follow.c \
+	%D%/announce.c \
 	%D%/attend.c %D%/attend.h \
+	%D%/census.c \
 	%D%/chair.c \
 	%D%/client.c %D%/client.h %D%/client_in.h \
 	%D%/client_calls.c \
 	%D%/client_turn.c \
+	%D%/close.c \
+	%D%/compose.c %D%/compose.h \
+	%D%/connector.c %D%/connector_in.h \
 	%D%/copying.c %D%/copying.h \
+	%D%/create.c \
 	%D%/dataset_state.c %D%/dataset_state.h \
 	%D%/delta.c %D%/delta.h \
 	%D%/delta_past.c %D%/delta_past.h \
 	%D%/encode.c %D%/encode.h \
 	%D%/endpoint.c %D%/endpoint.h \
+	%D%/evidence.c %D%/evidence.h \
+	%D%/expect.c %D%/expect_in.h \
+	%D%/files.c %D%/files.h %D%/files_in.h \
+	%D%/files_here.c \
+	%D%/files_open.c \
 	%D%/flush.c \
 	%D%/flushing.c %D%/flushing.h %D%/flushing_in.h \
-	%D%/flushing_name.c \
+	%D%/flushing_names.c \
 	%D%/flushing_owner.c \
+	%D%/flushing_patch.c \
 	%D%/flushing_service.c \
 	%D%/flushing_share.c \
+	%D%/generation.c \
 	%D%/give.c %D%/give.h \
 	%D%/hashes.c %D%/hashes.h \
 	%D%/hex.c %D%/hex.h \
-	%D%/evidence.c %D%/evidence.h \
 	%D%/inventory.c %D%/inventory.h \
 	%D%/inventory_pieces.c \
 	%D%/inventory_record.c \
@@ -34,6 +46,7 @@ core_sources += \
 	%D%/key.c %D%/key.h \
 	%D%/launch.c \
 	%D%/launch_state.c %D%/launch_state.h \
+	%D%/launcher.c %D%/launcher.h \
 	%D%/launchid.c %D%/launchid.h \
 	%D%/lead.c \
 	%D%/leader.c %D%/leader.h %D%/leader_in.h \
@@ -48,8 +61,20 @@ core_sources += \
 	%D%/once.c %D%/once.h \
 	%D%/owe.c \
 	%D%/part.c \
+	%D%/part_new.c %D%/part_new.h %D%/part_new_in.h \
+	%D%/part_new_files.c \
+	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \
+	%D%/placeholders_follow.c \
+	%D%/prerun.c %D%/prerun.h %D%/prerun_in.h \
+	%D%/prerun_dataset.c \
+	%D%/prerun_meet.c \
+	%D%/prerun_owe.c \
+	%D%/prerun_place.c \
+	%D%/prerun_roll.c \
+	%D%/presence.c %D%/presence.h \
 	%D%/promise.c %D%/promise.h \
 	%D%/pull.c %D%/pull.h %D%/pull_in.h \
+	%D%/pull_links.c %D%/pull_links.h \
 	%D%/pull_member.c \
 	%D%/pull_prefix.c \
 	%D%/pull_rebuild.c \
@@ -62,18 +87,30 @@ core_sources += \
 	%D%/serve.c \
 	%D%/service.c %D%/service.h %D%/service_in.h \
 	%D%/service_call.c \
+	%D%/service_compose.c \
 	%D%/service_dataset.c \
 	%D%/service_encode.c \
+	%D%/service_files.c \
 	%D%/service_find.c \
+	%D%/service_home.c \
 	%D%/service_job.c \
 	%D%/service_launch.c \
 	%D%/service_link.c \
+	%D%/service_look.c \
+	%D%/service_names.c \
 	%D%/service_ops.c \
 	%D%/service_seal.c \
 	%D%/service_stock.c \
+	%D%/service_take.c \
 	%D%/service_view.c \
+	%D%/settle.c \
 	%D%/stub.c %D%/stub.h \
+	%D%/take.c %D%/take.h %D%/take_in.h \
+	%D%/take_map.c \
+	%D%/take_protect.c \
+	%D%/tally.c %D%/tally.h \
 	%D%/tell.c \
+	%D%/template.c %D%/template.h \
 	%D%/tree.c \
 	%D%/view.c %D%/view.h %D%/view_in.h \
 	%D%/view_make.c \

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
+
+#define ALL_BUT_TAKE (~(1U << VEL_WORK_TAKE)) /* files must not stay in new.N */
 
 static bool is_mine(const struct vel_leader *leader,
                     const struct vel_seal_member *member)
@@ -159,7 +161,8 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
     }
     if (has_more) {
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_COPY);
-        lead->did[VEL_DID_COPY] = false;
+        lead->did[VEL_DID_COPY] = lead->has_parts = false;
+        lead->has_more = true;
     }
     vel_seal_fini(&lead->seal);
     lead->seal = *seal;
@@ -168,8 +171,27 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
     lead->bytes = bytes;
 }
 
+bool vel_part_parts(struct vel_leader *leader, struct vel_lead *lead)
+{
+    bool has_key = lead->seal.template && *lead->seal.template;
+
+    if (lead->has_parts || lead->is_removed || !has_key || !leader->connector ||
+        !vel_seal_has_node(&lead->seal, leader->conf.node))
+        return true;
+    lead->is_here = true;
+    if (!vel_lead_is_over(lead))
+        lead->owed |= lead->seal.what;
+    if (vel_part_has(leader, lead->id, VEL_WORK_TAKE))
+        return false;
+    lead->has_more = false;
+    vel_part_start(leader, lead, VEL_WORK_TAKE, 0, NULL);
+    return false;
+}
+
 void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
 {
+    if (!vel_part_parts(leader, lead))
+        return;
     if (lead->attempt == lead->seal.attempt) {
         if (lead->did[VEL_DID_ENCODE])
             vel_part_report(leader, lead, VEL_DID_ENCODE);
@@ -198,7 +220,7 @@ void vel_part_copy(struct vel_leader *leader, struct vel_lead *lead)
 {
     uint64_t job;
 
-    if (lead->is_staged)
+    if (lead->is_staged || !vel_part_parts(leader, lead))
         return;
     if (lead->seal.again.n == 0) { /* flushed instead of encoded, maybe */
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_ENCODE);
@@ -268,7 +290,8 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
 {
     switch ((enum vel_dataset_action)action) {
     case VEL_DATASET_DO_REPORT:
-        vel_part_report(leader, lead, leader->did);
+        if (lead->state != VEL_DATASET_ANNOUNCED) /* else as its generation says */
+            vel_part_report(leader, lead, leader->did);
         break;
     case VEL_DATASET_DO_PASS_UP:
         pass_up(leader, lead);
@@ -288,20 +311,22 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
         break;
     case VEL_DATASET_DO_REMOVE_TEMPS:
         if (lead->state == VEL_DATASET_SUPERSEDED) {
-            vel_part_stop(leader, lead->id, ~0U);
+            vel_part_stop(leader, lead->id, ALL_BUT_TAKE);
             vel_part_forget(leader, lead, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
         }
         remove_temps(leader, lead);
         break;
     case VEL_DATASET_DO_FORGET:
-        vel_part_stop(leader, lead->id, ~0U);
+        vel_part_stop(leader, lead->id, ALL_BUT_TAKE);
         vel_part_forget(leader, lead, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
         break;
     case VEL_DATASET_DO_REMOVE_PARTS:
-        vel_part_stop(leader, lead->id, ~0U);
+        vel_part_stop(leader, lead->id, ALL_BUT_TAKE);
         vel_part_forget(leader, lead, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
         lead->is_here = false;
-        vel_part_start(leader, lead, VEL_WORK_REMOVE_PARTS, 0, NULL);
+        lead->is_removed = true;
+        if (!vel_part_has(leader, lead->id, VEL_WORK_TAKE))
+            vel_part_start(leader, lead, VEL_WORK_REMOVE_PARTS, 0, NULL);
         break;
     case VEL_DATASET_DO_SET_ASIDE:
         vel_part_start(leader, lead, VEL_WORK_SET_ASIDE, 0, NULL);
@@ -324,16 +349,27 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
 
     if (vel_seal_decode(sealed->record.at, sealed->record.len, &seal, NULL) < 0)
         return; /* of a leader of ours: memory; it is told again when asked for */
-    lead = vel_owe_rests(leader, seal.id) ? NULL : vel_lead_make(leader, seal.id);
+    bool has_key = leader->connector && *seal.template;
+    if (seal.verdict == VEL_VERDICT_VOID) {
+        if (has_key)
+            vel_generation_sealed(leader, &seal);
+        vel_seal_fini(&seal);
+        return;
+    }
+    lead = vel_owe_rests(leader, seal.id) ? NULL
+           : has_key                      ? vel_generation_lead(leader, &seal)
+                                          : vel_lead_make(leader, seal.id);
     if (!lead) {
         vel_seal_fini(&seal);
         return;
     }
+    if (has_key)
+        vel_generation_sealed(leader, &seal);
     vel_part_learn(leader, lead, &seal);
-    vel_lead_event(
-        leader, lead, VEL_DATASET_ON_SEAL,
-        (is_member(leader, lead) ? VEL_DATASET_IF(MEMBER) : 0) |
-            (lead->seal.verdict == VEL_VERDICT_VOID ? VEL_DATASET_IF(VOID) : 0));
+    vel_lead_event(leader, lead, VEL_DATASET_ON_SEAL,
+                   is_member(leader, lead) || has_key ? VEL_DATASET_IF(MEMBER) : 0);
+    if (has_key && lead->state > VEL_DATASET_SEALED)
+        vel_part_parts(leader, lead); /* what it has missed */
 }
 
 /* Whoever has taken it does all of it. */
@@ -366,7 +402,9 @@ static void hear_step(struct vel_leader *leader, const struct vel_msg_step *step
         lead->rate = step->rate;
     }
     if (step->step == VEL_TELL_FLUSH)
-        lead->is_staged = false;
+        lead->is_staged = lead->is_retreat = false;
+    else if (step->step == VEL_TELL_RETREAT)
+        lead->is_retreat = true;
     if (step->step == VEL_TELL_TAKEN)
         vel_part_taken(leader, lead);
     else if (step->step != VEL_TELL_SHARE)
@@ -395,7 +433,9 @@ static void hear_report(struct vel_leader *leader, struct vel_leader_link *from,
 {
     long long id = strtoll(report->step, NULL, 10);
 
-    if (leader->is_chair && strcmp(report->template, VEL_API_TEMPLATE) == 0 && id > 0)
+    if (strcmp(report->template, VEL_API_TEMPLATE) != 0)
+        vel_announce_hear(leader, from, leader->msg);
+    else if (leader->is_chair && id > 0)
         vel_chair_report(leader, id, from->number);
 }
 

@@ -36,20 +36,22 @@ struct vel_get {
 
 /* How other nodes are read: over connections, or in tests as one likes. One thread uses
  * a source. */
-struct vel_source {
-    const struct vel_source_ops *ops; /* a source embeds this as its first member */
+struct vel_pull_source {
+    const struct vel_pull_source_ops
+        *ops; /* a source embeds this as its first member */
 };
 
-struct vel_source_ops {
+struct vel_pull_source_ops {
     /* Ask. Returns at once; many may be under way. A failure is of this one alone, as
      * if it had been answered so. */
-    int (*begin)(struct vel_source *source, struct vel_get *get, struct vel_err *err);
+    int (*begin)(struct vel_pull_source *source, struct vel_get *get,
+                 struct vel_err *err);
     /* The next one that is done, in any order, and not before is its answer written. It
      * bounds every wait: a node that is silent for T is gone. Only called while one is
      * under way. */
-    struct vel_get *(*next)(struct vel_source *source);
+    struct vel_get *(*next)(struct vel_pull_source *source);
     /* Forget all that are under way: their rooms are not touched any more. */
-    void (*drop)(struct vel_source *source);
+    void (*drop)(struct vel_pull_source *source);
 };
 
 /* Put the answer to a `want` into its get: `give`, `no`, or NULL when the node is gone.
@@ -69,11 +71,11 @@ struct vel_pull_how {
     const char *node;   /* this one, as the view names it */
     char *const *homes; /* its caches, "CACHE/USER/ID" */
     size_t n_homes;
-    const char *prefix;            /* NULL: it is not there */
-    struct vel_source *source;     /* NULL: no other node can be asked */
-    size_t window;                 /* bytes under way; 0: VEL_PULL_WINDOW */
-    const struct vel_watch *watch; /* told the bytes that have come; may say stop */
-    struct vel_pulls *pulls;       /* NULL: the caller pulls one at a time */
+    const char *prefix;             /* NULL: it is not there */
+    struct vel_pull_source *source; /* NULL: no other node can be asked */
+    size_t window;                  /* bytes under way; 0: VEL_PULL_WINDOW */
+    const struct vel_watch *watch;  /* told the bytes that have come; may say stop */
+    struct vel_pulls *pulls;        /* NULL: the caller pulls one at a time */
 };
 
 struct vel_pull {

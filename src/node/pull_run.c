@@ -286,7 +286,7 @@ static struct tile *find_tile(struct run *run, bool is_empty)
 /* Until one tile has all its answers. */
 static struct tile *await_tile(struct run *run)
 {
-    struct vel_source *source = run->of->pulling->how->source;
+    struct vel_pull_source *source = run->of->pulling->how->source;
     struct tile *tile;
 
     while (!(tile = find_tile(run, false))) {
@@ -335,7 +335,7 @@ static int run_all(struct run *run, struct vel_err *err)
 int vel_pull_run(const struct vel_pull_run *of, size_t *ret_bad, struct vel_err *err)
 {
     struct run run = {.of = of, .bad = of->layout->n};
-    struct vel_source *source = of->pulling->how->source;
+    struct vel_pull_source *source = of->pulling->how->source;
     int rc = prepare(&run, err);
 
     if (rc == 0)

@@ -70,6 +70,7 @@ struct vel_roster_member *vel_roster_join(struct vel_roster *roster, const char 
     member->present = there;
     member->over = ended;
     member->is_here = true;
+    member->has_left = false;
     member->is_direct = true;
     return member;
 }

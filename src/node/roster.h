@@ -22,6 +22,7 @@ struct vel_roster_member {
     int64_t place;    /* kept when it comes back */
     char *over;       /* launches that it calls over */
     bool is_here;     /* else: gone */
+    bool has_left;    /* no process is there any more, or that writes */
     uint64_t gone_at; /* when */
     bool is_direct;   /* the chair tells it itself, not by its parent */
     bool is_awaited;  /* asked what it holds, has not told all */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 enum { HELD_MOST = 1 << 20, TOLD_LIMITS = 4 };
 
@@ -193,10 +193,14 @@ void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost)
     if (!member || !member->is_here)
         return;
     member->is_here = member->is_direct = member->is_awaited = false;
+    member->has_left = member->has_left || !is_lost;
     member->gone_at = leader->now;
     vel_launch_event(leader, VEL_LAUNCH_ON_GONE);
+    vel_expect_gone(leader, node);
     if (is_lost)
         vel_chair_gone(leader, node);
+    else
+        vel_chair_parted(leader, node);
 }
 
 /* --- the view --- */

@@ -27,7 +27,8 @@ static const struct {
     COLUMN(rank, 0, VEL_RANKS_MAX - 1), COLUMN(set, 0, VEL_RANKS_MAX),
     COLUMN(place, 0, VEL_SET_MAX - 1),  COLUMN(level, 0, INT32_MAX),
     COLUMN(scheme, VEL_SINGLE, VEL_RS), COLUMN(failures, 0, VEL_SET_MAX - 1),
-    COLUMN(bytes, 0, INT64_MAX),
+    COLUMN(bytes, 0, INT64_MAX),        COLUMN(files, 0, INT64_MAX),
+    COLUMN(upto, 0, INT64_MAX),
 };
 
 void vel_seal_init(struct vel_seal *seal)
@@ -224,6 +225,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
         vel_node_set_name(body, "template", seal->template ? seal->template : "") ||
         vel_node_set_name(body, "step", seal->step ? seal->step : "") ||
         vel_node_set_int(body, "generation", seal->generation) ||
+        vel_node_set_int(body, "after", seal->after) ||
         vel_node_set_text(body, "encoding", encoding) ||
         vel_node_set_int(body, "owner", seal->owner) ||
         vel_node_set_int(body, "attempt", seal->attempt) ||
@@ -344,7 +346,7 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
                     struct vel_err *err)
 {
     int64_t verdict = 0, what = 0;
-    int rc = vel_node_get_int(body, "dataset", 1, INT64_MAX, &ret->id, err);
+    int rc = vel_node_get_int(body, "dataset", 0, INT64_MAX, &ret->id, err);
 
     if (rc == 0)
         rc = vel_node_get_int(body, "verdict", VEL_VERDICT_SEALED, VEL_VERDICT_VOID,
@@ -359,6 +361,8 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
     if (rc == 0)
         rc = vel_node_get_int(body, "generation", 0, INT64_MAX, &ret->generation, err);
     if (rc == 0)
+        rc = vel_node_get_int(body, "after", 0, INT64_MAX, &ret->after, err);
+    if (rc == 0)
         rc = vel_node_get_int(body, "owner", 0, INT64_MAX, &ret->owner, err);
     if (rc == 0)
         rc = vel_node_get_int(body, "attempt", 0, 1 << 30, &ret->attempt, err);
@@ -372,6 +376,8 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
         rc = get_again(body, ret, err);
     ret->verdict = (enum vel_verdict)verdict;
     ret->what = (unsigned)what;
+    if (rc == 0 && (ret->id == 0) != (verdict == VEL_VERDICT_VOID))
+        rc = vel_fail(err, VEL_ECORRUPT, "dataset: only one that is void has none");
     return rc;
 }
 

@@ -42,15 +42,19 @@ struct vel_seal_member {
     int64_t scheme; /* enum vel_scheme */
     int64_t failures;
     int64_t bytes;
+    int64_t files; /* of the connector: how many; 0: an empty part */
+    int64_t upto;  /* and the order of closing of the last one */
 };
 
 struct vel_seal {
-    int64_t id;
+    int64_t id; /* 0: void */
     enum vel_verdict verdict;
     unsigned what;  /* bits of enum vel_owed */
     char *template; /* of its key; "" for a dataset of the API */
     char *step;
     int64_t generation;
+    int64_t after; /* the dataset whose files are its own where there are no newer ones,
+                      since it is of files that came late; 0: none */
     uint8_t encoding[VEL_SEAL_ENCODING]; /* identity of the background encoding */
     struct vel_vec members;              /* struct vel_seal_member, by rank */
 

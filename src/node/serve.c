@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 static struct vel_leader_wait *wait_at(const struct vel_leader *leader, size_t i)
 {
@@ -46,6 +46,8 @@ static uint64_t left_of(const struct vel_leader *leader, int64_t id)
 
     if (id > 0)
         return lead ? vel_lead_left(lead) : 0;
+    if (leader->connector && !leader->is_ended)
+        left += vel_generation_left(leader);
     for (size_t i = 0; i < leader->leads.n; i++)
         left += vel_lead_left(vel_lead_at(leader, i));
     return left;
@@ -131,6 +133,40 @@ static void hear_ping(struct vel_leader *leader, const struct vel_leader_link *f
     vel_leader_send(leader, from->number, &pong);
 }
 
+static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
+                      const struct vel_msg *msg)
+{
+    struct vel_leader_wait *wait = begin_wait(leader, from, msg, 0);
+    const char *name = "";
+
+    if (!wait)
+        return;
+    wait->rank = from->rank == VEL_MSG_NO_RANK ? 0 : from->rank;
+    switch (msg->kind) {
+    case VEL_MSG_CREATE:
+        name = msg->u.create.name;
+        wait->how = (int)msg->u.create.how;
+        wait->sharers = msg->u.create.sharers;
+        from->is_leaving = false;
+        break;
+    case VEL_MSG_CLOSE:
+        wait->how = (int)msg->u.close.how;
+        wait->file = msg->u.close.file;
+        wait->size = msg->u.close.size;
+        break;
+    case VEL_MSG_LOOK:
+        name = msg->u.look.name;
+        wait->how = (int)msg->u.look.how;
+        break;
+    default:
+        name = msg->u.remove.name;
+        break;
+    }
+    wait->record = strdup(name);
+    if (!wait->record)
+        vel_leader_fail(leader, "a request");
+}
+
 void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                     const struct vel_msg *msg)
 {
@@ -161,10 +197,22 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                      NULL);
         break;
     case VEL_MSG_DRAIN:
+        from->is_leaving = from->is_leaving || msg->u.drain.dataset == 0;
         begin_wait(leader, from, msg, (int64_t)msg->u.drain.dataset);
         break;
     case VEL_MSG_LEAVE:
+        from->is_leaving = true;
         vel_leader_yes(leader, from->number, msg->seq);
+        break;
+    case VEL_MSG_CREATE:
+    case VEL_MSG_CLOSE:
+    case VEL_MSG_LOOK:
+    case VEL_MSG_REMOVE:
+        if (leader->connector)
+            hear_name(leader, from, msg);
+        else
+            vel_leader_no(leader, from->number, msg->seq, VEL_EUNSUP,
+                          "this leader serves no files");
         break;
     case VEL_MSG_RESIGN:
         vel_leader_yes(leader, from->number, msg->seq);
@@ -175,6 +223,19 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                       "this leader does not take such a request");
         break;
     }
+}
+
+struct vel_leader_wait *vel_serve_wait_of(struct vel_leader *leader, uint64_t job)
+{
+    for (size_t i = 0; job && i < leader->waits.n; i++)
+        if (wait_at(leader, i)->job == job)
+            return wait_at(leader, i);
+    return NULL;
+}
+
+void vel_serve_end(struct vel_leader *leader, struct vel_leader_wait *wait)
+{
+    end_wait(leader, wait);
 }
 
 /* The chair answers what was passed on. */
@@ -323,6 +384,12 @@ static bool try_one(struct vel_leader *leader, struct vel_leader_wait *wait)
         return try_drain(leader, wait);
     if (wait->kind == VEL_MSG_OWE)
         return vel_owe_try(leader, wait);
+    if (wait->kind == VEL_MSG_CREATE)
+        return vel_create_try(leader, wait);
+    if (wait->kind == VEL_MSG_CLOSE)
+        return vel_close_try(leader, wait);
+    if (wait->kind == VEL_MSG_LOOK || wait->kind == VEL_MSG_REMOVE)
+        return vel_look_try(leader, wait);
     if (wait->kind == VEL_MSG_SETTLE ? try_settle(leader, wait)
                                      : try_ping(leader, wait))
         return true;

@@ -57,6 +57,7 @@ static int copy_of(struct vel_service *service, const struct vel_service_of *of,
     service->homes = copy_texts(of->homes, of->n_homes);
     service->n_homes = of->n_homes;
     service->is_agent = of->is_agent;
+    service->ranks = of->ranks;
     service->limit_ms = (unsigned)(of->conf->peer_timeout * 1000);
     service->busy_ms = (unsigned)(of->conf->flush_stall * 1000);
     service->memory = (uint64_t)of->conf->memory;
@@ -112,6 +113,8 @@ static int open_transport(struct vel_service *service, struct vel_err *err)
     service->flushing.prefix = service->prefix;
     service->flushing.dir = service->dir;
     service->flushing.node = service->host.node;
+    service->flushing.names = &vel_service_names;
+    service->flushing.arg = service;
     int rc = vel_transport_open(&setup, &service->transport, err);
     service->flushing.transport = service->transport;
     return rc;
@@ -129,7 +132,9 @@ static int make_brain(struct vel_service *service, struct vel_err *err)
         .view_limit = (uint64_t)(conf->view_wait * (double)VEL_CLOCK_S),
         .stall = (uint64_t)(conf->flush_stall * (double)VEL_CLOCK_S),
         .flush_width = conf->flush_width,
-        .flush_bandwidth = (uint64_t)conf->flush_bandwidth};
+        .flush_bandwidth = (uint64_t)conf->flush_bandwidth,
+        .ranks = service->ranks,
+        .seal_after = (uint64_t)(conf->seal_after * (double)VEL_CLOCK_S)};
 
     return vel_leader_create(&brain, &vel_service_ops, service, &service->leader, err);
 }
@@ -152,6 +157,16 @@ static int share_prefix(struct vel_service *service, struct vel_err *err)
     return 0;
 }
 
+static int make_tables(struct vel_service *service, struct vel_err *err)
+{
+    service->placeholders = vel_placeholders_create(service->fs);
+    service->pulls = vel_pulls_create();
+    if (!service->placeholders || !service->pulls)
+        return vel_out_of_memory(err, "a leader");
+    return vel_placeholders_load(service->placeholders, service->homes,
+                                 service->n_homes, err);
+}
+
 static int make(struct vel_service *service, const struct vel_service_of *of,
                 struct vel_err *err)
 {
@@ -165,6 +180,8 @@ static int make(struct vel_service *service, const struct vel_service_of *of,
         rc = listen_everywhere(service, err);
     if (rc == 0)
         rc = open_transport(service, err);
+    if (rc == 0)
+        rc = make_tables(service, err);
     if (rc == 0)
         rc = vel_work_create((unsigned)service->conf->workers, service->clock, wake,
                              service, &service->work, err);
@@ -215,6 +232,11 @@ static void unmake(struct vel_service *service)
     free(service->prefix_id);
     free(service->named);
     vel_vec_fini(&service->noted);
+    vel_vec_fini(&service->calls);
+    vel_service_forget_parts(service);
+    vel_service_forget_latest(service);
+    vel_placeholders_destroy(service->placeholders);
+    vel_pulls_destroy(service->pulls);
     pthread_cond_destroy(&service->over);
     pthread_mutex_destroy(&service->lock);
     free(service);
@@ -367,6 +389,8 @@ int vel_service_start(const struct vel_service_of *of, struct vel_role *role,
     vel_vec_init(&service->unreachable, sizeof(char *));
     vel_vec_init(&service->jobs, sizeof(struct vel_service_job *));
     vel_vec_init(&service->noted, sizeof(int64_t));
+    vel_vec_init(&service->parts, sizeof(struct vel_service_part));
+    vel_vec_init(&service->latest, sizeof(struct vel_service_latest));
     vel_vec_init(&service->calls, sizeof(struct vel_service_call *));
     rc = make(service, of, err);
     if (rc == 0)

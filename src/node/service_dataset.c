@@ -23,7 +23,7 @@ enum { FORMAT = 1 };
 
 /* --- what was settled: dataset.D/settlement --- */
 
-static char *settlement_path(const struct vel_service *service, int64_t id)
+char *vel_service_settlement_path(const struct vel_service *service, int64_t id)
 {
     char *dir = vel_dataset_dir(service->dir, id);
     char *path = dir ? vel_path_join(dir, "settlement") : NULL;
@@ -32,10 +32,10 @@ static char *settlement_path(const struct vel_service *service, int64_t id)
     return path;
 }
 
-static int load_settlement(struct vel_service *service, int64_t id,
-                           struct vel_settlement *ret, struct vel_err *err)
+int vel_service_load_settlement(struct vel_service *service, int64_t id,
+                                struct vel_settlement *ret, struct vel_err *err)
 {
-    char *path = settlement_path(service, id);
+    char *path = vel_service_settlement_path(service, id);
     struct vel_buf bytes;
     int rc;
 
@@ -95,7 +95,7 @@ int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
 
     if (rc < 0)
         return rc;
-    path = settlement_path(service, id);
+    path = vel_service_settlement_path(service, id);
     if (!path)
         rc = vel_out_of_memory(err, "a dataset");
     else if (settlement.dataset.id != id)
@@ -188,7 +188,7 @@ static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry
 
     if (rc != VEL_ENOENT)
         return rc;
-    rc = load_settlement(service, id, &settlement, err);
+    rc = vel_service_load_settlement(service, id, &settlement, err);
     if (rc < 0)
         return rc;
     *ret = (struct vel_entry){.place = VEL_ON_CACHE};
@@ -258,6 +258,7 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
         return rc;
     }
     entry.owner = seal->owner;
+    entry.attempt = 0; /* a session's: our names have our number */
     entry.lists = count_nodes(seal);
     if (by > 0)
         entry.replaced = by;

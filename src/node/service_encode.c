@@ -158,6 +158,20 @@ int vel_service_encode(struct vel_service_job *job, struct vel_err *err)
     return rc;
 }
 
+/* A part that is to be here, and was lost, has nothing older. */
+static void leave_lost(struct vel_service *service, struct set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->job.n_parts; i++) {
+        if (vel_fs_exists(service->fs, set->parts[i].dir))
+            set->parts[n++] = set->parts[i];
+        else
+            free((char *)set->parts[i].dir);
+    }
+    set->job.n_parts = n;
+}
+
 /* Of every set that has a part here. */
 int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err)
 {
@@ -168,6 +182,8 @@ int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err
         struct set set = {0};
 
         rc = make(job, number, &set, err);
+        if (rc == 0)
+            leave_lost(job->service, &set);
         if (rc == 0 && set.job.n_parts > 0)
             rc = vel_encode_settle(&set.job, err);
         set_fini(&set);

@@ -93,6 +93,8 @@ int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err
         home ? vel_promise_keep(service->fs, home, service->host.node, -1, what, err)
              : 0; /* its parts are gone, and it with them */
 
+    if (rc == 0 && home && what & VEL_OWED_FLUSH) /* nothing is to be published */
+        rc = vel_placeholders_forget(service->placeholders, home, -1, err);
     free(home);
     return rc;
 }
@@ -160,6 +162,38 @@ static int push(struct vel_vec *ret, struct vel_leader_found *found,
     return vel_out_of_memory(err, "datasets");
 }
 
+/* The record of a dataset's seal in this launch; NULL: it has none. */
+static char *find_seal(struct vel_service *service, int64_t id)
+{
+    struct vel_seal seal = {.id = id};
+    char *path = vel_service_seal_path(service, service->launch, &seal);
+    struct vel_vec names;
+    bool is_it = path && vel_fs_exists(service->fs, path);
+
+    if (is_it)
+        return path;
+    vel_vec_init(&names, sizeof(char *));
+    if (vel_fs_list(service->fs, service->launch_dir, &names, NULL) < 0)
+        names.n = 0;
+    for (size_t i = 0; !is_it && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+
+        if (strncmp(name, "seal.", 5) != 0)
+            continue;
+        free(path);
+        path = vel_path_join(service->launch_dir, name);
+        if (path && vel_service_seal_load(service, path, &seal, NULL) == 0) {
+            is_it = seal.id == id;
+            vel_seal_fini(&seal);
+        }
+    }
+    vel_fs_names_fini(&names);
+    if (is_it)
+        return path;
+    free(path);
+    return NULL;
+}
+
 static int add_owed(struct vel_service *service, const struct vel_owing *owing,
                     struct vel_vec *ret, struct vel_err *err)
 {
@@ -172,10 +206,11 @@ static int add_owed(struct vel_service *service, const struct vel_owing *owing,
     found.seal.id = owing->promise.id;
     found.seal.template = strdup("");
     found.seal.step = strdup("");
-    path = vel_service_seal_path(service, service->launch, &found.seal);
-    rc = path && found.seal.template && found.seal.step
-             ? read_seal(service, path, &found, err)
-             : vel_out_of_memory(err, "datasets");
+    rc =
+        found.seal.template && found.seal.step ? 0 : vel_out_of_memory(err, "datasets");
+    path = rc == 0 ? find_seal(service, found.seal.id) : NULL;
+    if (path)
+        rc = read_seal(service, path, &found, err);
     free(path);
     if (rc == VEL_ENOENT)
         rc = 0;
@@ -273,14 +308,95 @@ static int find_seals(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
-/* A dataset of the API, by its id. */
+/* --- one, and those of the view --- */
+
+/* Where its parts are now. A part that nobody has stays where it was, and its set is to
+ * be formed again. */
+static int place_parts(const struct vel_view *view,
+                       const struct vel_view_dataset *dataset, struct vel_seal *seal,
+                       struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
+        struct vel_seal_member *member = vel_vec_at(&seal->members, i);
+        const struct vel_view_set *of;
+        size_t set, place;
+        int node = -1;
+
+        if (vel_view_find_place(dataset, (int)member->rank, &set, &place)) {
+            of = vel_vec_at(&dataset->sets, set);
+            node = ((struct vel_view_place *)vel_vec_at(&of->places, place))->node;
+        }
+        if (node < 0) {
+            rc = vel_seal_form_again(seal, member->set, err);
+            continue;
+        }
+        free(member->node);
+        member->node = strdup(*(char **)vel_vec_at(&view->nodes, (size_t)node));
+        rc = member->node ? 0 : vel_out_of_memory(err, "datasets");
+    }
+    return rc;
+}
+
+/* A dataset of the connector's files that an earlier launch has left in the caches:
+ * those of the API are owed again by sessions that recover them. Takes the seal. */
+static int add_old(struct vel_service *service, struct vel_seal *seal,
+                   struct vel_vec *ret, struct vel_err *err)
+{
+    const struct vel_view_dataset *dataset =
+        service->view && *seal->template
+            ? vel_view_find_dataset(service->view, seal->id)
+            : NULL;
+    struct vel_leader_found found = {.seal = *seal,
+                                     .found = {.has_map = true, .seal = VEL_SEAL_MADE}};
+    int rc = 0;
+
+    vel_seal_init(seal);
+    if (!dataset || !dataset->is_cached) {
+        vel_seal_fini(&found.seal);
+        return 0;
+    }
+    rc = place_parts(service->view, dataset, &found.seal, err);
+    if (rc == 0)
+        rc = look_at(service, &found, err);
+    if (rc < 0) {
+        vel_seal_fini(&found.seal);
+        return rc;
+    }
+    found.seal.is_encoded =
+        memcmp(dataset->encoding, found.seal.encoding, VEL_SEAL_ENCODING) == 0;
+    found.is_here = vel_seal_has_node(&found.seal, service->host.node);
+    found.owed = promised_here(service, found.seal.id);
+    return push(ret, &found, err);
+}
+
+/* id 0: all of them. */
+static int find_old(struct vel_service *service, int64_t id, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    struct vel_vec seals;
+    int rc;
+
+    vel_vec_init(&seals, sizeof(struct vel_seal));
+    rc = vel_service_old_seals(service, &seals, err);
+    for (size_t i = 0; i < seals.n; i++) {
+        struct vel_seal *seal = vel_vec_at(&seals, i);
+
+        if (rc == 0 && (id == 0 || seal->id == id))
+            rc = add_old(service, seal, ret, err);
+        vel_seal_fini(seal);
+    }
+    vel_vec_fini(&seals);
+    return rc;
+}
+
 static int find_one(struct vel_service *service, int64_t id, struct vel_vec *ret,
                     struct vel_err *err)
 {
-    struct vel_seal seal = {.id = id};
-    char *path = vel_service_seal_path(service, service->launch, &seal);
+    char *path = find_seal(service, id);
     int rc = path ? add_sealed(service, path, true, ret, err)
-                  : vel_out_of_memory(err, "datasets");
+                  : find_old(service, id, ret, err);
 
     free(path);
     return rc == VEL_ENOENT ? 0 : rc;
@@ -299,7 +415,7 @@ int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
     case VEL_LOOK_ONE:
         return find_one(service, id, ret, err);
     case VEL_LOOK_VIEW:
-        break; /* sessions recover what they find, and owe it again */
+        return find_old(service, 0, ret, err);
     }
     return 0;
 }

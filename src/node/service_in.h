@@ -11,12 +11,16 @@
 #include <stdatomic.h>
 
 #include "base/vec.h"
+#include "engine/settlement.h"
 #include "node/encode.h"
 #include "node/endpoint.h"
 #include "node/flushing.h"
 #include "node/leader.h"
 #include "node/link.h"
 #include "node/muster.h"
+#include "node/part_new.h"
+#include "node/placeholders.h"
+#include "node/pull.h"
 #include "node/service.h"
 #include "node/view.h"
 #include "node/work.h"
@@ -27,6 +31,15 @@ struct vel_service_link {
     struct vel_link *link;
     char *node;  /* that it was made to; NULL: it came */
     bool is_met; /* the brain knows it */
+};
+
+/* Where a file is, as in the message `place`. */
+struct vel_service_place {
+    unsigned where;
+    uint64_t file;
+    int64_t dataset;
+    uint64_t size;
+    char *path, *why;
 };
 
 /* A job that the brain has asked for. */
@@ -43,6 +56,28 @@ struct vel_service_job {
     struct vel_buf bytes; /* what it brings back */
     uint64_t asker, seq;  /* the link whose question it answers, not the brain's; 0 */
     size_t piece;         /* of the answer */
+
+    /* of the connector's files */
+    char *dir;  /* new.N of the file */
+    char *name; /* as the process calls it */
+    int64_t rank, order, size;
+    int how;
+    const struct vel_view *view;    /* NULL: not there yet */
+    struct vel_service_place place; /* what it ends with */
+    bool is_placed;
+};
+
+/* new.N of this launch. */
+struct vel_service_part {
+    int64_t number;
+    char *dir;
+    uint64_t bytes;
+};
+
+/* The newest sealed dataset of a template. */
+struct vel_service_latest {
+    char *template;
+    struct vel_leader_previous previous;
 };
 
 struct vel_service {
@@ -55,6 +90,7 @@ struct vel_service {
     size_t n_homes;
     const struct vel_conf *conf;
     bool is_agent;
+    int64_t ranks; /* of the launch; 0: not known */
     unsigned limit_ms, busy_ms;
     uint64_t memory; /* of an encoding's buffers */
 
@@ -75,6 +111,16 @@ struct vel_service {
     struct vel_vec unreachable; /* char *: nodes of which the brain is to be told */
     struct vel_vec jobs;        /* struct vel_service_job * that are not over */
     struct vel_vec noted;       /* int64_t: datasets whose trouble was told */
+
+    /* files of the connector */
+    struct vel_vec parts;  /* struct vel_service_part */
+    struct vel_vec latest; /* struct vel_service_latest */
+    bool has_latest;       /* all older seals have been read */
+    bool has_told_exposed;
+    int64_t last_part, checkpoints;
+    uint64_t largest_part;
+    struct vel_placeholders *placeholders; /* workers use it, too */
+    struct vel_pulls *pulls;
 
     uint64_t look_at; /* when: is a process here? */
 
@@ -132,6 +178,7 @@ void vel_service_calls_end(struct vel_service *service);
 /* --- service_launch: records of launches --- */
 
 int vel_service_endpoint(void *arg, const char *present, struct vel_err *err);
+int64_t vel_service_epoch(void *arg);
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
 int vel_service_beat(void *arg, int64_t count, struct vel_err *err);
@@ -140,6 +187,9 @@ int vel_service_end(void *arg, struct vel_err *err);
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err);
 int vel_service_end_other(void *arg, const char *launch, struct vel_err *err);
+/* Has a launch an end, or is its directory gone? */
+int vel_service_is_launch_over(struct vel_service *service, const char *launch,
+                               bool *ret_is_over, struct vel_err *err);
 /* Launches that have an end, char *. */
 int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
                       struct vel_err *err);
@@ -189,6 +239,59 @@ int vel_service_owe(void *arg, const struct vel_msg_owe *owe, unsigned *ret_befo
                     struct vel_err *err);
 int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err);
 void vel_service_failed(void *arg, int64_t id, const struct vel_err *why);
+
+char *vel_service_settlement_path(const struct vel_service *service, int64_t id);
+int vel_service_load_settlement(struct vel_service *service, int64_t id,
+                                struct vel_settlement *ret, struct vel_err *err);
+
+/* --- service_files, service_compose: files of the connector --- */
+
+int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
+                     struct vel_err *err);
+int64_t vel_service_keep(void *arg, const char *template);
+int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
+                         struct vel_err *err);
+int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,
+                              struct vel_err *err);
+int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
+/* The DATASET line of a template; NULL: none has it. */
+const struct vel_line *vel_service_line(const struct vel_service *service,
+                                        const char *template);
+/* NULL: no such new.N is known. */
+struct vel_service_part *vel_service_part(const struct vel_service *service,
+                                          int64_t part);
+void vel_service_forget_parts(struct vel_service *service);
+
+int vel_service_sealed(void *arg, const char *template, const char *step,
+                       int64_t generation, int64_t *ret_id,
+                       enum vel_verdict *ret_verdict, struct vel_err *err);
+int vel_service_previous(void *arg, const char *template,
+                         struct vel_leader_previous *ret, struct vel_err *err);
+int vel_service_compose(void *arg, struct vel_seal *seal,
+                        const struct vel_leader_key *key, struct vel_err *err);
+int vel_service_note_seal(struct vel_service *service, const struct vel_seal *seal,
+                          bool is_ours, struct vel_err *err);
+void vel_service_forget_latest(struct vel_service *service);
+
+/* --- service_names, service_look, service_take: on a worker --- */
+
+extern const struct vel_flushing_names vel_service_names;
+/* By the loop, before: where its file is, and what is told of it. */
+int vel_service_note_file(struct vel_service_job *job,
+                          const struct vel_leader_job *asked, struct vel_err *err);
+int vel_service_create(struct vel_service_job *job, const struct vel_watch *watch,
+                       struct vel_err *err);
+int vel_service_close_file(struct vel_service_job *job, struct vel_err *err);
+int vel_service_drop(struct vel_service_job *job, struct vel_err *err);
+int vel_service_remove(struct vel_service_job *job, struct vel_err *err);
+void vel_service_place_fini(struct vel_service_place *place);
+/* Where is what stands at job->name? pulls: it is brought here if need be. */
+int vel_service_look(struct vel_service_job *job, bool pulls,
+                     const struct vel_watch *watch, struct vel_service_place *ret,
+                     struct vel_err *err);
+int vel_service_take(struct vel_service_job *job, struct vel_err *err);
+/* What launches that are over have left without having taken it. */
+void vel_service_take_old(struct vel_service *service);
 
 /* --- service_job --- */
 

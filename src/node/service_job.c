@@ -16,47 +16,6 @@
 
 /* --- where parts are --- */
 
-bool vel_service_is_ours(const struct vel_service *service, const char *dir)
-{
-    for (size_t i = 0; i < service->n_homes; i++) {
-        const char *below = vel_path_below(service->homes[i], dir);
-
-        if (below && vel_path_is_inner(below))
-            return true;
-    }
-    return false;
-}
-
-/* The directory of dataset `id` in one of this node's caches. */
-char *vel_service_home_of(const struct vel_service *service, int64_t id)
-{
-    for (size_t i = 0; i < service->n_homes; i++) {
-        struct vel_vec levels;
-        char *found = NULL;
-
-        vel_vec_init(&levels, sizeof(char *));
-        if (vel_fs_list(service->fs, service->homes[i], &levels, NULL) < 0)
-            levels.n = 0;
-        for (size_t k = 0; k < levels.n && !found; k++) {
-            const char *name = *(char **)vel_vec_at(&levels, k);
-            char *level = strncmp(name, "index.", 6) == 0
-                              ? vel_path_join(service->homes[i], name)
-                              : NULL;
-
-            found = level ? vel_cache_dataset_dir(level, id) : NULL;
-            if (found && !vel_fs_exists(service->fs, found)) {
-                free(found);
-                found = NULL;
-            }
-            free(level);
-        }
-        vel_fs_names_fini(&levels);
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
 /* A job's own look at them. */
 struct places {
     char *home; /* of the dataset; NULL: nothing of it is here */
@@ -148,7 +107,10 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
                                   .homes = service->homes,
                                   .n_homes = service->n_homes};
     struct vel_inventory inventory;
-    int rc = vel_inventory_take(&of, service->limit_ms * VEL_CLOCK_MS, &inventory, err);
+    int rc;
+
+    vel_service_take_old(service);
+    rc = vel_inventory_take(&of, service->limit_ms * VEL_CLOCK_MS, &inventory, err);
 
     if (rc < 0)
         return rc;
@@ -247,6 +209,10 @@ static int change_parts(struct vel_service_job *job, bool removes, struct vel_er
     }
     if (rc == 0 && lock)
         rc = vel_service_is_ended(service, &is_ended, err);
+    if (rc == 0 && !is_ended && places.home)
+        rc = removes
+                 ? vel_placeholders_forget(service->placeholders, places.home, -1, err)
+                 : vel_placeholders_lose(service->placeholders, places.home, err);
     if (rc == 0 && !is_ended && !removes)
         rc = vel_cache_set_aside(service->fs, level, job->seal.id, true, err);
     for (size_t i = 0; rc == 0 && !is_ended && removes && i < places.parts.n; i++)
@@ -281,6 +247,19 @@ static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
         return change_parts(job, true, err);
     case VEL_WORK_SET_ASIDE:
         return change_parts(job, false, err);
+    case VEL_WORK_CREATE:
+        return vel_service_create(job, how->watch, err);
+    case VEL_WORK_CLOSE:
+        return vel_service_close_file(job, err);
+    case VEL_WORK_DROP:
+        return vel_service_drop(job, err);
+    case VEL_WORK_LOOK:
+        job->is_placed = true;
+        return vel_service_look(job, job->how == 1, how->watch, &job->place, err);
+    case VEL_WORK_REMOVE:
+        return vel_service_remove(job, err);
+    case VEL_WORK_TAKE:
+        return vel_service_take(job, err);
     }
     return 0;
 }
@@ -306,7 +285,14 @@ static enum vel_urgency urgency_of(enum vel_leader_work work)
     case VEL_WORK_REMOVE_TEMPS:
     case VEL_WORK_REMOVE_PARTS:
     case VEL_WORK_SET_ASIDE:
+    case VEL_WORK_TAKE:
         break;
+    case VEL_WORK_CREATE: /* somebody waits in a call */
+    case VEL_WORK_CLOSE:
+    case VEL_WORK_DROP:
+    case VEL_WORK_LOOK:
+    case VEL_WORK_REMOVE:
+        return VEL_URGENT_PULL;
     }
     return VEL_URGENT_LOOK;
 }
@@ -339,7 +325,10 @@ static void destroy(struct vel_service_job *job)
 {
     vel_seal_fini(&job->seal);
     vel_buf_fini(&job->bytes);
+    vel_service_place_fini(&job->place);
     free(job->node);
+    free(job->dir);
+    free(job->name);
     free(job);
 }
 
@@ -375,6 +364,8 @@ void vel_service_start_job(void *arg, const struct vel_leader_job *asked)
             rc = vel_out_of_memory(&err, "a job");
         if (rc == 0 && asked->seal)
             rc = vel_seal_copy(asked->seal, &job->seal, &err);
+        if (rc == 0)
+            rc = vel_service_note_file(job, asked, &err);
         if (rc == 0 && !vel_vec_push(&service->jobs, &job))
             rc = vel_out_of_memory(&err, "a job");
         if (rc == 0)
@@ -427,6 +418,24 @@ static bool goes_on(struct vel_service_job *job, const struct vel_work_result *r
            result->rc == VEL_EBUSY && submit(job, NULL) == 0;
 }
 
+static void tell(struct vel_service_job *job, const struct vel_work_result *result)
+{
+    struct vel_leader *leader = job->service->leader;
+    const struct vel_service_place *is = &job->place;
+    const struct vel_msg_place place = {.where = is->where,
+                                        .file = is->file,
+                                        .dataset = (uint64_t)is->dataset,
+                                        .size = is->size,
+                                        .path = is->path ? is->path : "",
+                                        .why = is->why ? is->why : ""};
+
+    if (job->is_placed && result->rc == 0)
+        vel_leader_job_placed(leader, job->number, &place);
+    else
+        vel_leader_job_done(leader, job->number, result->rc, &result->err,
+                            job->bytes.data, job->bytes.len);
+}
+
 void vel_service_take_results(struct vel_service *service)
 {
     struct vel_work_result result;
@@ -446,8 +455,7 @@ void vel_service_take_results(struct vel_service *service)
         if (job->asker)
             vel_service_stock_answer(job, result.rc, &result.err);
         else if (!job->is_cancelled)
-            vel_leader_job_done(service->leader, job->number, result.rc, &result.err,
-                                job->bytes.data, job->bytes.len);
+            tell(job, &result);
         destroy(job);
     }
 }

@@ -60,6 +60,11 @@ int vel_service_endpoint(void *arg, const char *present, struct vel_err *err)
     return rc;
 }
 
+int64_t vel_service_epoch(void *arg)
+{
+    return (int64_t)((struct vel_service *)arg)->endpoint.epoch;
+}
+
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -108,8 +113,8 @@ int vel_service_beat(void *arg, int64_t count, struct vel_err *err)
 }
 
 /* A launch whose directory is gone was over long ago. */
-static int is_over(struct vel_service *service, const char *launch, bool *ret_is_over,
-                   struct vel_err *err)
+int vel_service_is_launch_over(struct vel_service *service, const char *launch,
+                               bool *ret_is_over, struct vel_err *err)
 {
     char *end = launch_path(service, launch, "end");
     char *dir = launch_path(service, launch, ".");
@@ -134,7 +139,7 @@ int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
 {
     struct vel_service *service = arg;
 
-    return is_over(service, service->launch, ret_is_ended, err);
+    return vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
 }
 
 int vel_service_end(void *arg, struct vel_err *err)
@@ -234,7 +239,8 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
         struct vel_leader_other other = {0};
         bool over = false;
 
-        rc = is_over(service, *(char **)vel_vec_at(&launches, i), &over, err);
+        rc = vel_service_is_launch_over(service, *(char **)vel_vec_at(&launches, i),
+                                        &over, err);
         if (rc < 0 || over)
             continue;
         rc = describe(service, *(char **)vel_vec_at(&launches, i), &other, err);
@@ -308,7 +314,7 @@ int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
         char **launch = vel_vec_at(&launches, i);
         bool over = false;
 
-        rc = is_over(service, *launch, &over, err);
+        rc = vel_service_is_launch_over(service, *launch, &over, err);
         if (rc < 0 || !over)
             continue;
         if (!vel_vec_push(ret, launch))
@@ -320,6 +326,19 @@ int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
+/* Who evicts a dataset that is nowhere else takes the claim back. */
+static bool is_claimed(struct vel_service *service, int64_t id)
+{
+    char *dir = vel_dataset_dir(service->dir, id);
+    char *path = dir ? vel_path_join(dir, "launch") : NULL;
+    bool is = !path || vel_fs_exists(service->fs, path);
+
+    free(path);
+    free(dir);
+    return is;
+}
+
+/* Is there nothing to wait for: is the dataset on the prefix, or gone? */
 /* Is there nothing to wait for: is the dataset on the prefix, or gone? */
 static bool is_settled(struct vel_service *service, int64_t id)
 {
@@ -332,7 +351,7 @@ static bool is_settled(struct vel_service *service, int64_t id)
         vel_entry_fini(&entry);
     }
     free(dropped);
-    return settled;
+    return settled || !is_claimed(service, id);
 }
 
 static int add_old_seal(struct vel_service *service, const char *dir, const char *name,

@@ -209,7 +209,7 @@ static void message(void *arg, struct vel_link *link, const struct vel_msg *msg)
         return;
     if (msg->kind == VEL_MSG_MEET && who->role == VEL_PEER_LEADER)
         vel_muster_come(service->muster, peer->number, who->node, msg, now);
-    else if (msg->kind == VEL_MSG_WANT && who->role == VEL_PEER_LEADER)
+    else if (msg->kind == VEL_MSG_WANT && who->role != VEL_PEER_PROCESS)
         answer_want(service, peer, msg);
     else if (msg->kind == VEL_MSG_STOCK)
         vel_service_stock(service, peer->number, msg);

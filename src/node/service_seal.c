@@ -87,6 +87,8 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
             vel_seal_fini(&other);
         }
     }
+    if (rc == 0)
+        rc = vel_service_note_seal(service, seal, true, err);
     free(path);
     return rc;
 }

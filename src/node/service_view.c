@@ -7,9 +7,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "node/evidence.h"
 #include "node/once.h"
+#include "node/roster.h"
 #include "node/service_in.h"
+#include "record/record.h"
+
+enum { FORMAT = 1 }; /* of record "roll" */
 
 /* Inventories as nodes have told them. One that cannot be read is as if it were lost.
  */
@@ -118,34 +123,96 @@ int vel_service_load_view(void *arg, struct vel_err *err)
 
 /* --- whom to wait for --- */
 
+/* Record "roll" of a launch of tools (node/prerun.h): who came; and the datasets of
+ * which nobody else has what is needed (int64_t). None, or one that is damaged: both
+ * empty. */
+static int load_roll(struct vel_service *service, const char *dir, struct vel_buf *ret,
+                     struct vel_vec *ret_ids, struct vel_err *err)
+{
+    char *path = vel_path_join(dir, "roll");
+    struct vel_node *body = NULL;
+    const struct vel_node *list;
+    const char *nodes;
+    int64_t id;
+    int version;
+    int rc =
+        path ? vel_record_load(service->fs, path, "roll", FORMAT, &version, &body, NULL)
+             : VEL_ENOMEM;
+
+    if (rc == 0 && vel_node_get_text(body, "nodes", &nodes, NULL) == 0 &&
+        vel_node_get_list(body, "datasets", &list, NULL) == 0) {
+        vel_buf_puts(ret, nodes);
+        for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++)
+            if (vel_node_int_at(list, i, 1, INT64_MAX, &id, NULL) == 0 &&
+                !vel_vec_push(ret_ids, &id))
+                rc = VEL_ENOMEM;
+    }
+    vel_node_destroy(body);
+    free(path);
+    return rc == VEL_ENOMEM ? vel_out_of_memory(err, "nodes")
+                            : vel_buf_status(ret, err);
+}
+
+static bool is_among(const struct vel_vec *ids, int64_t id)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        if (*(int64_t *)vel_vec_at(ids, i) == id)
+            return true;
+    return false;
+}
+
+static int add_known(struct vel_map *nodes, const char *node, struct vel_buf *ret,
+                     struct vel_err *err)
+{
+    if (vel_map_has(nodes, node))
+        return 0;
+    vel_buf_printf(ret, "%s%s", ret->len ? " " : "", node);
+    return vel_map_set(nodes, node, nodes, NULL) ? vel_out_of_memory(err, "nodes") : 0;
+}
+
+/* What a launch of tools has brought may be on any node that came, and on no other. */
+static int add_members(const struct vel_seal *seal, const char *came, bool is_brought,
+                       struct vel_map *nodes, struct vel_buf *ret, struct vel_err *err)
+{
+    char node[VEL_ROSTER_NAME];
+    int rc = 0;
+
+    while (is_brought && rc == 0 && vel_words_next(&came, node))
+        rc = add_known(nodes, node, ret, err);
+    for (size_t i = 0; !is_brought && rc == 0 && i < seal->members.n; i++)
+        rc = add_known(nodes, vel_seal_at(seal, i)->node, ret, err);
+    return rc;
+}
+
 /* Nodes that seals of other launches name whose datasets are in caches only. */
 int vel_service_known(void *arg, struct vel_buf *ret, struct vel_err *err)
 {
     struct vel_service *service = arg;
     struct vel_map *nodes = vel_map_create();
-    struct vel_vec seals;
+    struct vel_vec seals, ids;
+    struct vel_buf came;
     int rc = nodes ? 0 : vel_out_of_memory(err, "nodes");
 
     vel_vec_init(&seals, sizeof(struct vel_seal));
+    vel_vec_init(&ids, sizeof(int64_t));
+    vel_buf_init(&came);
     if (rc == 0)
+        rc = load_roll(service, service->launch_dir, ret, &ids, err);
+    if (rc == 0 && ret->len == 0)
+        rc = load_roll(service, service->dir, &came, &ids, err);
+    if (rc == 0 && ret->len == 0)
         rc = vel_service_old_seals(service, &seals, err);
     for (size_t i = 0; rc == 0 && i < seals.n; i++) {
         const struct vel_seal *seal = vel_vec_at(&seals, i);
 
-        for (size_t m = 0; rc == 0 && m < seal->members.n; m++) {
-            const struct vel_seal_member *member = vel_vec_at(&seal->members, m);
-
-            if (vel_map_has(nodes, member->node))
-                continue;
-            vel_buf_printf(ret, "%s%s", ret->len ? " " : "", member->node);
-            rc = vel_map_set(nodes, member->node, nodes, NULL)
-                     ? vel_out_of_memory(err, "nodes")
-                     : 0;
-        }
+        rc = add_members(seal, vel_buf_text(&came), is_among(&ids, seal->id), nodes,
+                         ret, err);
     }
     for (size_t i = 0; i < seals.n; i++)
         vel_seal_fini(vel_vec_at(&seals, i));
     vel_vec_fini(&seals);
+    vel_vec_fini(&ids);
+    vel_buf_fini(&came);
     vel_map_destroy(nodes, NULL);
     return rc == 0 ? vel_buf_status(ret, err) : rc;
 }

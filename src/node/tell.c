@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 enum { RETRY_PART = 4 }; /* of FLUSH_STALL, after which nobody waits any more */
 
@@ -64,12 +64,16 @@ bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
            leader->ops->entry(leader->arg, &lead->seal, place, lead->by, NULL) == 0;
 }
 
+/* What the record says counts, be it another's. */
 static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
 {
     if (leader->ops->seal(leader->arg, &lead->seal, NULL) < 0)
         return false;
+    lead->id = lead->seal.id;
     lead->has_seal = true;
     lead->is_led = true;
+    if (lead->seal.verdict == VEL_VERDICT_VOID)
+        return true;      /* nobody owns it */
     lead->seal.owner = 0; /* claimed now, or before the first entry */
     lead->seal.attempt = vel_leader_next_attempt(leader);
     vel_chair_own(leader, lead);
@@ -142,6 +146,13 @@ static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64
         tell(leader, link, &msg);
     }
     vel_buf_fini(&record);
+}
+
+void vel_chair_tell_seal(struct vel_leader *leader, struct vel_lead *lead,
+                         uint64_t link)
+{
+    if (vel_launch_may_tell(leader))
+        tell_sealed(leader, lead, link);
 }
 
 static void tell_step(struct vel_leader *leader, struct vel_lead *lead, uint64_t link,
@@ -285,6 +296,17 @@ void vel_chair_tell(struct vel_leader *leader, struct vel_lead *lead)
         lead->is_told = tell_all(leader, lead);
     if (!lead->is_told)
         lead->retry_at = leader->now + leader->conf.limit / 4;
+    else if (leader->connector)
+        leader->connector->may_evict = true;
+}
+
+void vel_chair_evict(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!vel_launch_may_tell(leader))
+        return;
+    lead->is_evicted = true;
+    tell_step(leader, lead, 0, VEL_TELL_EVICT);
+    vel_lead_event(leader, lead, VEL_DATASET_ON_EVICT, 0);
 }
 
 void vel_chair_tell_taken(struct vel_leader *leader, struct vel_lead *lead)
@@ -368,7 +390,10 @@ void vel_chair_act(struct vel_leader *leader, struct vel_lead *lead, unsigned ac
         vel_chair_tell(leader, lead);
         break;
     default:
-        vel_chair_tell(leader, lead);
+        if (lead->seal.verdict == VEL_VERDICT_VOID)
+            vel_chair_tell_seal(leader, lead, 0);
+        else
+            vel_chair_tell(leader, lead);
         break;
     }
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 enum { NODES_MOST = 65535 };
 
@@ -38,6 +38,7 @@ static void clear(struct vel_lead_up *up)
 void vel_tree_reset(struct vel_leader *leader)
 {
     dismiss(leader);
+    vel_announce_reset(leader);
     leader->is_attached = false;
     leader->tree_seq = 0;
     vel_leader_text(leader, &leader->parents, NULL);
@@ -245,4 +246,6 @@ void vel_tree_flush(struct vel_leader *leader)
         for (size_t step = 0; step < VEL_DID_STEPS; step++)
             if (vel_lead_at(leader, i)->up[step].nodes.len > 0)
                 tell_up(leader, link, vel_lead_at(leader, i), step);
+    if (leader->connector)
+        vel_announce_flush(leader);
 }

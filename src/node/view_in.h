@@ -9,7 +9,8 @@
 struct vel_view_ref {
     const struct vel_stock *held;
     const struct vel_stock_encoding *encoding;
-    int node; /* index in view->nodes */
+    int node;        /* index in view->nodes */
+    uint64_t newest; /* sequence of any part of the encoding: each set counts its own */
 };
 
 /* A name as one list of one dataset has it. */

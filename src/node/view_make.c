@@ -38,7 +38,7 @@ static int compare_refs(const void *a, const void *b)
     if (!order && (!d || !e))
         order = (e != NULL) - (d != NULL);
     if (!order && d) {
-        order = compare_numbers(e->sequence, d->sequence);
+        order = compare_numbers(y->newest, x->newest);
         if (!order)
             order = memcmp(d->id, e->id, sizeof d->id);
         if (!order)
@@ -53,6 +53,39 @@ static int compare_refs(const void *a, const void *b)
     return order
                ? order
                : (x->held->index > y->held->index) - (x->held->index < y->held->index);
+}
+
+/* Encodings together, each with its highest number first. */
+static int compare_encodings(const void *a, const void *b)
+{
+    const struct vel_view_ref *x = a, *y = b;
+    int order = compare_numbers((uint64_t)y->held->id, (uint64_t)x->held->id);
+
+    if (!order && (!x->encoding || !y->encoding))
+        return (y->encoding != NULL) - (x->encoding != NULL);
+    if (!order)
+        order = memcmp(x->encoding->id, y->encoding->id, sizeof x->encoding->id);
+    return order ? order
+                 : compare_numbers(y->encoding->sequence, x->encoding->sequence);
+}
+
+static bool is_of_same(const struct vel_view_ref *a, const struct vel_view_ref *b)
+{
+    return a->held->id == b->held->id && a->encoding && b->encoding &&
+           memcmp(a->encoding->id, b->encoding->id, sizeof a->encoding->id) == 0;
+}
+
+static void sort_refs(struct vel_vec *all)
+{
+    struct vel_view_ref *refs = all->items;
+
+    vel_vec_sort(all, compare_encodings);
+    for (size_t i = 0; i < all->n; i++)
+        if (i > 0 && is_of_same(&refs[i - 1], &refs[i]))
+            refs[i].newest = refs[i - 1].newest;
+        else
+            refs[i].newest = refs[i].encoding ? refs[i].encoding->sequence : 0;
+    vel_vec_sort(all, compare_refs);
 }
 
 static int add_nodes(struct vel_view_making *making, struct vel_err *err)
@@ -103,7 +136,7 @@ static int add_refs(struct vel_view_making *making, struct vel_err *err)
         for (size_t k = 0; rc == 0 && k < of->nodes[i].held.n; k++)
             rc = add_held(making, &h[k], (int)node, err);
     }
-    vel_vec_sort(&making->refs, compare_refs);
+    sort_refs(&making->refs);
     return rc;
 }
 

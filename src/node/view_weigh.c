@@ -231,7 +231,6 @@ static int weigh_encoding(const struct vel_view_making *making,
 static bool same_encoding(const struct vel_view_ref *a, const struct vel_view_ref *b)
 {
     return a->encoding && b->encoding &&
-           a->encoding->sequence == b->encoding->sequence &&
            memcmp(a->encoding->id, b->encoding->id, VEL_ENCODING_ID) == 0;
 }
 

@@ -53,6 +53,15 @@ static void end_process(struct lab *lab, size_t i)
     process->link = 0;
 }
 
+void lab_kill_process(struct lab *lab, int node, int launch)
+{
+    for (size_t i = 0; i < lab->processes.n; i++) {
+        const struct lab_process *process = vel_vec_at(&lab->processes, i);
+        if (process->node == node && process->launch == launch)
+            end_process(lab, i);
+    }
+}
+
 static void stop_program(struct lab *lab)
 {
     lab->checkpoints = -1;
@@ -63,6 +72,7 @@ void lab_kill_node(struct lab *lab, int node)
 {
     lab->nodes[node].is_alive = false;
     memset(lab->nodes[node].caches, 0, sizeof lab->nodes[node].caches);
+    lab->nodes[node].files.n = 0;
     for (size_t i = 0; i < lab->processes.n; i++)
         if (((struct lab_process *)vel_vec_at(&lab->processes, i))->node == node)
             end_process(lab, i);

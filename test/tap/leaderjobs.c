@@ -102,13 +102,18 @@ void lab_start(struct lab_leader *of, const struct vel_leader_job *job)
         if (vel_seal_member(&fresh.seal, i)->set == job->set)
             fresh.members |=
                 LAB_BIT(lab_node_of(vel_seal_member(&fresh.seal, i)->node));
+    lab_file_copy(&fresh.file, job);
+    fresh.file.launch = of->launch;
     fresh.job.seal = NULL;
     fresh.job.node = NULL;
+    fresh.job.file = NULL;
+    fresh.job.key = NULL;
+    fresh.job.name = NULL;
     fresh.job.rate = (uint64_t)(job->node ? lab_node_of(job->node) : of->node);
     if (!vel_vec_push(&lab->jobs, &fresh))
         bail_out("no memory");
     struct lab_job *made = job_at(lab, lab->jobs.n - 1);
-    if (fails && job->work != VEL_WORK_HOLD)
+    if (fails && job->work != VEL_WORK_HOLD && job->work != VEL_WORK_DROP)
         finish(lab, made, VEL_EIO, lab_chance(lab, LAB_MS, 100 * LAB_MS));
     else if (job->work == VEL_WORK_ENCODE)
         meet(lab, made);
@@ -175,12 +180,14 @@ static int copy(struct lab *lab, const struct lab_job *job, int node)
 static int rename_rank(struct lab *lab, int64_t id, int64_t owner, int64_t rank)
 {
     struct lab_dataset *dataset = &lab->datasets[id];
-    int64_t *name = &lab->names[id % LAB_GROUPS][rank];
+    int64_t *name = &lab->groups[id % LAB_GROUPS][rank];
 
     for (int64_t k = owner; k >= 0; k--)
         if (dataset->temps[k] & LAB_BIT(rank)) {
             dataset->temps[k] &= ~LAB_BIT(rank);
-            if (*name > id)
+            if (dataset->is_keyed)
+                lab_publish(lab, id, rank);
+            else if (*name > id)
                 lab_is_wrong(lab,
                              "a name of rank %lld goes back from dataset %lld to %lld",
                              (long long)rank, (long long)*name, (long long)id);
@@ -227,7 +234,7 @@ static int do_job(struct lab *lab, const struct lab_job *job)
         remove_temps(lab, job, node);
         return 0;
     case VEL_WORK_REMOVE_PARTS:
-        if (!dataset->is_dropped)
+        if (!dataset->is_dropped && !dataset->is_keyed)
             lab_is_wrong(lab, "parts of dataset %lld are removed",
                          (long long)job->job.id);
         lab->nodes[node].caches[job->job.id].here = 0;
@@ -249,18 +256,25 @@ void lab_job_event(struct lab *lab, const struct lab_event *event)
 {
     struct lab_job *job = job_of(lab, event->leader, event->job);
     int rc = -(int)event->len;
+    struct vel_msg_place place = {0};
 
     if (!job || !lab->leaders[event->leader].is_alive ||
         (rc == VEL_ETIMEOUT && job->is_going))
         return;
     struct vel_leader *leader = lab->leaders[event->leader].leader;
     if (rc == 0)
-        rc = do_job(lab, job);
+        rc = job->job.work >= VEL_WORK_CREATE ? lab_file_work(lab, job, &place)
+                                              : do_job(lab, job);
     if (rc < 0)
         lose_set(lab, job);
     job->is_over = true;
+    enum vel_leader_work work = job->job.work;
     vel_leader_job_moved(leader, event->job, PART_BYTES);
-    vel_leader_job_done(leader, event->job, rc, NULL, "held", 4);
+    if (rc == 0 &&
+        (work == VEL_WORK_CREATE || work == VEL_WORK_LOOK || work == VEL_WORK_REMOVE))
+        vel_leader_job_placed(leader, event->job, &place);
+    else
+        vel_leader_job_done(leader, event->job, rc, NULL, "held", 4);
 }
 
 static struct lab_process *process_at(struct lab *lab, int i)
@@ -332,7 +346,7 @@ static void ask_settle(struct lab *lab, int i)
     vel_buf_fini(&record);
 }
 
-static void leave_one(struct lab *lab, int i)
+void lab_leave_one(struct lab *lab, int i)
 {
     struct lab_process *process = process_at(lab, i);
 
@@ -354,7 +368,7 @@ static void leave(struct lab *lab)
         if (lab->drains)
             lab_send(lab, process_at(lab, (int)i)->link, -1 - (int)i, &msg);
         else
-            leave_one(lab, (int)i);
+            lab_leave_one(lab, (int)i);
     }
 }
 
@@ -365,7 +379,7 @@ static void drained(struct lab *lab, int i, const struct vel_msg_state *state)
         if (lab->datasets[id].is_complete && !lab->datasets[id].is_dropped &&
             (!lab_is_over(lab, id) || state->left > 0 || state->status != 0))
             lab_is_wrong(lab, "dataset %d is drained too early", id);
-    leave_one(lab, i);
+    lab_leave_one(lab, i);
 }
 
 void lab_next_checkpoint(struct lab *lab)
@@ -426,6 +440,8 @@ void lab_process_hear(struct lab *lab, int i, const struct vel_msg *msg)
     struct lab_process *process = process_at(lab, i);
     int64_t id = (int64_t)msg->seq / ASKS;
 
+    if (lab_writer_hear(lab, i, msg))
+        return;
     if (process->is_alive && msg->kind == VEL_MSG_STATE)
         drained(lab, i, &msg->u.state);
     if (!process->is_alive || id != lab->making || id == 0 ||
@@ -461,12 +477,14 @@ void lab_process_met(struct lab *lab, int i, int link)
         ask_owe(lab, i, lab->making);
     if (process->settles)
         ask_settle(lab, i);
+    lab_writer_met(lab, i);
     if (process->is_leaving)
-        leave_one(lab, i);
+        lab_leave_one(lab, i);
 }
 
 void lab_process_lost(struct lab *lab, int i)
 {
     process_at(lab, i)->link = 0;
+    process_at(lab, i)->is_met = false;
     lab_process_connect(lab, i);
 }

@@ -316,7 +316,8 @@ static struct lab_leader *whose(struct lab *lab, const struct lab_event *event)
 
     if (event->kind == LAB_DELIVER || event->kind == LAB_GONE || event->kind == LAB_MET)
         leader = lab_link_at(lab, event->link)->ends[event->end];
-    if (event->kind == LAB_BEGIN || event->kind == LAB_CHECKPOINT || leader < 0)
+    if (event->kind == LAB_BEGIN || event->kind == LAB_CHECKPOINT ||
+        event->kind == LAB_WRITER || leader < 0)
         return NULL;
     return &lab->leaders[leader];
 }
@@ -346,6 +347,9 @@ static void happen(struct lab *lab, struct lab_event *event)
         break;
     case LAB_CHECKPOINT:
         lab_next_checkpoint(lab);
+        break;
+    case LAB_WRITER:
+        lab_writer_event(lab, event->leader);
         break;
     case LAB_BEGIN:
         begin_leader(lab, event->node, event->launch);
@@ -421,17 +425,25 @@ void lab_create(struct lab *lab, uint64_t seed, int nodes, enum lab_fault fault)
     vel_vec_init(&lab->events, sizeof(struct lab_event));
     vel_vec_init(&lab->jobs, sizeof(struct lab_job));
     vel_vec_init(&lab->processes, sizeof(struct lab_process));
-    for (int i = 0; i < nodes; i++)
+    vel_vec_init(&lab->names, sizeof(struct lab_name));
+    vel_vec_init(&lab->voids, sizeof(struct lab_file));
+    for (int i = 0; i < nodes; i++) {
         lab->nodes[i].is_alive = true;
-    for (int i = 0; i < LAB_DATASETS; i++)
+        vel_vec_init(&lab->nodes[i].files, sizeof(struct lab_file));
+        vel_vec_init(&lab->nodes[i].parts, sizeof(struct lab_key));
+    }
+    for (int i = 0; i < LAB_DATASETS; i++) {
         vel_buf_init(&lab->datasets[i].seal);
+        vel_vec_init(&lab->datasets[i].files, sizeof(struct lab_file));
+    }
     lab->conf = (struct vel_leader_conf){.endpoints = "unix:s",
                                          .named = "",
                                          .limit = LAB_T,
                                          .view_limit = 10 * LAB_T,
                                          .stall = 30 * LAB_T,
                                          .flush_width = 2,
-                                         .flush_bandwidth = 1000};
+                                         .flush_bandwidth = 1000,
+                                         .seal_after = 4 * LAB_T};
 }
 
 void lab_destroy(struct lab *lab)
@@ -444,6 +456,7 @@ void lab_destroy(struct lab *lab)
         vel_seal_fini(&((struct lab_job *)vel_vec_at(&lab->jobs, i))->seal);
     for (int i = 0; i < LAB_DATASETS; i++)
         vel_buf_fini(&lab->datasets[i].seal);
+    lab_files_fini(lab);
     vel_vec_fini(&lab->links);
     vel_vec_fini(&lab->events);
     vel_vec_fini(&lab->jobs);

@@ -19,12 +19,14 @@
 enum {
     LAB_NODES = 64,
     LAB_LAUNCHES = 3,
-    LAB_DATASETS = 24,
+    LAB_DATASETS = 64, /* bits */
     LAB_OWNERS = 64,
     LAB_LEADERS = 512,
     LAB_TERMS = 256,
     LAB_GROUPS = 2, /* datasets of one group have the same names on the prefix */
     LAB_SET = 4,
+    LAB_NAME = 48,
+    LAB_STEPS = 8,
 };
 
 #define LAB_T UINT64_C(1000000000) /* PEER_TIMEOUT */
@@ -45,8 +47,35 @@ struct lab_cache { /* of a node, of one dataset: bits are ranks */
     unsigned owed;
 };
 
+/* What a key says (struct vel_leader_key), with room for its texts. */
+struct lab_key {
+    char template[LAB_NAME], step[LAB_NAME];
+    int64_t generation;
+    bool is_alone, is_through, is_late;
+};
+
+/* A file of the connector: in a new.N of a node, or of a dataset. What is in it is a
+ * number that grows with each create: its size. */
+struct lab_file {
+    int launch;
+    struct lab_key key;
+    int64_t part, rank, order, stamp;
+    char name[LAB_NAME];
+};
+
+/* What stands at a path of the prefix. */
+struct lab_name {
+    char name[LAB_NAME];
+    int64_t stamp; /* that was published; 0: none */
+    bool is_native;
+    int64_t closed;  /* the newest whose close was answered with yes */
+    int64_t removed; /* all up to this */
+};
+
 struct lab_node {
     bool is_alive;
+    struct vel_vec files; /* struct lab_file */
+    struct vel_vec parts; /* struct lab_key: `about` of new.1, new.2 ... */
     struct lab_cache caches[LAB_DATASETS];
 };
 
@@ -67,6 +96,10 @@ struct lab_entry {
 struct lab_dataset {
     int launch;
     bool is_sealed, is_dropped;
+    bool is_keyed; /* of the connector */
+    enum vel_verdict verdict;
+    struct lab_key key;
+    struct vel_vec files; /* struct lab_file, of all its parts */
     struct vel_buf seal;
     int64_t owner;
     int owner_launch;
@@ -99,6 +132,15 @@ struct lab_process {
     int link;                    /* place + 1; 0: none */
     uint64_t owes, owe_answered; /* bits are datasets */
     int settles;                 /* dataset that it settles; 0: none */
+
+    /* a writer of files */
+    int step, nth; /* the file that it is at */
+    int phase;     /* enum lab_phase */
+    bool is_met;   /* its leader; what it asks before waits */
+    bool is_asking;
+    uint64_t file; /* that it has open */
+    int64_t stamp; /* 0: native */
+    char name[LAB_NAME];
 };
 
 struct lab_job {
@@ -106,6 +148,7 @@ struct lab_job {
     struct vel_leader_job job; /* without its seal */
     struct vel_seal seal;
     uint64_t members; /* ENCODE: nodes of its set */
+    struct lab_file file;
     bool is_going;
     bool is_over;
 };
@@ -118,7 +161,7 @@ struct lab {
     struct lab_node nodes[LAB_NODES];
     struct lab_launch launches[LAB_LAUNCHES];
     struct lab_dataset datasets[LAB_DATASETS]; /* by id; 0 is none */
-    int64_t names[LAB_GROUPS][LAB_NODES];
+    int64_t groups[LAB_GROUPS][LAB_NODES]; /* which of them has the name of a rank */
     struct lab_leader leaders[LAB_LEADERS];
     int nleaders;
     struct vel_vec links;     /* struct lab_link */
@@ -136,6 +179,13 @@ struct lab {
     int errors;               /* per cent of jobs that fail */
     uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
     uint64_t heard[LAB_NODES];
+
+    /* files of the connector */
+    const struct lab_script *script;
+    struct vel_vec names; /* struct lab_name */
+    struct vel_vec voids; /* struct lab_file: keys */
+    int64_t stamps;
+    int removes;     /* ranks unlink their file of so many steps before; 0: never */
     char wrong[512]; /* the first property that does not hold; "" */
 };
 
@@ -153,6 +203,16 @@ void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what);
 /* Let time pass, at most until then; false: something is wrong. */
 bool lab_run(struct lab *lab, uint64_t until);
 
+/* What ranks write: the name of a rank's nth file in a step; false: no such file. */
+struct lab_script {
+    int steps, most; /* files of a rank in a step, at most */
+    bool (*name)(int rank, int step, int nth, char *ret, size_t size);
+    uint64_t write, pause; /* time to write one, and before the next, at most */
+};
+
+/* The processes of a launch write files, then they wait for what is owed and leave. */
+void lab_write(struct lab *lab, int launch, const struct lab_script *script);
+
 /* --- what befalls it --- */
 
 /* The leader's process dies, and another of the node takes the role; nothing happens
@@ -160,6 +220,8 @@ bool lab_run(struct lab *lab, uint64_t until);
 void lab_kill_leader(struct lab *lab, int node, int launch);
 void lab_kill_node(struct lab *lab, int node);
 void lab_freeze(struct lab *lab, int node, int launch, uint64_t time);
+/* A node's process; its leader goes on, as an agent's. */
+void lab_kill_process(struct lab *lab, int node, int launch);
 void lab_kill_processes(struct lab *lab, int launch, bool with_leaders);
 void lab_end_launch(struct lab *lab, int launch);
 void lab_revive_node(struct lab *lab, int node);
@@ -188,6 +250,7 @@ enum lab_event_kind {
     LAB_BEGIN,
     LAB_CONNECT,
     LAB_CHECKPOINT,
+    LAB_WRITER,
 };
 
 struct lab_event {
@@ -225,6 +288,38 @@ void lab_process_hear(struct lab *lab, int process, const struct vel_msg *msg);
 void lab_process_connect(struct lab *lab, int process);
 void lab_process_met(struct lab *lab, int process, int link);
 void lab_process_lost(struct lab *lab, int process);
+
+/* files */
+void lab_set_key(struct lab_key *ret, const struct vel_leader_key *key);
+bool lab_is_key(const struct lab_key *key, const char *template, const char *step,
+                int64_t generation);
+struct lab_name *lab_name(struct lab *lab, const char *name);
+void lab_publish(struct lab *lab, int64_t id, int64_t rank);
+bool lab_shares(const struct lab *lab, int64_t id, int64_t other);
+bool lab_is_taken(const struct lab *lab, int64_t id, int64_t rank);
+void lab_file_copy(struct lab_file *ret, const struct vel_leader_job *job);
+int lab_file_work(struct lab *lab, struct lab_job *job, struct vel_msg_place *ret);
+bool lab_file_seal(struct lab_leader *of, struct vel_seal *seal);
+void lab_files_fini(struct lab *lab);
+void lab_writer_event(struct lab *lab, int process);
+bool lab_writer_hear(struct lab *lab, int process, const struct vel_msg *msg);
+void lab_writer_met(struct lab *lab, int process);
+void lab_leave_one(struct lab *lab, int process);
+
+int lab_rule(void *arg, const char *name, struct vel_leader_rule *ret,
+             struct vel_err *err);
+int lab_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
+                 struct vel_err *err);
+int lab_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,
+                      struct vel_err *err);
+int lab_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
+int lab_sealed(void *arg, const char *template, const char *step, int64_t generation,
+               int64_t *ret_id, enum vel_verdict *ret_verdict, struct vel_err *err);
+int lab_previous(void *arg, const char *template, struct vel_leader_previous *ret,
+                 struct vel_err *err);
+int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
+                struct vel_err *err);
+int64_t lab_keep(void *arg, const char *template);
 
 const char *lab_node_name(int node);
 int lab_node_of(const char *name);

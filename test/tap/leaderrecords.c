@@ -50,6 +50,11 @@ static int op_endpoint(void *arg, const char *present, struct vel_err *err)
     return 0;
 }
 
+static int64_t op_epoch(void *arg)
+{
+    return (int64_t)((struct lab_leader *)arg)->epoch;
+}
+
 static int op_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
 {
     (void)err;
@@ -231,10 +236,14 @@ static int op_inventory(void *arg, int64_t id, const void *record, size_t len,
 static int op_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct lab *lab = ((struct lab_leader *)arg)->lab;
-    struct lab_dataset *dataset = dataset_of(lab, seal->id);
-    int64_t id = seal->id;
+    struct lab_dataset *dataset;
+    int64_t id;
 
     (void)err;
+    if (seal->template && *seal->template && lab_file_seal(arg, seal))
+        return 0;
+    id = seal->id;
+    dataset = dataset_of(lab, id);
     if (!dataset->is_sealed) {
         vel_rng_fill(&lab->rng, seal->encoding, sizeof seal->encoding);
         if (vel_seal_encode(seal, &dataset->seal, NULL) < 0)
@@ -314,8 +323,11 @@ static bool op_is_held(void *arg, int64_t id)
 
 static bool op_shares(void *arg, int64_t id, int64_t other)
 {
-    return ((struct lab_leader *)arg)->lab->fault != LAB_SHARES_NOT &&
-           id % LAB_GROUPS == other % LAB_GROUPS;
+    const struct lab *lab = ((struct lab_leader *)arg)->lab;
+
+    if (lab->datasets[id].is_keyed)
+        return lab_shares(lab, id, other);
+    return lab->fault != LAB_SHARES_NOT && id % LAB_GROUPS == other % LAB_GROUPS;
 }
 
 /* --- this node --- */
@@ -399,6 +411,7 @@ const struct vel_leader_ops lab_ops = {
     .send = op_send,
     .close = op_close,
     .endpoint = op_endpoint,
+    .epoch = op_epoch,
     .chair = op_chair,
     .claim_chair = op_claim_chair,
     .beat = op_beat,
@@ -420,6 +433,14 @@ const struct vel_leader_ops lab_ops = {
     .is_dropped = op_is_dropped,
     .is_held = op_is_held,
     .shares = op_shares,
+    .rule = lab_rule,
+    .part_new = lab_part_new,
+    .part_renumber = lab_part_renumber,
+    .parts = lab_parts,
+    .sealed = lab_sealed,
+    .previous = lab_previous,
+    .compose = lab_compose,
+    .keep = lab_keep,
     .owe = op_owe,
     .forget = op_forget,
     .failed = op_failed,

@@ -199,7 +199,7 @@ static size_t number_of(const struct pulllab *lab, const char *node)
     return i;
 }
 
-static int source_begin(struct vel_source *source, struct vel_get *get,
+static int source_begin(struct vel_pull_source *source, struct vel_get *get,
                         struct vel_err *err)
 {
     struct pulllab_source *s = (struct pulllab_source *)source;
@@ -214,7 +214,7 @@ static int source_begin(struct vel_source *source, struct vel_get *get,
     return 0;
 }
 
-static struct vel_get *source_next(struct vel_source *source)
+static struct vel_get *source_next(struct vel_pull_source *source)
 {
     struct pulllab_source *s = (struct pulllab_source *)source;
     size_t i = vel_rng_below(&s->rng, s->under_way.n);
@@ -235,15 +235,15 @@ static struct vel_get *source_next(struct vel_source *source)
     return get;
 }
 
-static void source_drop(struct vel_source *source)
+static void source_drop(struct vel_pull_source *source)
 {
     struct pulllab_source *s = (struct pulllab_source *)source;
 
     s->under_way.n = 0;
 }
 
-static const struct vel_source_ops source_ops = {source_begin, source_next,
-                                                 source_drop};
+static const struct vel_pull_source_ops source_ops = {source_begin, source_next,
+                                                      source_drop};
 
 void pulllab_source_init(struct pulllab_source *source, struct pulllab *lab,
                          uint64_t seed)
@@ -258,8 +258,8 @@ void pulllab_source_fini(struct pulllab_source *source)
     vel_vec_fini(&source->under_way);
 }
 
-int pulllab_pull(struct pulllab *lab, struct vel_source *source, size_t to, int rank,
-                 struct vel_pulled *ret, struct vel_err *err)
+int pulllab_pull(struct pulllab *lab, struct vel_pull_source *source, size_t to,
+                 int rank, struct vel_pulled *ret, struct vel_err *err)
 {
     struct vel_pull_how how = {.fs = redlab_fs(),
                                .node = lab->node[to],

@@ -47,7 +47,7 @@ bool pulllab_is_clean(const struct pulllab *lab, size_t node);
 
 /* A source that reads the caches of living nodes. */
 struct pulllab_source {
-    struct vel_source source;
+    struct vel_pull_source source;
     struct pulllab *lab;
     struct vel_rng rng;
     struct vel_vec under_way; /* struct vel_get * */
@@ -61,7 +61,7 @@ void pulllab_source_init(struct pulllab_source *source, struct pulllab *lab,
 void pulllab_source_fini(struct pulllab_source *source);
 
 /* Pull a part to a node. */
-int pulllab_pull(struct pulllab *lab, struct vel_source *source, size_t to, int rank,
-                 struct vel_pulled *ret, struct vel_err *err);
+int pulllab_pull(struct pulllab *lab, struct vel_pull_source *source, size_t to,
+                 int rank, struct vel_pulled *ret, struct vel_err *err);
 
 #endif

@@ -109,7 +109,8 @@ static void tell_encoding(const struct viewlab *lab, const struct viewlab_datase
 
     must(to);
     *to = (struct vel_stock_encoding){.id = {(uint8_t)d->id, (uint8_t)e},
-                                      .sequence = (uint64_t)e + 1,
+                                      /* sets of one are encoded each by itself */
+                                      .sequence = 2 * (uint64_t)e + set % 2,
                                       .scheme = d->encoding[e].scheme,
                                       .n = (uint32_t)n,
                                       .m = d->encoding[e].scheme == VEL_XOR,

@@ -119,7 +119,7 @@ struct asked {
     size_t node;
 };
 
-static int wire_begin(struct vel_source *source, struct vel_get *get,
+static int wire_begin(struct vel_pull_source *source, struct vel_get *get,
                       struct vel_err *err)
 {
     struct wirelab *w = (struct wirelab *)source;
@@ -150,7 +150,7 @@ static struct vel_get *answer(struct wirelab *w, size_t i, const struct vel_msg 
     return asked.get;
 }
 
-static struct vel_get *wire_next(struct vel_source *source)
+static struct vel_get *wire_next(struct vel_pull_source *source)
 {
     struct wirelab *w = (struct wirelab *)source;
 
@@ -187,12 +187,12 @@ static struct vel_get *wire_next(struct vel_source *source)
     }
 }
 
-static void wire_drop(struct vel_source *source)
+static void wire_drop(struct vel_pull_source *source)
 {
     ((struct wirelab *)source)->asked.n = 0;
 }
 
-static const struct vel_source_ops wire_ops = {wire_begin, wire_next, wire_drop};
+static const struct vel_pull_source_ops wire_ops = {wire_begin, wire_next, wire_drop};
 
 void wirelab_connect(struct wirelab *w, struct pulllab *lab, uint64_t seed)
 {

@@ -21,7 +21,7 @@ struct wirelab_peer {
 };
 
 struct wirelab {
-    struct vel_source source;
+    struct vel_pull_source source;
     struct pulllab *lab;
     struct wirelab_peer peer[PULLLAB_NODES];
     struct vel_vec asked; /* struct asked */

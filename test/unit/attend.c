@@ -3,6 +3,7 @@
  * of a process do with each other, and what is left when processes are killed. */
 #include "config.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,31 @@ static void in_good_order(void)
     is_int(sockjob_run(RANKS, "unix", member, &p), 0, "and the one after it");
 }
 
+/* Whoever starts the program again takes another launch when its rank has one. */
+static bool is_named(const struct play *p, int rank)
+{
+    char pattern[600], want[32], text[1024];
+    glob_t found;
+    bool is = false;
+
+    snprintf(pattern, sizeof pattern, "%s/.veloc/launch.*/node.*.v%d", p->lab.prefix,
+             rank);
+    snprintf(want, sizeof want, "\"ranks\":\"%d\"", rank);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return false;
+    for (size_t i = 0; i < found.gl_pathc && !is; i++) {
+        FILE *file = fopen(found.gl_pathv[i], "r");
+        size_t len = file ? fread(text, 1, sizeof text - 1, file) : 0;
+
+        text[len] = '\0';
+        is = strstr(text, want) != NULL;
+        if (file)
+            fclose(file);
+    }
+    globfree(&found);
+    return is;
+}
+
 static void killed(bool is_late)
 {
     struct play p;
@@ -130,6 +156,7 @@ static void killed(bool is_late)
     p.kills_late = is_late;
     ok(sockjob_run(RANKS, "unix", member, &p) > 0, "a rank is killed %s",
        is_late ? "behind a checkpoint" : "in one");
+    ok(is_named(&p, p.victim), "its node's record names it");
     p.newest += is_late ? 2 : 1;
     p.victim = -1;
     is_int(sockjob_run(RANKS, "unix", member, &p), 0,

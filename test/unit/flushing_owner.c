@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/service_in.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"
 #include "tap/tap.h"
@@ -91,14 +92,14 @@ static void late_rename(void)
 }
 
 /* What happens while owner 1 is frozen between its look and its first rename. */
-static int takeover(void *arg, const char *temporary, const char *dest,
-                    const struct vel_listed *file, struct vel_err *err)
+static int takeover(void *arg, const struct vel_flush_job *job, const char *temporary,
+                    const struct vel_listed *file, char **ret_path, struct vel_err *err)
 {
     struct flushlab *frozen = arg;
     struct flushlab_node node;
     struct vel_entry entry;
 
-    (void)file;
+    (void)job, (void)temporary, (void)file, (void)ret_path;
     if (flushlab_place(frozen, 2, NULL) != VEL_ON_PREFIX) {
         flushlab_claim(frozen, 1, 2);
         flushlab_node(frozen, vel_fs_posix(), 1, 2, 0, &node);
@@ -108,8 +109,25 @@ static int takeover(void *arg, const char *temporary, const char *dest,
         if (!flushlab_flush(frozen, 2, 1))
             bail_out("the newer one is not flushed");
     }
-    return vel_copy_publish(vel_fs_posix(), temporary, dest, err);
+    return VEL_ENOENT;
 }
+
+static bool want_all(void *arg, const struct vel_flush_job *job,
+                     const struct vel_listed *file)
+{
+    (void)arg, (void)job, (void)file;
+    return true;
+}
+
+static char *know_none(void *arg, const struct vel_flush_job *job,
+                       const struct vel_listed *file)
+{
+    (void)arg, (void)job, (void)file;
+    return NULL;
+}
+
+static const struct vel_flushing_names takeover_names = {
+    .is_wanted = want_all, .publish = takeover, .recorded = know_none};
 
 static void frozen(void)
 {
@@ -125,7 +143,7 @@ static void frozen(void)
     flushlab_copy_all(&lab, 1, 1);
     flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err);
     flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
-    node.flushing.publish = takeover;
+    node.flushing.names = &takeover_names;
     node.flushing.arg = &lab;
     ok(vel_flushing_name(&node.flushing, &node.job, &err) < 0,
        "an owner that thaws at its first rename is told that it is late: %s", err.text);
@@ -218,6 +236,58 @@ static void of_a_session(void)
        err.text);
 }
 
+/* A session that has tried again while a service might still write: its names have the
+ * number of the attempt, those of owners never. */
+static void after_attempts(void)
+{
+    struct flushlab lab;
+    struct flushlab_node node;
+    char name[] = "heat", launch[] = "l", temp[700];
+    struct vel_entry entry = {.dataset = {.id = 1,
+                                          .name = name,
+                                          .use = VEL_USE_CHECKPOINT,
+                                          .ranks = FLUSHLAB_RANKS,
+                                          .nodes = FLUSHLAB_RANKS,
+                                          .files = FLUSHLAB_RANKS * FLUSHLAB_FILES},
+                              .place = VEL_ON_FLUSHING,
+                              .lists = FLUSHLAB_RANKS,
+                              .attempt = 2},
+                     told = {0};
+    struct vel_seal seal = {.id = 1, .owner = 1};
+    struct vel_err err = {0};
+
+    flushlab_init(&lab, "attempts", 100);
+    flushlab_parts(&lab, 1);
+    if (vel_entry_save(vel_fs_posix(), lab.dir, &entry, &err) < 0)
+        bail_out("%s", err.text);
+    snprintf(temp, sizeof temp, "%s/out.1", lab.prefix);
+    vel_fs_make_dirs(vel_fs_posix(), temp, 0700, NULL);
+    snprintf(temp, sizeof temp, "%s/out.1/.r0.0.h5v-1-2.tmp", lab.prefix);
+    tap_put_file(temp, "half");
+    flushlab_claim(&lab, 1, 1);
+    struct vel_service service = {
+        .fs = vel_fs_posix(), .dir = lab.dir, .launch = launch};
+    is_int(vel_service_entry(&service, &seal, VEL_ON_FLUSHING, 0, &err), 0,
+           "a leader goes on with what a session has tried three times");
+    vel_entry_load(vel_fs_posix(), lab.dir, 1, &told, &err);
+    ok(told.owner == 1 && told.attempt == 0, "under names that say only whose it is");
+    vel_entry_fini(&told);
+    flushlab_copy_all(&lab, 1, 1);
+    is_int(flushlab_strays(&lab), FLUSHLAB_RANKS * FLUSHLAB_FILES,
+           "and removes those of the session");
+
+    flushlab_init(&lab, "settled", 100);
+    entry.lists = 0;
+    vel_entry_save(vel_fs_posix(), lab.dir, &entry, &err);
+    flushlab_claim(&lab, 1, 1);
+    flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
+    ok(vel_flushing_settle(&node.flushing, 1, 1, 0, &told, &err) == 0 &&
+           told.place == VEL_ON_CACHE && told.owner == 1 && told.attempt == 0,
+       "nor has what an owner takes back a number that its own would not have: %s",
+       err.text);
+    vel_entry_fini(&told);
+}
+
 int main(void)
 {
     thawed();
@@ -226,5 +296,6 @@ int main(void)
     dropped();
     rivals();
     of_a_session();
+    after_attempts();
     return done_testing();
 }

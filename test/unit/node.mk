@@ -2,8 +2,12 @@
 node_tests = test/unit/about.t \
 	test/unit/anchor.t \
 	test/unit/attend.t \
+	test/unit/attendcost.t \
 	test/unit/client.t \
 	test/unit/client_lost.t \
+	test/unit/compose.t \
+	test/unit/connector.t \
+	test/unit/connkill.t \
 	test/unit/dataset_state.t \
 	test/unit/delta.t \
 	test/unit/deltakill.t \
@@ -15,8 +19,10 @@ node_tests = test/unit/about.t \
 	test/unit/flushing_service.t \
 	test/unit/inventory.t \
 	test/unit/launch_state.t \
+	test/unit/launcher.t \
 	test/unit/launchid.t \
 	test/unit/leader.t \
+	test/unit/leaderfiles.t \
 	test/unit/leaderpage.t \
 	test/unit/link.t \
 	test/unit/link_flood.t \
@@ -26,10 +32,14 @@ node_tests = test/unit/about.t \
 	test/unit/once.t \
 	test/unit/promise.t \
 	test/unit/pull.t \
+	test/unit/pulllinks.t \
 	test/unit/pullwire.t \
 	test/unit/role.t \
 	test/unit/roster.t \
 	test/unit/seal.t \
+	test/unit/take.t \
+	test/unit/tally.t \
+	test/unit/template.t \
 	test/unit/view.t \
 	test/unit/work.t
 unit_tests += $(node_tests)
@@ -68,10 +78,16 @@ test_unit_launch_state_t_SOURCES = %D%/launch_state.c $(machinelab)
 test_unit_launch_state_t_CPPFLAGS = $(test_cppflags)
 test_unit_launch_state_t_LDADD = $(test_ldadd)
 
-test_unit_leader_t_SOURCES = %D%/leader.c test/tap/leaderfate.c test/tap/leaderindex.c \
-	test/tap/leaderjobs.c test/tap/leaderlab.c test/tap/leaderlab.h test/tap/leaderrecords.c
+leaderlab = test/tap/leaderfate.c test/tap/leaderfiles.c test/tap/leaderindex.c \
+	test/tap/leaderjobs.c test/tap/leaderkeys.c test/tap/leaderlab.c test/tap/leaderlab.h \
+	test/tap/leaderrecords.c test/tap/leaderwriter.c
+test_unit_leader_t_SOURCES = %D%/leader.c $(leaderlab)
 test_unit_leader_t_CPPFLAGS = $(test_cppflags)
 test_unit_leader_t_LDADD = $(test_ldadd)
+
+test_unit_leaderfiles_t_SOURCES = %D%/leaderfiles.c $(leaderlab)
+test_unit_leaderfiles_t_CPPFLAGS = $(test_cppflags)
+test_unit_leaderfiles_t_LDADD = $(test_ldadd)
 
 test_unit_leaderpage_t_SOURCES = %D%/leaderpage.c
 test_unit_leaderpage_t_CPPFLAGS = $(test_cppflags)
@@ -92,6 +108,10 @@ test_unit_client_lost_t_LDADD = $(test_ldadd)
 test_unit_endpoint_t_SOURCES = %D%/endpoint.c
 test_unit_endpoint_t_CPPFLAGS = $(test_cppflags)
 test_unit_endpoint_t_LDADD = $(test_ldadd)
+
+test_unit_launcher_t_SOURCES = %D%/launcher.c
+test_unit_launcher_t_CPPFLAGS = $(test_cppflags)
+test_unit_launcher_t_LDADD = $(test_ldadd)
 
 test_unit_launchid_t_SOURCES = %D%/launchid.c
 test_unit_launchid_t_CPPFLAGS = $(test_cppflags)
@@ -121,6 +141,11 @@ test_unit_pull_t_SOURCES = %D%/pull.c test/tap/pulllab.c test/tap/pulllab.h \
 	test/tap/redlab.c test/tap/redlab.h
 test_unit_pull_t_CPPFLAGS = $(test_cppflags)
 test_unit_pull_t_LDADD = $(test_ldadd)
+
+test_unit_pulllinks_t_SOURCES = %D%/pulllinks.c test/tap/pulllab.c \
+	test/tap/pulllab.h test/tap/redlab.c test/tap/redlab.h
+test_unit_pulllinks_t_CPPFLAGS = $(test_cppflags)
+test_unit_pulllinks_t_LDADD = $(test_ldadd)
 
 test_unit_pullwire_t_SOURCES = %D%/pullwire.c test/tap/pulllab.c \
 	test/tap/pulllab.h test/tap/redlab.c test/tap/redlab.h test/tap/wirelab.c \
@@ -178,6 +203,14 @@ test_unit_seal_t_SOURCES = %D%/seal.c
 test_unit_seal_t_CPPFLAGS = $(test_cppflags)
 test_unit_seal_t_LDADD = $(test_ldadd)
 
+test_unit_tally_t_SOURCES = %D%/tally.c
+test_unit_tally_t_CPPFLAGS = $(test_cppflags)
+test_unit_tally_t_LDADD = $(test_ldadd)
+
+test_unit_template_t_SOURCES = %D%/template.c
+test_unit_template_t_CPPFLAGS = $(test_cppflags)
+test_unit_template_t_LDADD = $(test_ldadd)
+
 test_unit_attend_t_SOURCES = %D%/attend.c test/tap/seslab.c test/tap/seslab.h \
 	test/tap/sockjob.c test/tap/sockjob.h
 test_unit_attend_t_CPPFLAGS = $(test_cppflags)
@@ -188,4 +221,24 @@ test_unit_attendcost_t_SOURCES = %D%/attendcost.c test/tap/seslab.c test/tap/ses
 	test/tap/sockjob.c test/tap/sockjob.h
 test_unit_attendcost_t_CPPFLAGS = $(test_cppflags)
 test_unit_attendcost_t_LDADD = $(test_ldadd)
+
+unit_tests += test/unit/connector.t
+test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h
+test_unit_connector_t_CPPFLAGS = $(test_cppflags)
+test_unit_connector_t_LDADD = $(test_ldadd)
+
+unit_tests += test/unit/compose.t
+test_unit_compose_t_SOURCES = %D%/compose.c test/tap/topolab.c test/tap/topolab.h
+test_unit_compose_t_CPPFLAGS = $(test_cppflags)
+test_unit_compose_t_LDADD = $(test_ldadd)
+
+slow_tests += test/unit/take.t
+test_unit_take_t_SOURCES = %D%/take.c test/tap/sweep.c test/tap/sweep.h
+test_unit_take_t_CPPFLAGS = $(test_cppflags)
+test_unit_take_t_LDADD = $(test_ldadd)
+
+slow_tests += test/unit/connkill.t
+test_unit_connkill_t_SOURCES = %D%/connkill.c test/tap/filelab.c test/tap/filelab.h
+test_unit_connkill_t_CPPFLAGS = $(test_cppflags)
+test_unit_connkill_t_LDADD = $(test_ldadd)
 # End of test/unit/node

@@ -24,8 +24,8 @@ enum { FILE_MOST = 300000 };
 
 /* --- the tests --- */
 
-static bool pulls(struct pulllab *lab, struct vel_source *source, size_t to, int rank,
-                  enum vel_pull_way way)
+static bool pulls(struct pulllab *lab, struct vel_pull_source *source, size_t to,
+                  int rank, enum vel_pull_way way)
 {
     struct vel_pulled pulled = {0};
     struct vel_err err = {0};
@@ -97,11 +97,11 @@ enum { OPENERS = 4 };
  * way. */
 struct patient {
     struct pulllab_source inner;
-    const struct vel_source_ops *plain;
+    const struct vel_pull_source_ops *plain;
     atomic_int *begun;
 };
 
-static struct vel_get *patient_next(struct vel_source *source)
+static struct vel_get *patient_next(struct vel_pull_source *source)
 {
     struct patient *patient = (struct patient *)source;
 
@@ -118,8 +118,8 @@ static void *open_part(void *arg)
     struct vel_err err = {0};
 
     pulllab_source_init(&source.inner, lab, 1);
-    const struct vel_source_ops *plain = source.inner.source.ops;
-    struct vel_source_ops ops = *plain;
+    const struct vel_pull_source_ops *plain = source.inner.source.ops;
+    struct vel_pull_source_ops ops = *plain;
     ops.next = patient_next;
     source.inner.source.ops = &ops;
     source.plain = plain;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The connector's part of a leader as a whole: it begins, advances and ends; processes
+ * come and go. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "node/connector_in.h"
+
+struct vel_connector *vel_connector_create(void)
+{
+    struct vel_connector *connector = calloc(1, sizeof *connector);
+
+    if (!connector)
+        return NULL;
+    vel_vec_init(&connector->generations, sizeof(struct vel_generation *));
+    vel_vec_init(&connector->gone, sizeof(struct vel_rank_gone));
+    vel_vec_init(&connector->reports, sizeof(struct vel_leader_report));
+    vel_vec_init(&connector->expects, sizeof(struct vel_expect *));
+    connector->check_at = VEL_NEVER;
+    connector->many = VEL_GENERATIONS_MANY;
+    connector->counts = vel_map_create();
+    connector->patterns = vel_map_create();
+    if (connector->counts && connector->patterns)
+        return connector;
+    vel_connector_destroy(connector);
+    return NULL;
+}
+
+/* What it keeps as the chair, and what is to be told, is gone already. */
+void vel_connector_destroy(struct vel_connector *connector)
+{
+    if (!connector)
+        return;
+    for (size_t i = 0; i < connector->generations.n; i++)
+        vel_generation_destroy(
+            *(struct vel_generation **)vel_vec_at(&connector->generations, i));
+    vel_vec_fini(&connector->generations);
+    vel_vec_fini(&connector->gone);
+    vel_vec_fini(&connector->reports);
+    vel_vec_fini(&connector->expects);
+    vel_map_destroy(connector->counts, free);
+    vel_map_destroy(connector->patterns, free);
+    free(connector->present_told);
+    free(connector);
+}
+
+/* A process that ends without a word stays expected. */
+void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link *link)
+{
+    struct vel_vec *ranks = &leader->connector->gone;
+    struct vel_rank_gone gone = {link->rank, !link->is_leaving};
+
+    for (size_t i = ranks->n; i > 0; i--)
+        if (((struct vel_rank_gone *)vel_vec_at(ranks, i - 1))->rank == gone.rank)
+            vel_vec_remove(ranks, i - 1);
+    if (gone.rank != VEL_MSG_NO_RANK && !vel_vec_push(ranks, &gone))
+        vel_leader_fail(leader, "a rank");
+    vel_file_gone(leader, link->number);
+}
+
+void vel_connector_advance(struct vel_leader *leader)
+{
+    vel_generation_advance(leader);
+    vel_announce_advance(leader);
+    vel_expect_advance(leader);
+}

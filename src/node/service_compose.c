@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the chair of the connector's datasets writes and reads: ids, settlements, and
+ * the seals of a template (doc/protocol-leader.txt, 7). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/ids.h"
+#include "meta/paths.h"
+#include "node/compose.h"
+#include "node/service_in.h"
+
+/* --- a dataset is made --- */
+
+/* One above all that the index knows of. */
+static int next_checkpoint(struct vel_service *service, int64_t *ret,
+                           struct vel_err *err)
+{
+    struct vel_vec entries;
+    int rc;
+
+    if (service->checkpoints == 0) {
+        rc = vel_index_load(service->fs, service->dir, &entries, err);
+        if (rc < 0)
+            return rc;
+        for (size_t i = 0; i < entries.n; i++) {
+            const struct vel_entry *entry = vel_vec_at(&entries, i);
+
+            if (entry->dataset.checkpoint > service->checkpoints)
+                service->checkpoints = entry->dataset.checkpoint;
+        }
+        vel_index_fini(&entries);
+    }
+    *ret = service->checkpoints + 1;
+    return 0;
+}
+
+static int save_settlement(struct vel_service *service,
+                           const struct vel_settlement *settlement, struct vel_err *err)
+{
+    char *path = vel_service_settlement_path(service, settlement->dataset.id);
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    rc = path ? vel_settlement_encode(settlement, &bytes, err)
+              : vel_out_of_memory(err, "a dataset");
+    if (rc == 0)
+        rc = vel_fs_replace(service->fs, path, bytes.data, bytes.len, 0600, err);
+    vel_buf_fini(&bytes);
+    free(path);
+    return rc;
+}
+
+/* Once: nobody can do anything about it while the program runs. */
+static void tell_exposed(struct vel_service *service, const struct vel_settlement *of,
+                         const struct vel_err *why)
+{
+    if (service->has_told_exposed || why->status == VEL_OK)
+        return;
+    service->has_told_exposed = true;
+    if (of->n_nodes == 1)
+        vel_log(VEL_LOG_INFO,
+                "all files are on node %s: a single copy is kept until they are on "
+                "the prefix",
+                of->nodes[0]);
+    else
+        vel_log(VEL_LOG_WARN, "%s: until then a single copy of every dataset is kept",
+                why->text);
+}
+
+int vel_service_compose(void *arg, struct vel_seal *seal,
+                        const struct vel_leader_key *key, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_compose of = {.conf = service->conf,
+                             .line = vel_service_line(service, key->template),
+                             .created =
+                                 vel_clock_wall(service->clock) / (int64_t)VEL_CLOCK_S};
+    struct vel_settlement settlement;
+    struct vel_err why = {0};
+    int rc = next_checkpoint(service, &of.checkpoint, err);
+
+    if (rc == 0)
+        rc = vel_id_claim(service->fs, service->dir, 0, service->launch, &of.id, err);
+    if (rc == 0)
+        rc = vel_compose(&of, seal, &settlement, &why, err);
+    if (rc < 0)
+        return rc;
+    rc = save_settlement(service, &settlement, err);
+    if (rc == 0) {
+        tell_exposed(service, &settlement, &why);
+        service->checkpoints += settlement.dataset.checkpoint > 0;
+    }
+    vel_settlement_fini(&settlement);
+    return rc;
+}
+
+/* --- those that were --- */
+
+int vel_service_sealed(void *arg, const char *template, const char *step,
+                       int64_t generation, int64_t *ret_id,
+                       enum vel_verdict *ret_verdict, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_seal key = {.template = (char *)(uintptr_t) template,
+                                 .step = (char *)(uintptr_t)step,
+                                 .generation = generation};
+    char *path = vel_service_seal_path(service, service->launch, &key);
+    struct vel_seal seal;
+    int rc = path ? vel_service_seal_load(service, path, &seal, err)
+                  : vel_out_of_memory(err, "a seal");
+
+    free(path);
+    if (rc < 0)
+        return rc;
+    *ret_id = seal.id;
+    *ret_verdict = seal.verdict;
+    vel_seal_fini(&seal);
+    return 0;
+}
+
+static void latest_fini(struct vel_service_latest *latest)
+{
+    free(latest->template);
+    vel_vec_fini(&latest->previous.ones);
+}
+
+void vel_service_forget_latest(struct vel_service *service)
+{
+    for (size_t i = 0; i < service->latest.n; i++)
+        latest_fini(vel_vec_at(&service->latest, i));
+    vel_vec_fini(&service->latest);
+}
+
+static struct vel_service_latest *latest_of(const struct vel_service *service,
+                                            const char *template)
+{
+    for (size_t i = 0; i < service->latest.n; i++) {
+        struct vel_service_latest *latest = vel_vec_at(&service->latest, i);
+
+        if (strcmp(latest->template, template) == 0)
+            return latest;
+    }
+    return NULL;
+}
+
+static int list_ones(const struct vel_seal *seal, struct vel_vec *ret,
+                     struct vel_err *err)
+{
+    vel_vec_init(ret, sizeof(struct vel_leader_one));
+    for (size_t i = 0; i < seal->members.n; i++) {
+        const struct vel_leader_one one = {.rank = vel_seal_at(seal, i)->rank,
+                                           .files = vel_seal_at(seal, i)->files};
+
+        if (one.files > 0 && !vel_vec_push(ret, &one)) {
+            vel_vec_fini(ret);
+            return vel_out_of_memory(err, "a seal");
+        }
+    }
+    return 0;
+}
+
+int vel_service_note_seal(struct vel_service *service, const struct vel_seal *seal,
+                          bool is_ours, struct vel_err *err)
+{
+    struct vel_service_latest *known,
+        latest = {.previous = {.id = seal->id, .is_ours = is_ours}};
+    int rc;
+
+    if (!seal->template || !*seal->template || seal->verdict != VEL_VERDICT_SEALED)
+        return 0;
+    known = latest_of(service, seal->template);
+    if (known && known->previous.id >= seal->id)
+        return 0;
+    latest.previous.ranks = (int64_t)seal->members.n;
+    rc = list_ones(seal, &latest.previous.ones, err);
+    if (rc < 0)
+        return rc;
+    if (known) {
+        vel_vec_fini(&known->previous.ones);
+        known->previous = latest.previous;
+        return 0;
+    }
+    latest.template = strdup(seal->template);
+    if (latest.template && vel_vec_push(&service->latest, &latest))
+        return 0;
+    latest_fini(&latest);
+    return vel_out_of_memory(err, "a seal");
+}
+
+/* Seals of one launch; of another only what the view can restore counts. */
+static int note_launch(struct vel_service *service, const char *launch, bool is_ours,
+                       struct vel_err *err)
+{
+    struct vel_vec names;
+    struct vel_buf dir;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/launch.%s", service->dir, launch);
+    rc = vel_buf_status(&dir, err);
+    if (rc == 0)
+        rc = vel_fs_list(service->fs, dir.data, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path =
+            strncmp(name, "seal.", 5) == 0 ? vel_path_join(dir.data, name) : NULL;
+        struct vel_seal seal;
+
+        if (path && vel_service_seal_load(service, path, &seal, NULL) == 0) {
+            if (is_ours ||
+                (service->view && vel_view_find_dataset(service->view, seal.id)))
+                rc = vel_service_note_seal(service, &seal, is_ours, err);
+            vel_seal_fini(&seal);
+        }
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    vel_buf_fini(&dir);
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
+/* All that are there are read once; what is sealed here later is noted then. */
+static int read_seals(struct vel_service *service, struct vel_err *err)
+{
+    struct vel_vec launches;
+    int rc;
+
+    vel_vec_init(&launches, sizeof(char *));
+    rc = vel_service_ended(service, &launches, err);
+    for (size_t i = 0; rc == 0 && i < launches.n; i++)
+        rc = note_launch(service, *(char **)vel_vec_at(&launches, i), false, err);
+    if (rc == 0)
+        rc = note_launch(service, service->launch, true, err);
+    vel_fs_names_fini(&launches);
+    service->has_latest = rc == 0 && service->view;
+    return rc;
+}
+
+int vel_service_previous(void *arg, const char *template,
+                         struct vel_leader_previous *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_service_latest *latest;
+    struct vel_leader_previous previous;
+    int rc = service->has_latest ? 0 : read_seals(service, err);
+
+    if (rc < 0)
+        return rc;
+    latest = latest_of(service, template);
+    if (!latest)
+        return vel_fail(err, VEL_ENOENT, "no dataset of '%s' was sealed yet", template);
+    previous = latest->previous;
+    vel_vec_init(&previous.ones, sizeof(struct vel_leader_one));
+    for (size_t i = 0; i < latest->previous.ones.n; i++)
+        if (!vel_vec_push(&previous.ones, vel_vec_at(&latest->previous.ones, i))) {
+            vel_vec_fini(&previous.ones);
+            return vel_out_of_memory(err, "a seal");
+        }
+    *ret = previous;
+    return 0;
+}

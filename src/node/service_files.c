@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of the connector on this node: what the settings say of a name, and the
+ * directories new.N (doc/protocol-leader.txt, 7). */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "conf/rules.h"
+#include "meta/cachename.h"
+#include "node/compose.h"
+#include "node/service_in.h"
+#include "topo/seats.h"
+
+enum { ROOM_LEAST = 1 << 20 };
+
+/* --- what the settings say --- */
+
+/* "NAME PATTERN": two lines of one name are two templates. */
+static char *template_of(const struct vel_line *line)
+{
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    vel_buf_printf(&text, "%s %s", line->name,
+                   ((const struct vel_dataset_rule *)line->data)->pattern);
+    return vel_buf_take(&text, NULL);
+}
+
+const struct vel_line *vel_service_line(const struct vel_service *service,
+                                        const char *template)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(service->conf, VEL_DATASET, i)); i++) {
+        size_t len = strlen(line->name);
+
+        if (strncmp(template, line->name, len) == 0 && template[len] == ' ' &&
+            strcmp(template + len + 1,
+                   ((const struct vel_dataset_rule *)line->data)->pattern) == 0)
+            return line;
+    }
+    return NULL;
+}
+
+/* Where new files of a rule (NULL: of none) go; no cache: n_homes. */
+static int choose_home(const struct vel_service *service,
+                       const struct vel_dataset_rule *rule, size_t *ret_level,
+                       size_t *ret_home, struct vel_err *err)
+{
+    int rc = vel_compose_level(service->conf, rule, 1, ret_level, err);
+
+    if (rc < 0)
+        return rc;
+    if (vel_seats_is_bypass(service->conf, *ret_level))
+        return vel_fail(err, VEL_ESTATE,
+                        "its level goes straight to the prefix (BYPASS=1)");
+    *ret_home =
+        vel_seats_home(service->conf, *ret_level, service->homes, service->n_homes);
+    return *ret_home < service->n_homes
+               ? 0
+               : vel_fail(err, VEL_ESTATE, "this node has no cache for its level");
+}
+
+static void decide(const struct vel_service *service,
+                   const struct vel_dataset_rule *rule, struct vel_leader_rule *ret)
+{
+    struct vel_err why = {0};
+    size_t level, home;
+
+    if (rule && rule->kind == VEL_KIND_NONE) {
+        ret->is_native = true;
+        snprintf(ret->why, sizeof ret->why, "its DATASET line says KIND=NONE");
+    } else if (choose_home(service, rule, &level, &home, &why) < 0) {
+        ret->is_native = true;
+        snprintf(ret->why, sizeof ret->why, "%.*s", (int)sizeof ret->why - 1, why.text);
+    }
+}
+
+int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
+                     struct vel_err *err)
+{
+    const struct vel_service *service = arg;
+    struct vel_leader_rule rule = {.is_through = true, .is_alone = true};
+    struct vel_rule_fit fit;
+
+    if (*name != '/')
+        return vel_fail(err, VEL_EINVAL, "'%s' is no whole path of a file", name);
+    rule.is_there = vel_rules_find(service->conf, service->prefix, name, &fit);
+    if (rule.is_there) {
+        rule.is_alone = !fit.has_rank && !strchr(fit.rule->pattern, '*');
+        rule.is_through = fit.rule->publish >= 0
+                              ? fit.rule->publish == VEL_PUBLISH_THROUGH
+                              : !fit.has_rank;
+        rule.template = template_of(fit.line);
+        rule.step = strdup(fit.step);
+        if (!rule.template || !rule.step) {
+            free(rule.template);
+            free(rule.step);
+            return vel_out_of_memory(err, "a rule");
+        }
+    }
+    decide(service, rule.is_there ? fit.rule : NULL, &rule);
+    *ret = rule;
+    return 0;
+}
+
+int64_t vel_service_keep(void *arg, const char *template)
+{
+    const struct vel_service *service = arg;
+    const struct vel_line *line = vel_service_line(service, template);
+
+    return line ? ((const struct vel_dataset_rule *)line->data)->keep
+                : service->conf->cache_size;
+}
+
+/* --- new.N --- */
+
+struct vel_service_part *vel_service_part(const struct vel_service *service,
+                                          int64_t part)
+{
+    for (size_t i = 0; i < service->parts.n; i++) {
+        struct vel_service_part *known = vel_vec_at(&service->parts, i);
+
+        if (known->number == part)
+            return known;
+    }
+    return NULL;
+}
+
+void vel_service_forget_parts(struct vel_service *service)
+{
+    for (size_t i = 0; i < service->parts.n; i++)
+        free(((struct vel_service_part *)vel_vec_at(&service->parts, i))->dir);
+    vel_vec_fini(&service->parts);
+}
+
+static int know_part(struct vel_service *service, int64_t number, const char *dir,
+                     struct vel_err *err)
+{
+    struct vel_service_part part = {.number = number, .dir = strdup(dir)};
+
+    if (number > service->last_part)
+        service->last_part = number;
+    if (part.dir && vel_vec_push(&service->parts, &part))
+        return 0;
+    free(part.dir);
+    return vel_out_of_memory(err, "a new part");
+}
+
+/* Is there room for as much as any part had so far, with its redundancy? */
+static int check_room(struct vel_service *service, size_t level, const char *home,
+                      struct vel_err *err)
+{
+    const char *store = vel_seats_foreign_store(service->conf, level);
+    uint64_t room = 0, need = 2 * service->largest_part + ROOM_LEAST;
+
+    if (store && !vel_fs_exists(service->fs, store))
+        return vel_fail(err, VEL_ENOSPC, "the store %s is not there", store);
+    if (vel_fs_space(service->fs, home, &room, NULL) == 0 && room < need)
+        return vel_fail(err, VEL_ENOSPC, "%s has no room for another dataset", home);
+    return 0;
+}
+
+static char *level_dir(const char *home, size_t level)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/index.%zu", home, level);
+    return vel_buf_take(&path, NULL);
+}
+
+static struct vel_new_key key_of(const struct vel_service *service,
+                                 const struct vel_leader_key *key)
+{
+    return (struct vel_new_key){.launch = service->launch,
+                                .template = (char *)(uintptr_t)key->template,
+                                .step = (char *)(uintptr_t)key->step,
+                                .generation = key->generation,
+                                .is_alone = key->is_alone,
+                                .is_through = key->is_through,
+                                .is_late = key->is_late};
+}
+
+int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
+                         struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_line *line = vel_service_line(service, key->template);
+    const struct vel_new_key borrowed = key_of(service, key);
+    char *level = NULL, *dir = NULL;
+    size_t index = 0, home = 0;
+    int64_t number = 0;
+    int rc = choose_home(service, line ? line->data : NULL, &index, &home, err);
+
+    if (rc == 0)
+        rc = check_room(service, index, service->homes[home], err);
+    if (rc == 0 && !(level = level_dir(service->homes[home], index)))
+        rc = vel_out_of_memory(err, "a new part");
+    if (rc == 0)
+        rc = vel_part_new_make(service->fs, level, service->last_part, &borrowed,
+                               &number, err);
+    if (rc == 0) {
+        dir = vel_part_new_dir(level, number);
+        rc = dir ? know_part(service, number, dir, err)
+                 : vel_out_of_memory(err, "a new part");
+    }
+    if (rc == 0)
+        *ret_part = number;
+    free(dir);
+    free(level);
+    return rc;
+}
+
+int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,
+                              struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_service_part *known = vel_service_part(service, part);
+    const struct vel_new_key borrowed = key_of(service, key);
+
+    if (!known)
+        return vel_fail(err, VEL_ENOENT, "there is no new part %lld", (long long)part);
+    return vel_part_new_renumber(service->fs, known->dir, &borrowed, err);
+}
+
+/* --- those that are found --- */
+
+static void part_fini(struct vel_leader_part *part)
+{
+    free((char *)(uintptr_t)part->key.template);
+    free((char *)(uintptr_t)part->key.step);
+    free((char *)(uintptr_t)part->file.name);
+    free(part->path);
+}
+
+static int add_file(struct vel_service *service, const struct vel_part_new *from,
+                    int64_t rank, const struct vel_new_file *file, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    struct vel_leader_part part = {.key = {.template = strdup(from->key.template),
+                                           .step = strdup(from->key.step),
+                                           .generation = from->key.generation,
+                                           .is_alone = from->key.is_alone,
+                                           .is_through = from->key.is_through,
+                                           .is_late = from->key.is_late},
+                                   .file = {.part = from->number,
+                                            .rank = rank,
+                                            .order = file->order,
+                                            .size = file->size}};
+    char *name = NULL;
+    int rc = vel_cachename_path(service->prefix, file->name, &name, err);
+
+    part.file.name = name;
+    if (rc == 0)
+        rc = vel_part_new_path(from->dir, rank, file->name, &part.path, err);
+    if (rc == 0 && (!part.key.template || !part.key.step || !vel_vec_push(ret, &part)))
+        rc = vel_out_of_memory(err, "new parts");
+    if (rc < 0)
+        part_fini(&part);
+    return rc;
+}
+
+static int add_part(struct vel_service *service, const struct vel_part_new *from,
+                    struct vel_vec *ret, struct vel_err *err)
+{
+    int rc = know_part(service, from->number, from->dir, err);
+
+    for (size_t i = 0; rc == 0 && i < from->ranks.n; i++) {
+        const struct vel_new_rank *rank = vel_vec_at(&from->ranks, i);
+
+        for (size_t k = 0; rc == 0 && k < rank->files.n; k++)
+            rc = add_file(service, from, rank->rank, vel_vec_at(&rank->files, k), ret,
+                          err);
+    }
+    return rc;
+}
+
+int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_vec found;
+    int rc = 0;
+
+    vel_vec_init(&found, sizeof(struct vel_part_new));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
+        rc = vel_parts_new_scan(service->fs, service->homes[i], &found, err);
+    for (size_t i = 0; rc == 0 && i < found.n; i++) {
+        const struct vel_part_new *part = vel_vec_at(&found, i);
+
+        if (strcmp(part->key.launch, service->launch) == 0)
+            rc = add_part(service, part, ret, err);
+    }
+    vel_parts_new_fini(&found);
+    return rc;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stands at a name, for whoever opens it: a file of this node's caches, one that
+ * others have, or whatever the prefix has (doc/protocol-leader.txt, 9 and 10). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "meta/cachename.h"
+#include "meta/paths.h"
+#include "node/service_in.h"
+
+enum { HERE = 1, NATIVE = 2, LOST = 3, ELSEWHERE = 4 };
+
+/* --- other nodes, for a pull --- */
+
+/* One question at a time: its answer is there when begin() returns. */
+struct asker {
+    struct vel_pull_source source;
+    struct vel_service *service;
+    struct vel_vec done; /* struct vel_get * */
+};
+
+static void give_here(struct vel_service *service, struct vel_get *get)
+{
+    const struct vel_giver giver = {
+        .fs = service->fs, .homes = service->homes, .n_homes = service->n_homes};
+
+    get->rc =
+        vel_give(&giver, &get->want, get->bytes, &get->size, &get->got, &get->err);
+}
+
+static void ask(struct vel_service *service, struct vel_get *get)
+{
+    const struct vel_msg want = {.kind = VEL_MSG_WANT,
+                                 .u.want = {.dataset = (uint64_t)get->want.dataset,
+                                            .rank = (uint64_t)get->want.rank,
+                                            .what = get->want.what,
+                                            .at = get->want.at,
+                                            .len = get->want.len,
+                                            .name = get->want.name}};
+    struct vel_buf room;
+    struct vel_msg answer;
+    int rc;
+
+    vel_buf_init(&room);
+    rc = vel_service_call(service, get->node, &want, &answer, &room, &get->err);
+    if (rc == 0)
+        vel_get_answer(get, &answer);
+    else
+        get->rc = rc;
+    vel_buf_fini(&room);
+}
+
+static int begin(struct vel_pull_source *source, struct vel_get *get,
+                 struct vel_err *err)
+{
+    struct asker *asker = (struct asker *)source;
+
+    if (strcmp(get->node, asker->service->host.node) == 0)
+        give_here(asker->service, get);
+    else
+        ask(asker->service, get);
+    return vel_vec_push(&asker->done, &get) ? 0 : vel_out_of_memory(err, "a pull");
+}
+
+static struct vel_get *next(struct vel_pull_source *source)
+{
+    struct asker *asker = (struct asker *)source;
+    struct vel_get *get = *(struct vel_get **)vel_vec_at(&asker->done, 0);
+
+    vel_vec_remove(&asker->done, 0);
+    return get;
+}
+
+static void drop(struct vel_pull_source *source)
+{
+    struct asker *asker = (struct asker *)source;
+
+    while (asker->done.n > 0)
+        vel_vec_remove(&asker->done, asker->done.n - 1);
+}
+
+static const struct vel_pull_source_ops asker_ops = {
+    .begin = begin, .next = next, .drop = drop};
+
+/* --- places --- */
+
+void vel_service_place_fini(struct vel_service_place *place)
+{
+    free(place->path);
+    free(place->why);
+    *place = (struct vel_service_place){0};
+}
+
+static int place_here(struct vel_fs *fs, char *path, int64_t id,
+                      struct vel_service_place *ret, struct vel_err *err)
+{
+    struct stat st;
+    int rc =
+        path ? vel_fs_lstat(fs, path, &st, err) : vel_out_of_memory(err, "a place");
+
+    if (rc < 0) {
+        free(path);
+        return rc;
+    }
+    *ret = (struct vel_service_place){
+        .where = HERE, .dataset = id, .size = (uint64_t)st.st_size, .path = path};
+    return 0;
+}
+
+static int place_why(unsigned where, struct vel_buf *why, struct vel_service_place *ret,
+                     struct vel_err *err)
+{
+    int rc = vel_buf_status(why, err);
+
+    if (rc == 0)
+        *ret =
+            (struct vel_service_place){.where = where, .why = vel_buf_take(why, NULL)};
+    vel_buf_fini(why);
+    return rc;
+}
+
+static int place_lost(const struct vel_view *view, const struct vel_view_name *name,
+                      const char *path, struct vel_service_place *ret,
+                      struct vel_err *err)
+{
+    struct vel_buf why;
+
+    vel_buf_init(&why);
+    if (name)
+        vel_view_tell_lost(view, name, &why);
+    else
+        vel_buf_printf(&why,
+                       "%s was never complete in a way that it could be restored: the "
+                       "launch that wrote it is over",
+                       path);
+    return place_why(LOST, &why, ret, err);
+}
+
+/* --- a part of the view --- */
+
+/* Where it comes to lie: where parts of the dataset are, else in the first cache. */
+static int pull(struct vel_service_job *job, const struct vel_view_dataset *dataset,
+                int rank, const struct vel_watch *watch, struct vel_pulled *ret,
+                struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct asker asker = {.source.ops = &asker_ops, .service = service};
+    const struct vel_pull_how how = {.fs = service->fs,
+                                     .node = service->host.node,
+                                     .homes = service->homes,
+                                     .n_homes = service->n_homes,
+                                     .prefix = service->prefix,
+                                     .source = &asker.source,
+                                     .watch = watch,
+                                     .pulls = service->pulls};
+    struct vel_pull what = {.dataset = dataset, .view = job->view, .rank = rank};
+    struct vel_entry entry = {0};
+    bool has_entry =
+        vel_entry_load(service->fs, service->dir, dataset->about.id, &entry, NULL) == 0;
+    int rc;
+
+    if (service->n_homes == 0)
+        return vel_fail(err, VEL_ENOENT, "this node has no cache");
+    what.entry = has_entry ? &entry : NULL;
+    what.home = service->homes[0];
+    vel_vec_init(&asker.done, sizeof(struct vel_get *));
+    rc = vel_pull(&how, &what, ret, err);
+    vel_vec_fini(&asker.done);
+    if (has_entry)
+        vel_entry_fini(&entry);
+    return rc;
+}
+
+static int look_in_view(struct vel_service_job *job, const struct vel_view_name *name,
+                        const char *cached, bool pulls, const struct vel_watch *watch,
+                        struct vel_service_place *ret, struct vel_err *err)
+{
+    const struct vel_view_dataset *dataset = vel_view_find_dataset(job->view, name->id);
+    struct vel_pulled pulled;
+    int rc;
+
+    if (!dataset)
+        return place_lost(job->view, name, job->name, ret, err);
+    if (!pulls) {
+        *ret = (struct vel_service_place){
+            .where = ELSEWHERE, .dataset = name->id, .size = name->size};
+        return 0;
+    }
+    rc = pull(job, dataset, name->rank, watch, &pulled, err);
+    if (rc < 0)
+        return rc;
+    if (pulled.way == VEL_PULL_NATIVE)
+        ret->where = NATIVE;
+    else
+        rc = place_here(job->service->fs, vel_path_join(pulled.dir, cached), name->id,
+                        ret, err);
+    vel_pulled_fini(&pulled);
+    return rc;
+}
+
+/* --- what stands there --- */
+
+/* Do files in this directory count: new ones of this launch, and those of datasets that
+ * it has sealed, or of the view? */
+static int check_counts(struct vel_service_job *job, const char *dir,
+                        struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    const char *name = vel_path_base(dir);
+    struct vel_part_new part;
+    bool counts = true;
+    int64_t number;
+    int rc = 0;
+
+    if (vel_number_behind(name, "new.", &number)) {
+        rc = vel_part_new_load(service->fs, dir, &part, err);
+        if (rc == 0) {
+            counts = strcmp(part.key.launch, service->launch) == 0;
+            vel_part_new_fini(&part);
+        }
+    } else if (!job->view) {
+        return vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
+    } else if (vel_number_behind(name, "dataset.", &number)) {
+        counts = number > job->view->highest ||
+                 vel_view_find_dataset(job->view, number) != NULL;
+    }
+    return rc < 0 || counts ? rc
+                            : vel_fail(err, VEL_ENOENT, "%s counts for nothing", dir);
+}
+
+/* A file of this node: by its placeholder. VEL_ENOENT: it is none. */
+static int look_here(struct vel_service_job *job, struct vel_service_place *ret,
+                     struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    char *dir = NULL, *name = NULL, *path = NULL;
+    int64_t rank = 0, id = 0;
+    int rc = vel_placeholders_whose(service->placeholders, job->name, &dir, &rank,
+                                    &name, err);
+
+    if (rc == 0)
+        rc = check_counts(job, dir, err);
+    if (rc == 0)
+        rc = vel_part_new_path(dir, rank, name, &path, err);
+    if (rc == 0) {
+        vel_number_behind(vel_path_base(dir), "dataset.", &id);
+        rc = place_here(service->fs, path, id, ret, err);
+    }
+    free(dir);
+    free(name);
+    return rc;
+}
+
+/* A stub that no file of this node has. */
+static int look_for_stub(struct vel_service_job *job, const struct vel_stub *stub,
+                         const char *cached, bool pulls, const struct vel_watch *watch,
+                         struct vel_service_place *ret, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    const struct vel_view_name *name;
+    bool is_over = true;
+
+    if (strcmp(stub->launch, service->launch) == 0)
+        return vel_fail(err, VEL_EBUSY, "%s is on another node until it is flushed",
+                        job->name);
+    if (!job->view)
+        return vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
+    name = vel_view_find_name(job->view, cached);
+    if (name && name->id > 0)
+        return look_in_view(job, name, cached, pulls, watch, ret, err);
+    if (!name &&
+        vel_service_is_launch_over(service, stub->launch, &is_over, NULL) == 0 &&
+        !is_over)
+        return vel_fail(err, VEL_EBUSY, "%s is a file of another program that runs",
+                        job->name);
+    return place_lost(job->view, name, job->name, ret, err);
+}
+
+/* Has this node its own record of what the file was to replace? Then what stands there
+ * now is somebody else's. */
+static bool is_known_here(struct vel_service_job *job, const char *cached,
+                          const struct vel_view_name *name)
+{
+    char *home = vel_service_home_of(job->service, name->id);
+    const struct vel_placeholder_file of = {home, name->rank, cached};
+    char *path =
+        home ? vel_placeholders_recorded(job->service->placeholders, &of) : NULL;
+    bool is = path != NULL;
+
+    free(path);
+    free(home);
+    return is;
+}
+
+/* A version stands there: what a dataset in the caches has of the name is newer when it
+ * is still to replace it. */
+static int look_for_version(struct vel_service_job *job, const char *cached, bool pulls,
+                            const struct vel_watch *watch,
+                            struct vel_service_place *ret, struct vel_err *err)
+{
+    const struct vel_view_name *name =
+        job->view ? vel_view_find_name(job->view, cached) : NULL;
+    const struct vel_view_dataset *dataset =
+        name && name->id > 0 ? vel_view_find_dataset(job->view, name->id) : NULL;
+    struct vel_entry entry = {0};
+    bool is_flushed = true;
+
+    if (dataset && dataset->is_cached && !dataset->is_published) {
+        is_flushed = vel_entry_load(job->service->fs, job->service->dir, name->id,
+                                    &entry, NULL) == 0 &&
+                     (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
+        vel_entry_fini(&entry);
+    }
+    if (!is_flushed && !is_known_here(job, cached, name))
+        return look_in_view(job, name, cached, pulls, watch, ret, err);
+    ret->where = NATIVE;
+    return 0;
+}
+
+static int look(struct vel_service_job *job, const char *cached, bool pulls,
+                const struct vel_watch *watch, struct vel_service_place *ret,
+                struct vel_err *err)
+{
+    struct vel_fs *fs = job->service->fs;
+    struct vel_err why = {0};
+    struct vel_stub stub;
+    struct stat st;
+    int rc = vel_fs_lstat(fs, job->name, &st, err);
+
+    if (rc == VEL_ENOENT)
+        return 0;
+    if (rc < 0)
+        return rc;
+    rc = look_here(job, ret, &why);
+    if (rc != VEL_ENOENT)
+        return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+    if (vel_stub_read(fs, job->name, &stub, NULL) == 0)
+        return look_for_stub(job, &stub, cached, pulls, watch, ret, err);
+    return look_for_version(job, cached, pulls, watch, ret, err);
+}
+
+int vel_service_look(struct vel_service_job *job, bool pulls,
+                     const struct vel_watch *watch, struct vel_service_place *ret,
+                     struct vel_err *err)
+{
+    struct vel_service_place place = {0};
+    char *cached = NULL;
+    int rc = vel_cachename_of(job->service->prefix, job->name, &cached, err);
+
+    if (rc == 0)
+        rc = look(job, cached, pulls, watch, &place, err);
+    free(cached);
+    if (rc == 0)
+        *ret = place;
+    return rc;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What workers do for files of the connector: a place in new.N, complete there, given
+ * up; and what their names on the prefix are when they are flushed. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "meta/cache.h"
+#include "meta/cachename.h"
+#include "meta/paths.h"
+#include "node/service_in.h"
+
+/* --- names on the prefix --- */
+
+static bool is_wanted(void *arg, const struct vel_flush_job *job,
+                      const struct vel_listed *file)
+{
+    struct vel_service *service = arg;
+    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    enum vel_anchor_now now;
+    char *path = NULL;
+    bool is;
+
+    if (vel_placeholders_follow(service->placeholders, &of, &now, &path, NULL) < 0)
+        return true;
+    is = now != VEL_ANCHOR_UNLINKED;
+    free(path);
+    return is;
+}
+
+static int publish(void *arg, const struct vel_flush_job *job, const char *temporary,
+                   const struct vel_listed *file, char **ret_path, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    enum vel_anchor_end end = VEL_ANCHOR_LEFT;
+    char *path = NULL;
+    int rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary,
+                                      &end, &path, err);
+
+    if (rc < 0)
+        return rc;
+    if (end == VEL_ANCHOR_CANCELLED || end == VEL_ANCHOR_LEFT) {
+        free(path);
+        return VEL_EEXIST;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+static char *recorded(void *arg, const struct vel_flush_job *job,
+                      const struct vel_listed *file)
+{
+    struct vel_service *service = arg;
+    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+
+    return vel_placeholders_recorded(service->placeholders, &of);
+}
+
+const struct vel_flushing_names vel_service_names = {
+    .is_wanted = is_wanted, .publish = publish, .recorded = recorded};
+
+/* --- create --- */
+
+static int place_native(struct vel_service_job *job, const char *why,
+                        struct vel_err *err)
+{
+    job->place.where = 2;
+    job->place.why = strdup(why);
+    return job->place.why ? 0 : vel_out_of_memory(err, "a place");
+}
+
+/* Whoever opens it natively hears what is wrong with its name. */
+static const char *why_native(struct vel_service_job *job)
+{
+    struct vel_fs *fs = job->service->fs;
+    char *dir = vel_path_dir(job->name);
+    const char *why = NULL;
+    struct stat st;
+
+    if (!dir || vel_fs_lstat(fs, dir, &st, NULL) < 0)
+        why = "its directory is not there";
+    else if (vel_fs_lstat(fs, job->name, &st, NULL) == 0 && !S_ISREG(st.st_mode))
+        why = "something that is no regular file stands there";
+    free(dir);
+    return why;
+}
+
+static int copy_to(struct vel_fs *fs, const char *from, const char *to,
+                   struct vel_err *err)
+{
+    int in = -1, out = -1;
+    struct stat st;
+    int rc = vel_fs_open(fs, from, O_RDONLY | O_NOFOLLOW, 0, &in, err);
+
+    if (rc == 0)
+        rc = vel_fs_stat(fs, in, from, &st, err);
+    if (rc == 0)
+        rc = vel_fs_open(fs, to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &out,
+                         err);
+    if (rc == 0)
+        rc = vel_fs_copy_at(fs, in, 0, from, out, 0, to, (size_t)st.st_size, err);
+    vel_fs_close(fs, in, from, NULL);
+    if (out >= 0) {
+        int closed = vel_fs_close(fs, out, to, rc == 0 ? err : NULL);
+
+        rc = rc < 0 ? rc : closed;
+    }
+    return rc;
+}
+
+/* What stands at its name becomes what is in the file; *ret_is_done: it is not to have
+ * a place here, and job->place tells why. */
+static int begin_with(struct vel_service_job *job, const char *path,
+                      const struct vel_watch *watch, bool *ret_is_done,
+                      struct vel_err *err)
+{
+    struct vel_service_place found = {0};
+    int rc = vel_service_look(job, true, watch, &found, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_is_done = found.where == 3;
+    if (found.where == 3) {
+        job->place = found;
+        return 0;
+    }
+    if (found.where == 1 && strcmp(found.path, path) != 0)
+        rc = copy_to(job->service->fs, found.path, path, err);
+    else if (found.where == 2)
+        rc = copy_to(job->service->fs, job->name, path, err);
+    vel_service_place_fini(&found);
+    return rc;
+}
+
+/* Where a file went that no new.N has any more: the newest dataset here with its name.
+ */
+static int find_taken(struct vel_service_job *job, const char *name,
+                      struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_vec parts;
+    char *path = NULL;
+    int64_t id = 0;
+    int rc = 0;
+
+    vel_vec_init(&parts, sizeof(struct vel_part));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
+        rc = vel_cache_scan(service->fs, service->homes[i], &parts, err);
+    for (size_t i = 0; rc == 0 && i < parts.n; i++) {
+        const struct vel_part *part = vel_vec_at(&parts, i);
+        char *dir = part->id > id
+                        ? vel_cache_rank_dir(part->level, part->id, part->rank)
+                        : NULL;
+        char *file = dir ? vel_path_join(dir, name) : NULL;
+
+        free(dir);
+        if (file && vel_fs_exists(service->fs, file)) {
+            free(path);
+            path = file;
+            id = part->id;
+        } else {
+            free(file);
+        }
+    }
+    vel_parts_fini(&parts);
+    if (rc == 0 && !path)
+        rc = vel_fail(err, VEL_ENOENT, "no dataset here has a file %s", name);
+    if (rc == 0)
+        job->place =
+            (struct vel_service_place){.where = 1, .dataset = id, .path = path};
+    return rc;
+}
+
+static int make_file(struct vel_service_job *job, const char *name,
+                     const struct vel_watch *watch, struct vel_err *err)
+{
+    struct vel_fs *fs = job->service->fs;
+    char *path = NULL;
+    bool is_done = false;
+    int rc = vel_part_new_open(fs, job->dir, job->rank, name, &path, err);
+
+    if (rc == 0)
+        rc = vel_fs_unlink(fs, path, err);
+    if (rc == 0 && job->how == 1)
+        rc = begin_with(job, path, watch, &is_done, err);
+    if (rc == 0 && !is_done) {
+        job->place = (struct vel_service_place){.where = 1, .path = path};
+        return 0;
+    }
+    if (path)
+        vel_part_new_give_up(fs, job->dir, job->rank, name, NULL);
+    free(path);
+    return rc;
+}
+
+int vel_service_create(struct vel_service_job *job, const struct vel_watch *watch,
+                       struct vel_err *err)
+{
+    const char *why = job->how == 2 ? NULL : why_native(job);
+    char *name = NULL;
+    int rc = vel_cachename_of(job->service->prefix, job->name, &name, err);
+
+    job->is_placed = true;
+    if (rc == 0 && why)
+        rc = place_native(job, why, err);
+    else if (rc == 0 && job->how == 2)
+        rc = find_taken(job, name, err);
+    else if (rc == 0)
+        rc = job->dir ? make_file(job, name, watch, err)
+                      : vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
+    free(name);
+    return rc;
+}
+
+/* --- closed, given up, removed --- */
+
+int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_placeholder_file of = {.dir = job->dir, .rank = job->rank};
+    struct vel_new_file file = {.order = job->order, .size = job->size};
+    int rc = 0;
+
+    if (job->how != 0)
+        return 0; /* still open: nothing of it counts */
+    if (!job->dir)
+        return vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
+    rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
+    of.name = file.name;
+    if (rc == 0)
+        rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
+    if (rc == 0)
+        rc = vel_placeholders_set(service->placeholders, &of, job->name,
+                                  service->launch, err);
+    free(file.name);
+    return rc;
+}
+
+int vel_service_drop(struct vel_service_job *job, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_placeholder_file of = {.dir = job->dir, .rank = job->rank};
+    char *name = NULL;
+    int rc = vel_cachename_of(service->prefix, job->name, &name, err);
+
+    of.name = name;
+    if (rc == 0 && job->dir)
+        rc = vel_placeholders_give_up(service->placeholders, &of, job->how == 0, err);
+    if (rc == 0 && job->dir && vel_fs_exists(service->fs, job->dir))
+        rc = vel_part_new_give_up(service->fs, job->dir, job->rank, name, err);
+    free(name);
+    return rc;
+}
+
+/* The order of a file in a new.N; 0: it is not there, or of a dataset. */
+static int order_of(struct vel_service *service, const char *dir, int64_t rank,
+                    const char *name, uint64_t *ret_order, struct vel_err *err)
+{
+    struct vel_vec files;
+    int64_t number;
+    int rc;
+
+    *ret_order = 0;
+    if (!vel_number_behind(vel_path_base(dir), "new.", &number))
+        return 0;
+    rc = vel_part_new_files(service->fs, dir, rank, &files, err);
+    for (size_t i = 0; rc == 0 && i < files.n; i++) {
+        const struct vel_new_file *file = vel_vec_at(&files, i);
+
+        if (strcmp(file->name, name) == 0)
+            *ret_order = (uint64_t)file->order;
+    }
+    if (rc == 0)
+        vel_new_files_fini(&files);
+    return rc;
+}
+
+int vel_service_remove(struct vel_service_job *job, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    char *dir = NULL, *name = NULL;
+    int64_t rank = 0;
+    int rc = vel_placeholders_whose(service->placeholders, job->name, &dir, &rank,
+                                    &name, err);
+
+    job->is_placed = true;
+    if (rc == VEL_ENOENT)
+        return 0;
+    if (rc == 0)
+        rc = order_of(service, dir, rank, name, &job->place.file, err);
+    free(dir);
+    free(name);
+    return rc;
+}
+
+/* --- by the loop --- */
+
+/* A file of the connector: where it is, and what is told of it. */
+int vel_service_note_file(struct vel_service_job *job,
+                          const struct vel_leader_job *asked, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    const struct vel_leader_file *file = asked->file;
+    struct vel_service_part *part = file ? vel_service_part(service, file->part) : NULL;
+    const char *name = file ? file->name : asked->name;
+
+    job->how = asked->how;
+    job->view = service->view;
+    job->name = name ? strdup(name) : NULL;
+    job->dir = part ? strdup(part->dir) : NULL;
+    if ((name && !job->name) || (part && !job->dir))
+        return vel_out_of_memory(err, "a job");
+    if (!file)
+        return 0;
+    job->rank = file->rank;
+    job->order = file->order;
+    job->size = file->size;
+    if (part && asked->work == VEL_WORK_CLOSE && asked->how == 0) {
+        part->bytes += (uint64_t)file->size;
+        if (part->bytes > service->largest_part)
+            service->largest_part = part->bytes;
+    }
+    return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a dataset of the connector's files is called, which level it takes, and who sits
+ * with whom: the same as topo/reddesc.h says where all ranks can be asked. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/compose.h"
+#include "tap/tap.h"
+#include "tap/topolab.h"
+#include "topo/seats.h"
+
+static void must(int rc, const struct vel_err *err)
+{
+    if (rc < 0)
+        bail_out("%s", err->text);
+}
+
+/* Ranks on nodes, `per` on each. */
+static void make_seal(struct vel_seal *seal, const char *step, int ranks, int per)
+{
+    struct vel_err err = {0};
+
+    vel_seal_init(seal);
+    seal->template = strdup("out/ck.{n}.h5");
+    seal->step = strdup(step);
+    seal->generation = 3;
+    for (int i = 0; i < ranks; i++) {
+        char node[16];
+        struct vel_seal_member member = {
+            .rank = i, .node = node, .files = i % 2, .bytes = i % 2 * 10};
+
+        snprintf(node, sizeof node, "n%d", i / per);
+        must(vel_seal_add(seal, &member, &err), &err);
+    }
+}
+
+static int compose(const struct vel_conf *conf, int64_t checkpoint,
+                   struct vel_seal *seal, struct vel_settlement *ret,
+                   struct vel_err *why)
+{
+    const struct vel_compose of = {.conf = conf,
+                                   .line = vel_conf_line(conf, VEL_DATASET, 0),
+                                   .id = 7,
+                                   .checkpoint = checkpoint};
+    struct vel_err err = {0};
+    int rc = vel_compose(&of, seal, ret, why, &err);
+
+    if (rc < 0)
+        note("%s", err.text);
+    return rc;
+}
+
+static void whole(void)
+{
+    struct vel_conf *conf = topolab_conf("COPY_TYPE=XOR\nSET_SIZE=4\n");
+    struct vel_settlement got;
+    struct vel_seal seal;
+    struct vel_err why = {0}, err = {0};
+    struct vel_buf bytes;
+    int bad = 0;
+
+    make_seal(&seal, "0042", 8, 2);
+    is_int(compose(conf, 5, &seal, &got, &why), 0, "a dataset is composed");
+    is_str(got.dataset.name, "out_ck.{n}.h5", "its name is its template, readable");
+    ok(got.dataset.version == 42 && got.dataset.checkpoint == 5 &&
+           got.dataset.ranks == 8 && got.dataset.nodes == 4 && got.dataset.files == 4 &&
+           got.dataset.bytes == 40,
+       "its version is the step, its numbers are those of all ranks");
+    ok(got.scheme == VEL_XOR && got.m == 1 && got.is_encoded && got.is_flushed &&
+           seal.id == 7 && seal.what == (VEL_OWED_ENCODE | VEL_OWED_FLUSH),
+       "it is encoded and flushed");
+    for (size_t i = 0; i < seal.members.n; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct vel_seal_member *a = vel_seal_member(&seal, i),
+                                         *b = vel_seal_member(&seal, k);
+
+            bad += a->set == b->set &&
+                   (strcmp(a->node, b->node) == 0 || a->place == b->place);
+        }
+    is_int(bad, 0, "no two of a set are on one node, or in one place");
+    vel_buf_init(&bytes);
+    must(vel_settlement_encode(&got, &bytes, &err), &err);
+    vel_settlement_fini(&got);
+    is_int(vel_settlement_decode(bytes.data, bytes.len, &got, &err), 0,
+           "and the sets are whole: %s", err.text);
+    vel_settlement_fini(&got);
+    vel_buf_fini(&bytes);
+    vel_seal_fini(&seal);
+    vel_conf_destroy(conf);
+}
+
+static void exposed(void)
+{
+    struct vel_conf *conf = topolab_conf("COPY_TYPE=XOR\nSET_SIZE=4\n");
+    struct vel_settlement got;
+    struct vel_seal seal;
+    struct vel_err why = {0};
+
+    make_seal(&seal, "", 4, 4);
+    is_int(compose(conf, 1, &seal, &got, &why), 0, "all files on one node");
+    ok(got.scheme == VEL_SINGLE && !got.is_encoded && seal.what == VEL_OWED_FLUSH &&
+           *why.text,
+       "have no redundancy, and a sentence says why: %s", why.text);
+    is_int(got.dataset.version, 3, "without a step the generation is the version");
+    vel_settlement_fini(&got);
+    vel_seal_fini(&seal);
+    vel_conf_destroy(conf);
+}
+
+static int64_t level_of(const struct vel_conf *conf, int64_t checkpoint)
+{
+    struct vel_settlement got;
+    struct vel_seal seal;
+    struct vel_err why = {0};
+    int64_t level = -1;
+
+    make_seal(&seal, "1", 4, 1);
+    if (compose(conf, checkpoint, &seal, &got, &why) == 0) {
+        level = got.level;
+        vel_settlement_fini(&got);
+    }
+    vel_seal_fini(&seal);
+    return level;
+}
+
+static void levels(void)
+{
+    struct vel_conf *conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
+                                         "CKPT=5 INTERVAL=4 STORE=/tmp/a TYPE=XOR\n"
+                                         "CKPT=6 INTERVAL=8 STORE=/tmp/b TYPE=XOR\n");
+
+    ok(level_of(conf, 1) == 0 && level_of(conf, 4) == 1,
+       "the level is the one whose interval divides the number");
+    is_int(level_of(conf, 8), 0,
+           "but in the store where the files are, whatever the number");
+    vel_conf_destroy(conf);
+    conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
+                        "CKPT=6 INTERVAL=8 STORE=/tmp/b TYPE=XOR\n"
+                        "DATASET=x PATTERN=* LEVEL=6\n");
+    is_int(level_of(conf, 1), 1, "LEVEL= is that CKPT line");
+    vel_conf_destroy(conf);
+    conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
+                        "DATASET=x PATTERN=* LEVEL=9\n");
+    is_int(level_of(conf, 1), -1, "one that is not there is refused");
+    vel_conf_destroy(conf);
+}
+
+static void homes(void)
+{
+    struct vel_conf *conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/a TYPE=SINGLE\n"
+                                         "CKPT=1 INTERVAL=2 STORE=/a/b TYPE=SINGLE\n"
+                                         "STORE=/a MKDIR=0\nSTORE=/a/b\n");
+    char deep[] = "/a/b/u/id", flat[] = "/a/u/id";
+    char *both[] = {deep, flat};
+
+    ok(vel_seats_home(conf, 0, both, 2) == 1 && vel_seats_home(conf, 1, both, 2) == 0 &&
+           vel_seats_home(conf, 1, both + 1, 1) == 1,
+       "the cache of a level is that of its store");
+    ok(vel_seats_foreign_store(conf, 0) && !vel_seats_foreign_store(conf, 1),
+       "MKDIR=0: its directory is made by others");
+    vel_conf_destroy(conf);
+}
+
+int main(void)
+{
+    whole();
+    exposed();
+    levels();
+    homes();
+    return done_testing();
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of a program through the leaders of its nodes, on real files: what stands
+ * where, and what the next launch has. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/dataset_state.h"
+#include "node/stub.h"
+#include "tap/filelab.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+#define RULE "DATASET=ck PATTERN=ck.{step}.{rank}.h5\n"
+
+static const char *text_of(int rank, int step)
+{
+    static char texts[8][64];
+    static unsigned next;
+    char *text = texts[next++ % 8];
+
+    snprintf(text, sizeof texts[0], "rank %d of step %d\n", rank, step);
+    return text;
+}
+
+static const char *name_of(int rank, int step)
+{
+    static char names[8][64];
+    static unsigned next;
+    char *name = names[next++ % 8];
+
+    snprintf(name, sizeof names[0], "ck.%d.%d.h5", step, rank);
+    return name;
+}
+
+static bool is_stub(const struct filelab *lab, const char *name)
+{
+    struct vel_stub stub;
+
+    return vel_stub_read(vel_fs_posix(), filelab_path(lab, name), &stub, NULL) == 0;
+}
+
+static int save(struct filelab *lab, int step)
+{
+    struct vel_err err = {0};
+    int rc = 0;
+
+    for (int rank = 0; rc == 0 && rank < lab->ranks; rank++)
+        rc = filelab_write(lab, rank, name_of(rank, step), text_of(rank, step), &err);
+    if (rc < 0)
+        note("%s", err.text);
+    return rc;
+}
+
+static bool all_stand(const struct filelab *lab, int step)
+{
+    bool all = true;
+
+    for (int rank = 0; rank < lab->ranks; rank++)
+        all = filelab_stands(lab, name_of(rank, step), text_of(rank, step)) && all;
+    return all;
+}
+
+static bool all_read(struct filelab *lab, int step)
+{
+    bool all = true;
+
+    for (int rank = 0; rank < lab->ranks; rank++)
+        all = filelab_reads(lab, rank, name_of(rank, step), text_of(rank, step)) && all;
+    return all;
+}
+
+static void behind(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "behind", 2, 4, RULE);
+    filelab_begin(&lab, "L1");
+    is_int(save(&lab, 1), 0, "a file of each rank is written and closed");
+    ok(is_stub(&lab, name_of(0, 1)) || all_stand(&lab, 1),
+       "something stands at its name when it is closed");
+    ok(all_read(&lab, 1), "and it is read as it was written");
+    filelab_drain(&lab);
+    ok(all_stand(&lab, 1), "in the end the files stand on the prefix");
+    is_int(filelab_published(&lab), 1, "as one dataset");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+static int rename_to(const struct filelab *lab, const char *from, const char *to)
+{
+    return rename(filelab_path(lab, from), filelab_path(lab, to));
+}
+
+static bool write_one(struct filelab *lab, int rank, const char *name, const char *text)
+{
+    struct vel_err err = {0};
+
+    return ok(filelab_write(lab, rank, name, text, &err) == 0, "%s is written: %s",
+              name, err.text);
+}
+
+/* Written under one name, then renamed, as careful programs do. */
+static void renamed(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "renamed", 2, 2, "DATASET=r PATTERN=*.{rank}\n");
+    filelab_begin(&lab, "L1");
+    write_one(&lab, 0, "x.tmp.0", "first");
+    write_one(&lab, 1, "x.tmp.1", "second");
+    ok(rename_to(&lab, "x.tmp.0", "x.0") == 0 && rename_to(&lab, "x.tmp.1", "x.1") == 0,
+       "what stands at a name is renamed as any file");
+    ok(filelab_reads(&lab, 0, "x.0", "first") &&
+           filelab_reads(&lab, 1, "x.1", "second"),
+       "the files are read by their new names");
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, "x.0", "first") && filelab_stands(&lab, "x.1", "second"),
+       "and come to the prefix under them");
+    ok(access(filelab_path(&lab, "x.tmp.0"), F_OK) < 0, "and not under the old ones");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+/* The last three are kept, older ones unlinked while they are still to be flushed. */
+static void unlinked(void)
+{
+    struct filelab lab;
+    int stand = 0, gone = 0;
+
+    filelab_init(&lab, "unlinked", 2, 2, RULE);
+    filelab_begin(&lab, "L1");
+    for (int step = 1; step <= 6; step++) {
+        is_int(save(&lab, step), 0, "step %d is written", step);
+        for (int rank = 0; step > 3 && rank < 2; rank++)
+            unlink(filelab_path(&lab, name_of(rank, step - 3)));
+    }
+    filelab_drain(&lab);
+    for (int step = 1; step <= 6; step++) {
+        stand += step > 3 && all_stand(&lab, step);
+        gone += step <= 3 && access(filelab_path(&lab, name_of(0, step)), F_OK) < 0 &&
+                access(filelab_path(&lab, name_of(1, step)), F_OK) < 0;
+    }
+    is_int(stand, 3, "the steps that are kept stand on the prefix");
+    is_int(gone, 3, "those that were removed do not come back");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+static void through(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "through", 2, 2, "DATASET=o PATTERN=out.{step}.h5\n");
+    filelab_begin(&lab, "L1");
+    write_one(&lab, 1, "out.1.h5", "one");
+    ok(filelab_stands(&lab, "out.1.h5", "one"),
+       "a file without {rank} stands at its name when it is closed");
+    write_one(&lab, 0, "serial.h5", "two");
+    ok(filelab_stands(&lab, "serial.h5", "two"), "and so does one without a rule");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+/* The same name each step. */
+static void again(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "again", 2, 2, "DATASET=s PATTERN=state.{rank}\n");
+    filelab_begin(&lab, "L1");
+    for (int step = 1; step <= 4; step++) {
+        write_one(&lab, 0, "state.0", text_of(0, step));
+        write_one(&lab, 1, "state.1", text_of(1, step));
+        ok(filelab_reads(&lab, 0, "state.0", text_of(0, step)),
+           "the newest version is read, %d", step);
+    }
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, "state.0", text_of(0, 4)) &&
+           filelab_stands(&lab, "state.1", text_of(1, 4)),
+       "and comes to the prefix");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+static void foreign(void)
+{
+    struct filelab lab;
+    struct vel_place place = {0};
+    struct vel_err err = {0};
+
+    filelab_init(&lab, "foreign", 2, 2, RULE "DATASET=none PATTERN=*.txt KIND=NONE\n");
+    filelab_begin(&lab, "L1");
+    save(&lab, 1);
+    unlink(filelab_path(&lab, name_of(0, 1)));
+    tap_put_file(filelab_path(&lab, name_of(0, 1)), "somebody else's");
+    ok(filelab_reads(&lab, 0, name_of(0, 1), "somebody else's"),
+       "what somebody else writes at a name is read");
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, name_of(0, 1), "somebody else's") &&
+           filelab_stands(&lab, name_of(1, 1), text_of(1, 1)),
+       "and stays; the other file comes");
+    ok(filelab_create(&lab, 0, "a.txt", &place, &err) == 0 && place.where == 2 &&
+           strstr(place.why, "KIND=NONE"),
+       "KIND=NONE is written natively");
+    vel_place_fini(&place);
+    ok(filelab_create(&lab, 0, "no/ck.1.0.h5", &place, &err) == 0 && place.where == 2 &&
+           strstr(place.why, "directory"),
+       "and what has no directory");
+    vel_place_fini(&place);
+    ok(!filelab_read(&lab, 0, "nothing.h5", &err), "a name without a file: %s",
+       err.text);
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+/* Until a dataset is encoded: it is being flushed then, slowly, or is the next. */
+static void wait_encoded(struct filelab *lab, int64_t id)
+{
+    struct vel_progress now = {0};
+    struct vel_err err = {0};
+
+    for (int i = 0; i < 1000 && now.state < VEL_DATASET_ENCODED; i++) {
+        if (vel_client_ask(lab->client[0], id, &now, &err) < 0)
+            bail_out("%s", err.text);
+        vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
+    }
+    ok(now.state == VEL_DATASET_ENCODED || now.state == VEL_DATASET_FLUSHING,
+       "dataset %d is encoded and not flushed", (int)id);
+}
+
+static void rank_files(struct filelab *lab, int step)
+{
+    is_int(save(lab, step), 0, "step %d is written", step);
+}
+
+/* A launch that is killed between encoding and flush; the next one has the files, on
+ * other nodes and after the loss of one. */
+static void restarted(bool is_lost)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, is_lost ? "lost" : "restarted", 3, 3,
+                 RULE "FLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L1");
+    rank_files(&lab, 1);
+    wait_encoded(&lab, 1);
+    filelab_drop(&lab);
+    ok(is_stub(&lab, name_of(1, 1)), "a stub stands at a name");
+    if (is_lost)
+        filelab_lose(&lab, 1);
+    filelab_begin(&lab, "L2");
+    ok(all_read(&lab, 1), "the next launch reads all files%s",
+       is_lost ? ", though a node is lost" : "");
+    ok(filelab_reads(&lab, 0, name_of(1, 1), text_of(1, 1)) &&
+           filelab_reads(&lab, 2, name_of(0, 1), text_of(0, 1)),
+       "also on other nodes");
+    rank_files(&lab, 2);
+    ok(all_read(&lab, 2), "and writes the next step");
+    wait_encoded(&lab, 2);
+    filelab_drop(&lab);
+    filelab_set(&lab, RULE);
+    filelab_begin(&lab, "L3");
+    ok(all_read(&lab, 1) && all_read(&lab, 2), "the third launch reads both");
+    filelab_drain(&lab);
+    ok(all_stand(&lab, 1) && all_stand(&lab, 2),
+       "what launches before have not flushed comes to the prefix");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+int main(void)
+{
+    behind();
+    renamed();
+    unlinked();
+    through();
+    again();
+    foreign();
+    restarted(false);
+    restarted(true);
+    return done_testing();
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A program with its leaders is killed at seeded moments while it writes; the next
+ * launch has each step whole, or not at all. */
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "tap/filelab.h"
+#include "tap/tap.h"
+
+enum { STEPS = 5, KILLS = 10, MOST_MS = 3000 };
+
+static const char *name_of(int rank, int step)
+{
+    static char names[4][64];
+    static unsigned next;
+    char *name = names[next++ % 4];
+
+    snprintf(name, sizeof names[0], "ck.%d.%d.h5", step, rank);
+    return name;
+}
+
+static void text_of(int rank, int step, char text[64])
+{
+    snprintf(text, 64, "rank %d of step %d\n", rank, step);
+}
+
+static void write_all(struct filelab *lab)
+{
+    struct vel_err err = {0};
+    char text[64];
+
+    filelab_begin(lab, "L1");
+    for (int step = 1; step <= STEPS; step++)
+        for (int rank = 0; rank < lab->ranks; rank++) {
+            text_of(rank, step, text);
+            filelab_write(lab, rank, name_of(rank, step), text, &err);
+        }
+    pause();
+}
+
+/* A child writes, until it is killed after so many ms. */
+static void kill_one(struct filelab *lab, unsigned ms)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        bail_out("cannot fork");
+    if (pid == 0) {
+        write_all(lab);
+        _exit(0);
+    }
+    vel_clock_sleep(vel_clock_system(), ms * VEL_CLOCK_MS);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* Ranks that read a step, as it was written; below 0: one reads something else. */
+static int count_read(struct filelab *lab, int step)
+{
+    int n = 0;
+
+    for (int rank = 0; rank < lab->ranks; rank++) {
+        struct vel_err err = {0};
+        char want[64], *got = filelab_read(lab, rank, name_of(rank, step), &err);
+
+        text_of(rank, step, want);
+        if (got && strcmp(got, want) != 0) {
+            note("rank %d reads '%.40s'", rank, got);
+            n = -STEPS;
+        }
+        if (!got)
+            note("rank %d, step %d: %s", rank, step, err.text);
+        n += got != NULL;
+        free(got);
+    }
+    return n;
+}
+
+int main(void)
+{
+    struct vel_rng rng;
+    int wrong = 0, whole = 0;
+
+    vel_rng_init(&rng, 7);
+    for (int k = 0; k < KILLS; k++) {
+        unsigned ms = (unsigned)vel_rng_below(&rng, MOST_MS);
+        struct filelab lab;
+        char name[16];
+
+        snprintf(name, sizeof name, "kill%d", k);
+        filelab_init(&lab, name, 2, 4, "DATASET=ck PATTERN=ck.{step}.{rank}.h5\n");
+        kill_one(&lab, ms);
+        filelab_begin(&lab, "L2");
+        for (int step = 1; step <= STEPS; step++) {
+            int n = count_read(&lab, step);
+
+            whole += n == lab.ranks;
+            if (n != 0 && n != lab.ranks) {
+                note("killed after %u ms: %d ranks read step %d", ms, n, step);
+                wrong++;
+            }
+        }
+        filelab_end(&lab);
+        filelab_fini(&lab);
+    }
+    is_int(wrong, 0, "each step is there for all ranks, or for none");
+    ok(whole > 0, "%d steps are", whole);
+    return done_testing();
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files become parts of a dataset, with every operation failing or crashing in turn. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "conf/file.h"
+#include "conf/load.h"
+#include "meta/cache.h"
+#include "meta/cachename.h"
+#include "meta/filemap.h"
+#include "meta/paths.h"
+#include "node/anchor.h"
+#include "node/part_new.h"
+#include "node/take.h"
+#include "red/redfile.h"
+#include "tap/files.h"
+#include "tap/sweep.h"
+#include "tap/tap.h"
+#include "topo/reddesc.h"
+
+enum { ID = 7, RANKS = 4 };
+
+/* Rank 0 has a file in a directory and a late one, rank 1 none; the others are on
+ * another node. */
+static const char *const names[] = {"d/a.0", "late.0"};
+
+static const char *in(const char *dir, const char *name)
+{
+    static char paths[8][600];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+
+    if (strlen(dir) + strlen(name) + 2 > sizeof paths[0])
+        bail_out("%s is too long", dir);
+    strcpy(path, dir);
+    strcat(path, "/");
+    strcat(path, name);
+    return path;
+}
+
+static void must(int rc, const struct vel_err *err)
+{
+    if (rc < 0)
+        bail_out("%s", err->text);
+}
+
+/* --- before --- */
+
+static void put_new(const char *dir, struct vel_placeholders *placeholders)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    char launch[] = "L", template[] = "t", step[] = "1";
+    const struct vel_new_key key = {
+        .launch = launch, .template = template, .step = step, .generation = 1};
+    struct vel_err err = {0};
+    int64_t number;
+    char *made = vel_part_new_dir(in(dir, "c/u/id/index.0"), 1);
+
+    must(vel_part_new_make(fs, in(dir, "c/u/id/index.0"), 0, &key, &number, &err),
+         &err);
+    for (int i = 0; i < 2; i++) {
+        struct vel_new_file file = {
+            .name = (char *)(uintptr_t)names[i], .order = i + 1, .size = 5};
+        const struct vel_placeholder_file of = {made, 0, names[i]};
+        char *path = NULL;
+
+        must(vel_part_new_open(fs, made, 0, names[i], &path, &err), &err);
+        tap_put_file(path, names[i]);
+        free(path);
+        must(vel_part_new_close(fs, made, 0, &file, &err), &err);
+        must(vel_placeholders_set(placeholders, &of, in(in(dir, "p"), names[i]), "L",
+                                  &err),
+             &err);
+    }
+    free(made);
+}
+
+static void prepare(const char *dir, void *arg)
+{
+    static const char *const dirs[] = {"p", "p/d", "c", "c/u", "c/u/id"};
+    struct vel_placeholders *placeholders = vel_placeholders_create(vel_fs_posix());
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
+        tap_fresh_dir(in(dir, dirs[i]));
+    put_new(dir, placeholders);
+    vel_placeholders_destroy(placeholders);
+    /* written to another name, and renamed */
+    rename(in(dir, "p/d/a.0"), in(dir, "p/d/A.0"));
+}
+
+/* --- taken --- */
+
+static void make_seal(struct vel_seal *seal)
+{
+    char nodes[2][4] = {"n0", "n1"};
+    struct vel_err err = {0};
+
+    vel_seal_init(seal);
+    seal->id = ID;
+    seal->what = VEL_OWED_ENCODE | VEL_OWED_FLUSH;
+    seal->template = strdup("t");
+    seal->step = strdup("1");
+    seal->generation = 1;
+    memset(seal->encoding, 9, sizeof seal->encoding);
+    for (int64_t i = 0; i < RANKS; i++) {
+        struct vel_seal_member member = {.rank = i,
+                                         .node = i < 2 ? nodes[0] : nodes[1],
+                                         .set = i % 2,
+                                         .place = i / 2,
+                                         .scheme = VEL_XOR,
+                                         .failures = 1,
+                                         .files = i == 0,
+                                         .upto = i == 0};
+
+        must(vel_seal_add(seal, &member, &err), &err);
+    }
+}
+
+static struct vel_conf *make_conf(const char *dir)
+{
+    struct vel_conf *conf;
+    struct vel_err err = {0};
+    char text[500];
+
+    snprintf(text, sizeof text, "CACHE_BASE=%s/c\nPREFIX=%s/p\n", dir, dir);
+    must(vel_conf_create(&conf, &err), &err);
+    must(vel_conf_parse(conf, VEL_LAYER_USER, "t.conf", text, strlen(text), NULL, NULL,
+                        &err),
+         &err);
+    must(vel_conf_finish(conf, &err), &err);
+    return conf;
+}
+
+static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+{
+    char name[] = "t";
+    struct vel_dataset dataset = {.id = ID,
+                                  .name = name,
+                                  .version = 1,
+                                  .checkpoint = 1,
+                                  .use = 1,
+                                  .ranks = RANKS,
+                                  .nodes = 2,
+                                  .files = 1,
+                                  .bytes = 5};
+    struct vel_conf *conf = make_conf(dir);
+    struct vel_placeholders *placeholders = vel_placeholders_create(fs);
+    char *home = strdup(in(dir, "c/u/id"));
+    char *there = strdup(in(dir, "c/u/id/index.0/dataset.7"));
+    struct vel_take what = {.fs = fs,
+                            .conf = conf,
+                            .node = "n0",
+                            .launch = "L",
+                            .prefix = in(dir, "p"),
+                            .homes = &home,
+                            .n_homes = 1,
+                            .placeholders = placeholders,
+                            .dataset = &dataset};
+    struct vel_seal seal;
+    int rc;
+
+    (void)arg;
+    make_seal(&seal);
+    what.seal = &seal;
+    what.home = access(there, F_OK) == 0 ? there : NULL;
+    rc = vel_placeholders_load(placeholders, &home, 1, err);
+    if (rc == 0)
+        rc = vel_take(&what, err);
+    vel_seal_fini(&seal);
+    vel_placeholders_destroy(placeholders);
+    vel_conf_destroy(conf);
+    free(there);
+    free(home);
+    return rc;
+}
+
+/* --- after --- */
+
+/* Is a part there, with its map and a redundancy file that lists so many files? */
+static bool is_part(const char *dir, int rank, size_t files)
+{
+    char *level = strdup(in(dir, "c/u/id/index.0"));
+    char part[400], *map_path = vel_cache_map_path(level, ID, rank);
+    struct vel_filemap map;
+    struct vel_reddesc desc;
+    struct vel_vec red;
+    bool is;
+
+    snprintf(part, sizeof part, "%s/dataset.%d/rank.%d", level, ID, rank);
+    is = vel_redfile_scan(vel_fs_posix(), part, VEL_CACHE_LABEL, (uint32_t)rank, &red,
+                          NULL) == 0;
+    if (is) {
+        is = red.n == 1 && vel_redfile_at(&red, 0)->header.list[0].files.n == files &&
+             vel_redfile_check_files(vel_fs_posix(), part,
+                                     &vel_redfile_at(&red, 0)->header, NULL) == 0;
+        vel_redfiles_fini(&red);
+    }
+    if (is && (is = vel_filemap_load(vel_fs_posix(), map_path, &map, NULL) == 0)) {
+        is = vel_reddesc_from_node(map.descriptor, &desc, NULL) == 0;
+        if (is)
+            vel_reddesc_fini(&desc);
+        vel_filemap_fini(&map);
+    }
+    free(map_path);
+    free(level);
+    return is;
+}
+
+/* Whole: where it was, or in the part, by its present name or, when the prefix could
+ * not tell, its old one. */
+static bool is_somewhere(const char *dir)
+{
+    const char *part = "c/u/id/index.0/dataset.7/rank.0/d";
+
+    return tap_file_is(in(dir, "c/u/id/index.0/new.1/rank.0/d/a.0"), "d/a.0") ||
+           tap_file_is(in(in(dir, part), "A.0"), "d/a.0") ||
+           tap_file_is(in(in(dir, part), "a.0"), "d/a.0");
+}
+
+/* Does new.1 still say that it has it? */
+static bool is_listed(const char *dir)
+{
+    struct vel_vec files;
+    bool is = false;
+
+    if (vel_part_new_files(vel_fs_posix(), in(dir, "c/u/id/index.0/new.1"), 0, &files,
+                           NULL) < 0)
+        return true;
+    for (size_t i = 0; i < files.n; i++)
+        is |=
+            strcmp(((struct vel_new_file *)vel_vec_at(&files, i))->name, "d/a.0") == 0;
+    vel_new_files_fini(&files);
+    return is;
+}
+
+/* The file that came late is left where it was, with its placeholder. */
+static bool has_late(const char *dir)
+{
+    return tap_file_is(in(dir, "c/u/id/index.0/new.1/rank.0/late.0"), "late.0") &&
+           access(in(dir, "c/u/id/index.0/new.1/anchors.0"), F_OK) == 0;
+}
+
+/* What is taken under which names, with where it stands. */
+static bool has_anchors(const char *dir)
+{
+    struct vel_vec anchors;
+    bool has;
+
+    if (vel_anchors_load(vel_fs_posix(), in(dir, "c/u/id/index.0/dataset.7/anchors.0"),
+                         &anchors, NULL) < 0)
+        return false;
+    has =
+        anchors.n == 1 &&
+        strcasecmp(((struct vel_anchor *)vel_vec_at(&anchors, 0))->name, "d/A.0") == 0;
+    vel_anchors_fini(&anchors);
+    return has;
+}
+
+static enum sweep_state check(const char *dir, void *arg)
+{
+    bool moved = access(in(dir, "c/u/id/index.0/dataset.7/rank.0/d"), F_OK) == 0;
+    bool owes = access(in(dir, "c/u/id/index.0/dataset.7/owed.n0"), F_OK) == 0;
+
+    (void)arg;
+    if (!is_somewhere(dir) || !has_late(dir)) {
+        note("a file is not where it can be");
+        return SWEEP_BROKEN;
+    }
+    if (moved && !owes) {
+        note("a file was taken before anything was owed");
+        return SWEEP_BROKEN;
+    }
+    return !is_listed(dir) && is_part(dir, 0, 1) && is_part(dir, 1, 0) &&
+                   has_anchors(dir) && owes
+               ? SWEEP_NEW
+               : SWEEP_OLD;
+}
+
+/* --- plainly --- */
+
+static void plainly(void)
+{
+    const char *dir = tap_path("plain");
+    struct vel_err err = {0};
+
+    tap_fresh_dir(dir);
+    prepare(dir, NULL);
+    is_int(take(vel_fs_posix(), dir, NULL, &err), 0, "files are taken");
+    ok(check(dir, NULL) == SWEEP_NEW &&
+           access(in(dir, "c/u/id/index.0/dataset.7/rank.0/d/A.0"), F_OK) == 0,
+       "under the names that they have been renamed to, the late one stays");
+    unlink(in(dir, "c/u/id/index.0/dataset.7/owed.n0"));
+    is_int(take(vel_fs_posix(), dir, NULL, &err), 0, "once more");
+    ok(access(in(dir, "c/u/id/index.0/dataset.7/owed.n0"), F_OK) < 0,
+       "what was done is not owed again");
+    vel_fs_remove_tree(vel_fs_posix(), in(dir, "c/u/id/index.0/dataset.7/rank.0"),
+                       NULL);
+    ok(take(vel_fs_posix(), dir, NULL, &err) == VEL_ENOENT &&
+           strstr(err.text, "rank 0"),
+       "files that are gone make no empty part: %s", err.text);
+}
+
+int main(void)
+{
+    const struct sweep sweep = {
+        .name = "taking files", .prepare = prepare, .action = take, .check = check};
+
+    plainly();
+    sweep_run(&sweep);
+    return done_testing();
+}

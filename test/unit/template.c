@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which number in a name is the rank. */
+#include "config.h"
+
+#include <string.h>
+
+#include "node/template.h"
+#include "tap/tap.h"
+
+static void splits(const char *name, int n, const char *template, const char *numbers)
+{
+    struct vel_buf a, b;
+
+    vel_buf_init(&a);
+    vel_buf_init(&b);
+    is_int(vel_template_split(name, &a, &b), n, "%s has %d numbers", name, n);
+    is_str(vel_buf_text(&a), template, "its template");
+    is_str(vel_buf_text(&b), numbers, "and they are");
+    vel_buf_fini(&a);
+    vel_buf_fini(&b);
+}
+
+static void applies(int place, const char *template, const char *step)
+{
+    struct vel_buf a, b;
+
+    vel_buf_init(&a);
+    vel_buf_init(&b);
+    vel_template_apply("out/ck.{n}/part-{n}.h{n}", "30 0007 5", place, &a, &b);
+    is_str(vel_buf_text(&a), template, "number %d is the rank", place);
+    is_str(vel_buf_text(&b), step, "the others are the step");
+    vel_buf_fini(&a);
+    vel_buf_fini(&b);
+}
+
+static void guesses(void)
+{
+    struct vel_guess guess = {0};
+
+    vel_guess_see(&guess, 0, "1 0003");
+    is_int(vel_guess_place(&guess), 0, "of one rank nobody knows");
+    vel_guess_see(&guess, 0, "2 0003");
+    is_int(vel_guess_place(&guess), 0, "also when it writes again");
+    vel_guess_see(&guess, 4, "2 0007");
+    is_int(vel_guess_place(&guess), 2, "of two it is rank + 3");
+    vel_guess_see(&guess, 5, "2 0009");
+    is_int(vel_guess_place(&guess), 0, "until one breaks that");
+
+    guess = (struct vel_guess){0};
+    vel_guess_see(&guess, 0, "0 0");
+    vel_guess_see(&guess, 1, "1 1");
+    is_int(vel_guess_place(&guess), 0, "it may be either of two");
+
+    guess = (struct vel_guess){0};
+    vel_guess_see(&guess, 0, "99999999999999999999");
+    vel_guess_see(&guess, 1, "99999999999999999999");
+    is_int(vel_guess_place(&guess), 0, "what does not fit a number is no rank");
+}
+
+int main(void)
+{
+    splits("out/ck.30/part-0007.h5", 3, "out/ck.{n}/part-{n}.h{n}", "30 0007 5");
+    splits("out/final", 0, "out/final", "");
+    splits("7", 1, "{n}", "7");
+    splits("1.2.3.4.5.6.7.8.9.1.2.3.4.5.6.7.8", 0,
+           "{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}",
+           "1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8");
+    applies(2, "out/ck.{step}/part-{rank}.h{step}", "30.5");
+    applies(1, "out/ck.{rank}/part-{step}.h{step}", "0007.5");
+    guesses();
+    return done_testing();
+}
