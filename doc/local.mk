@@ -2,6 +2,7 @@
 dist_man_MANS += \
 	%D%/h5veloc-agent.1 \
 	%D%/h5veloc-ls.1 \
+	%D%/h5veloc-prerun.1 \
 	%D%/h5veloc-rebuild.1 \
 	%D%/h5veloc-schema.1 \
 	%D%/h5veloc-unpack.1 \

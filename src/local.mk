@@ -19,7 +19,8 @@ include %D%/node/local.mk
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \
 	-DH5VELOC_SYSCONFDIR='"$(sysconfdir)"' -DH5VELOC_TRANSPORTDIR='"$(transportdir)"'
 %C%_libveloc_core_la_LIBADD = $(ISAL_LIBS) $(JANSSON_LIBS) -lm
-%C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
+# nodelete: its threads work on when HDF5 unloads the plug-in that has brought it
+%C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,nodelete $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/core.map
 EXTRA_%C%_libveloc_core_la_DEPENDENCIES = %D%/core.map
 

@@ -14,13 +14,17 @@ flavour_LTLIBRARIES += %D%/libh5veloc.la
 	%D%/info_text.c %D%/info_text.h \
 	%D%/introspect.c \
 	%D%/link.c \
+	%D%/mpi_rank.c %D%/mpi_rank.h \
 	%D%/object.c %D%/object.h \
 	%D%/push.c %D%/push.h \
 	%D%/request.c \
+	%D%/route.c %D%/route.h \
 	%D%/veloc_file.c \
 	%D%/veloc_plugin.c \
+	%D%/vfd/driver.c %D%/vfd/driver.h \
+	%D%/vfd/ticket.c %D%/vfd/ticket.h \
 	%D%/wrap.c
-%C%_libh5veloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CFLAGS)
+%C%_libh5veloc_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%D% $(HDF5_CFLAGS)
 %C%_libh5veloc_la_LIBADD = src/libveloc_core.la
 if PARALLEL_HDF5
 %C%_libh5veloc_la_CPPFLAGS += $(MPI_CFLAGS)

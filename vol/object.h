@@ -19,6 +19,7 @@
 struct vel_under {
     hid_t id;
     size_t uses;
+    struct vel_file *file; /* that is written in the cache, while it is open; or NULL */
 };
 
 struct vel_object {

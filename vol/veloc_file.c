@@ -5,11 +5,12 @@
 
 #include <stdbool.h>
 
-#include "base/log.h"
 #include "classes.h"
 #include "forward.h"
 #include "info.h"
 #include "push.h"
+#include "route.h"
+#include "vfd/driver.h"
 
 /* A call of the connector below that has no object yet. */
 struct file_call {
@@ -60,81 +61,189 @@ static herr_t file_call_end(struct file_call *f, herr_t rc, void **req)
     return vel_call_end(&f->call, rc, req);
 }
 
-/* --- callbacks --- */
+/* --- create and open --- */
 
-/* Whoever asks for the connector wants files to be protected, and must know that they
- * are not. */
-static void tell_once(void)
+enum { ROUNDS = 3 }; /* a file that is read may move meanwhile: looked for so often */
+
+/* How a file is opened below: what create and open differ in. */
+struct opening {
+    const char *name;
+    unsigned flags;
+    hid_t fcpl_id; /* to create it; H5I_INVALID_HID: it is opened */
+    hid_t dxpl_id;
+    void **req;
+};
+
+static void *open_below(const struct opening *o, hid_t fapl_id)
 {
-    static bool is_told;
+    return o->fcpl_id >= 0
+               ? H5VLfile_create(o->name, o->flags, o->fcpl_id, fapl_id, o->dxpl_id,
+                                 o->req)
+               : H5VLfile_open(o->name, o->flags, fapl_id, o->dxpl_id, o->req);
+}
 
-    if (!is_told)
-        vel_log(VEL_LOG_WARN, "this version of the HDF5 connector writes files where "
-                              "they belong and does not protect them: programs that "
-                              "call veloc.h are protected");
-    is_told = true;
+/* Whether it is open is known when a connector below that works later has done it. */
+static bool is_open_now(const struct file_call *f, void *obj, void **req)
+{
+    H5VL_request_status_t status = H5VL_REQUEST_STATUS_SUCCEED;
+
+    if (obj && req && *req &&
+        H5VLrequest_wait(*req, f->call.id, H5ES_WAIT_FOREVER, &status) < 0)
+        return false;
+    return obj && status == H5VL_REQUEST_STATUS_SUCCEED;
+}
+
+static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fapl_id,
+                         const struct opening *o)
+{
+    void *obj = open_below(o, fapl_id);
+    bool is_open = is_open_now(f, obj, o->req);
+
+    if (vel_route_settle(route, fapl_id, is_open)) {
+        H5Eclear2(H5E_DEFAULT);
+        return open_below(o, route->own_id);
+    }
+    if (is_open)
+        f->call.under->file = route->answer.file;
+    return obj;
+}
+
+/* *ret_is_stale: it is to be tried again. */
+static void *open_once(struct file_call *f, const struct opening *o, bool *ret_is_stale)
+{
+    hid_t routed = f->fapl_id;
+    struct vel_route route;
+    void *obj = NULL;
+    int rc = o->fcpl_id >= 0
+                 ? vel_route_create(&route, f->info, o->name, o->flags, &routed)
+                 : vel_route_open(&route, f->info, o->name, o->flags, &routed);
+
+    *ret_is_stale = false;
+    if (rc == 0) {
+        obj = open_routed(f, &route, routed, o);
+        *ret_is_stale = !obj && vel_route_is_stale(&route, routed);
+    } else {
+        vel_route_settle(&route, routed, false);
+    }
+    vel_route_end(&route, routed);
+    return obj;
+}
+
+static void *open_file(const struct opening *o, hid_t fapl_id)
+{
+    struct file_call f;
+    bool is_stale = true;
+    void *obj = NULL;
+
+    if (file_call_begin(&f, fapl_id) < 0)
+        return NULL;
+    for (int round = 0; is_stale && round < ROUNDS; round++) {
+        if (round > 0)
+            H5Eclear2(H5E_DEFAULT);
+        obj = open_once(&f, o, &is_stale);
+    }
+    return file_call_end_object(&f, obj, o->req);
 }
 
 static void *create(const char *name, unsigned flags, hid_t fcpl_id, hid_t fapl_id,
                     hid_t dxpl_id, void **req)
 {
-    struct file_call f;
+    const struct opening o = {name, flags, fcpl_id, dxpl_id, req};
 
-    tell_once();
-    if (file_call_begin(&f, fapl_id) < 0)
-        return NULL;
-    return file_call_end_object(
-        &f, H5VLfile_create(name, flags, fcpl_id, f.fapl_id, dxpl_id, req), req);
+    return open_file(&o, fapl_id);
 }
 
 static void *open_named(const char *name, unsigned flags, hid_t fapl_id, hid_t dxpl_id,
                         void **req)
 {
-    struct file_call f;
+    const struct opening o = {name, flags, H5I_INVALID_HID, dxpl_id, req};
 
-    if (file_call_begin(&f, fapl_id) < 0)
-        return NULL;
-    return file_call_end_object(&f, H5VLfile_open(name, flags, f.fapl_id, dxpl_id, req),
-                                req);
+    return open_file(&o, fapl_id);
 }
 
-/* Where there is a name and no file. */
-static herr_t specific_named(H5VL_file_specific_args_t *args, hid_t *fapl_id,
-                             hid_t dxpl_id, void **req)
+/* --- where there is a name and no file --- */
+
+static herr_t look(struct file_call *f, H5VL_file_specific_args_t *args, hid_t dxpl_id,
+                   void **req)
 {
-    struct file_call f;
+    H5VL_file_specific_args_t below = *args;
+    const char *name = args->args.is_accessible.filename;
+    hid_t routed = f->fapl_id;
+    struct vel_route route;
+    herr_t rc = vel_route_look(&route, f->info, name, &routed);
 
-    if (file_call_begin(&f, *fapl_id) < 0)
-        return -1;
-    *fapl_id = f.fapl_id;
-    return file_call_end(&f, H5VLfile_specific(NULL, f.call.id, args, dxpl_id, req),
-                         req);
+    below.args.is_accessible.fapl_id = routed;
+    if (rc == 0 && route.answer.at == VEL_FILE_AWAY)
+        *args->args.is_accessible.accessible = true;
+    else if (rc == 0)
+        rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
+    vel_route_settle(&route, routed, false);
+    vel_route_end(&route, routed);
+    return rc;
 }
+
+static herr_t remove_it(struct file_call *f, H5VL_file_specific_args_t *args,
+                        hid_t dxpl_id, void **req)
+{
+    H5VL_file_specific_args_t below = *args;
+    bool is_gone;
+    herr_t rc =
+        vel_route_remove(f->info, args->args.del.filename, f->fapl_id, &is_gone);
+
+    below.args.del.fapl_id = f->fapl_id;
+    if (rc == 0 && !is_gone)
+        rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
+    return rc;
+}
+
+static herr_t specific_named(H5VL_file_specific_args_t *args, hid_t dxpl_id, void **req)
+{
+    bool is_look = args->op_type == H5VL_FILE_IS_ACCESSIBLE;
+    struct file_call f;
+    herr_t rc;
+
+    if (file_call_begin(&f, is_look ? args->args.is_accessible.fapl_id
+                                    : args->args.del.fapl_id) < 0)
+        return -1;
+    rc = (is_look ? look : remove_it)(&f, args, dxpl_id, req);
+    return file_call_end(&f, rc, req);
+}
+
+/* --- what is open --- */
 
 /* The second file of IS_EQUAL comes as the object at the very bottom already. */
 static herr_t specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl_id,
                        void **req)
 {
-    H5VL_file_specific_args_t below = *args;
     struct vel_call call;
     herr_t rc;
 
-    if (args->op_type == H5VL_FILE_IS_ACCESSIBLE)
-        return specific_named(&below, &below.args.is_accessible.fapl_id, dxpl_id, req);
-    if (args->op_type == H5VL_FILE_DELETE)
-        return specific_named(&below, &below.args.del.fapl_id, dxpl_id, req);
+    if (args->op_type == H5VL_FILE_IS_ACCESSIBLE || args->op_type == H5VL_FILE_DELETE)
+        return specific_named(args, dxpl_id, req);
     call = vel_call_begin(obj);
-    rc = H5VLfile_specific(call.obj, call.id, &below, dxpl_id, req);
+    rc = H5VLfile_specific(call.obj, call.id, args, dxpl_id, req);
     if (rc >= 0 && args->op_type == H5VL_FILE_REOPEN && *args->args.reopen.file) {
         void *again = *args->args.reopen.file;
 
         *args->args.reopen.file = vel_object_create(again, call.under);
         rc = *args->args.reopen.file ? rc : -1;
     }
+    if (rc >= 0 && args->op_type == H5VL_FILE_FLUSH && call.under->file)
+        vel_file_flushed(call.under->file);
     return vel_call_end(&call, rc, req);
 }
 
-VEL_FORWARD(get, H5VLfile_get, H5VL_file_get_args_t)
+/* The list that a file gives back has the user's driver. */
+static herr_t get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl_id, void **req)
+{
+    struct vel_call call = vel_call_begin(obj);
+    herr_t rc = H5VLfile_get(call.obj, call.id, args, dxpl_id, req);
+
+    if (rc >= 0 && args->op_type == H5VL_FILE_GET_FAPL)
+        rc = vel_driver_take_off(args->args.get_fapl.fapl_id);
+    return vel_call_end(&call, rc, req);
+}
+
 VEL_FORWARD(optional, H5VLfile_optional, H5VL_optional_args_t)
 VEL_FORWARD_CLOSE(close_it, H5VLfile_close)
 

@@ -10,11 +10,20 @@
 #include "classes.h"
 #include "forward.h"
 #include "info.h"
+#include "node/files.h"
 
 H5PL_type_t H5PLget_plugin_type(void);
 const void *H5PLget_plugin_info(void);
 
 VEL_FORWARD(optional, H5VLoptional, H5VL_optional_args_t)
+
+/* HDF5 begins, and takes us in. */
+static herr_t initialize(hid_t vipl_id)
+{
+    (void)vipl_id;
+    vel_files_begin();
+    return 0;
+}
 
 /* Everything: what the connector below cannot do is taken away by get_cap_flags. */
 #define CAPABILITIES (~(uint64_t)0)
@@ -29,6 +38,7 @@ const H5VL_class_t *vel_class(void)
         .name = H5VL_VELOC_NAME,
         .conn_version = 1,
         .cap_flags = CAPABILITIES,
+        .initialize = initialize,
         .info_cls = vel_info_class,
         .wrap_cls = vel_wrap_class,
         .attr_cls = vel_attr_class,

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cmd/agent_ask.h"
 #include "cmd/tool.h"
 #include "node/affairs.h"
@@ -187,13 +189,24 @@ static bool is_done(const struct vel_affair *a)
     return a->left == 0 && a->err.status == VEL_OK;
 }
 
+/* Is anything left of its directory? Those who remove it take away what it is first. */
+static bool has_traces(const struct vel_affair *a)
+{
+    char *dir = vel_path_dir(a->endpoint + strlen("unix:"));
+    bool has = dir && vel_fs_exists(vel_fs_posix(), dir);
+
+    free(dir);
+    return has;
+}
+
 /* Is one that is done, and whose program is gone, still about to end? */
 static bool is_ending(const struct vel_affairs *drained, const struct vel_affairs *now)
 {
     for (size_t i = 0; i < drained->launches.n; i++) {
         const struct vel_affair *a = launch_at(drained, i), *b = same_launch(now, a);
 
-        if (is_done(a) && b && !b->has_processes && is_done(b))
+        if (is_done(a) &&
+            (b ? !b->has_processes && is_done(b) : !a->has_processes && has_traces(a)))
             return true;
     }
     return false;

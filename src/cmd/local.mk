@@ -20,6 +20,11 @@ src_cmd_h5veloc_agent_SOURCES = %D%/agent.c %D%/agent_ask.c %D%/agent_ask.h
 src_cmd_h5veloc_agent_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_agent_LDADD = $(tool_ldadd)
 
+bin_PROGRAMS += src/cmd/h5veloc-prerun
+src_cmd_h5veloc_prerun_SOURCES = %D%/prerun.c
+src_cmd_h5veloc_prerun_CPPFLAGS = $(tool_cppflags)
+src_cmd_h5veloc_prerun_LDADD = $(tool_ldadd)
+
 bin_PROGRAMS += src/cmd/h5veloc-unpack
 src_cmd_h5veloc_unpack_SOURCES = %D%/unpack.c
 src_cmd_h5veloc_unpack_CPPFLAGS = $(tool_cppflags)

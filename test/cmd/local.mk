@@ -6,6 +6,7 @@ cmd_tests = \
 	test/cmd/demo.t \
 	test/cmd/heat.t \
 	test/cmd/ls.t \
+	test/cmd/prerun.t \
 	test/cmd/rebuild.t \
 	test/cmd/redset.t \
 	test/cmd/schema.t \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* steps FIRST LAST - an MPI program that checkpoints by the VELOC API: each rank writes
- * out/step-S/part-R.bin for every step, with bytes that follow from S and R. For tests
- * of tools that look at what a program has left. */
+/* steps FIRST LAST [die] - an MPI program that checkpoints by the VELOC API: each rank
+ * writes out/step-S/part-R.bin for every step, with bytes that follow from S and R;
+ * with `die` all ranks are killed right behind the last one, whatever is still to be
+ * done. For tests of tools that look at what a program has left. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +26,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    failed = argc != 3 || VELOC_Init(MPI_COMM_WORLD, NULL) != VELOC_SUCCESS;
+    failed = argc < 3 || VELOC_Init(MPI_COMM_WORLD, NULL) != VELOC_SUCCESS;
     for (int step = failed ? 1 : atoi(argv[1]); !failed && step <= atoi(argv[2]);
          step++) {
         int is_good;
@@ -35,6 +37,8 @@ int main(int argc, char **argv)
                   write_part(path, step, rank);
         failed = failed || VELOC_Checkpoint_end(is_good) != VELOC_SUCCESS;
     }
+    if (!failed && argc > 3)
+        raise(SIGKILL);
     if (!failed)
         VELOC_Finalize(1);
     MPI_Finalize();

@@ -39,7 +39,7 @@ run() {
     local dir=$1 connector=$2 status
     shift 2
     mkdir "$dir"
-    (cd "$dir" && HDF5_VOL_CONNECTOR=$connector "$@") >"$dir.all" 2>&1
+    (cd "$dir" && HDF5_VOL_CONNECTOR=$connector VELOC_LOG_LEVEL=INFO VELOC_LOG_FILE="$PWD/h5veloc.log" "$@") >"$dir.all" 2>&1
     status=$?
     grep -v -e 'VOL connector' -e '^h5veloc: ' -e 'Test seed' "$dir.all" >"$dir.out"
     return $status
@@ -60,6 +60,10 @@ run veloc veloc ../h5_api_test
 like "$(counts native)" '[1-9]* of * 0 of * * of *' 'HDF5 alone passes its own test'
 is "$(counts veloc)" "$(counts native)" 'as many tests pass through the connector'
 ok 'and they are the same' cmp native.out veloc.out
+run placed veloc "${top_builddir:?}/test/vol/placed" ../h5_api_test
+is "$(counts placed)" "$(counts native)" 'and when all files are in a cache'
+ok 'test by test' cmp native.out placed.out
+ok 'where they really were' grep -q "bytes in the cache" placed/h5veloc.log
 
 if [ "$PARALLEL_HDF5" != yes ]; then
     skip 3 'this HDF5 is serial'

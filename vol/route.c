@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "base/log.h"
+#include "mpi_rank.h"
+#include "object.h"
+#include "push.h"
+#include "route.h"
+#include "vfd/driver.h"
+
+static struct vel_files_of of(const struct vel_info *info)
+{
+    return (struct vel_files_of){.config = info->config, .rank = vel_mpi_rank};
+}
+
+/* Why a file stays where it is whatever the engine would say; NULL: it may be asked. */
+static const char *is_own(unsigned flags, hid_t fapl_id)
+{
+    if (vel_mpi_is_shared(fapl_id))
+        return "MPI-IO opens it for a communicator";
+    if (!vel_driver_fits(fapl_id))
+        return "its file driver has no file of its own there";
+    if (flags & (H5F_ACC_SWMR_WRITE | H5F_ACC_SWMR_READ))
+        return "it is read while it is written (SWMR)";
+    return NULL;
+}
+
+/* The list for where the file is. Also a file at its own path is opened by our driver:
+ * HDF5 would not know it again as the one that is open already, and what it leads to
+ * may be in a cache. */
+static int place(struct vel_route *route, const char *name, hid_t *fapl_id)
+{
+    hid_t placed;
+
+    if (route->answer.is_off || !vel_driver_fits(*fapl_id))
+        return 0;
+    placed = H5Pcopy(*fapl_id);
+    if (placed < 0)
+        return -1;
+    if (vel_driver_put(placed, name, &route->answer) < 0) {
+        H5Pclose(placed);
+        return -1;
+    }
+    *fapl_id = placed;
+    return 0;
+}
+
+static int fail(const struct vel_err *err)
+{
+    return vel_push(H5E_CANTOPENFILE, "%s", err->text);
+}
+
+static void begin(struct vel_route *route, hid_t fapl_id)
+{
+    *route = (struct vel_route){.answer.at = VEL_FILE_OWN, .own_id = fapl_id};
+}
+
+int vel_route_create(struct vel_route *route, const struct vel_info *info,
+                     const char *name, unsigned flags, hid_t *fapl_id)
+{
+    const struct vel_files_of files_of = of(info);
+    const char *why = is_own(flags, *fapl_id);
+    struct vel_err err = {0};
+
+    begin(route, *fapl_id);
+    route->is_new = true;
+    if (why) {
+        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name, why);
+        return place(route, name, fapl_id);
+    }
+    if (vel_files_create(&files_of, name, flags & H5F_ACC_EXCL, &route->answer, &err) <
+        0)
+        return fail(&err);
+    return place(route, name, fapl_id);
+}
+
+int vel_route_open(struct vel_route *route, const struct vel_info *info,
+                   const char *name, unsigned flags, hid_t *fapl_id)
+{
+    const struct vel_files_of files_of = of(info);
+    struct vel_err err = {0};
+
+    begin(route, *fapl_id);
+    if (is_own(flags, *fapl_id))
+        return place(route, name, fapl_id);
+    if (vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer, &err) < 0)
+        return fail(&err);
+    route->is_read = !route->answer.file;
+    return place(route, name, fapl_id);
+}
+
+int vel_route_look(struct vel_route *route, const struct vel_info *info,
+                   const char *name, hid_t *fapl_id)
+{
+    const struct vel_files_of files_of = of(info);
+    struct vel_err err = {0};
+
+    begin(route, *fapl_id);
+    if (is_own(0, *fapl_id))
+        return 0;
+    if (vel_files_look(&files_of, name, &route->answer, &err) < 0)
+        return fail(&err);
+    return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, name, fapl_id);
+}
+
+/* What the system refuses is refused again, and then without a word of ours in HDF5's
+ * errors. */
+bool vel_route_settle(struct vel_route *route, hid_t fapl_id, bool is_open)
+{
+    struct vel_file *file = route->answer.file;
+    hid_t stack = vel_stack_save();
+    bool may_retry = !is_open && fapl_id != route->own_id &&
+                     route->answer.at == VEL_FILE_OWN &&
+                     vel_driver_was_refused(fapl_id);
+
+    if (file && vel_file_settle(file, is_open))
+        may_retry = route->is_new;
+    if (!is_open)
+        route->answer.file = NULL;
+    vel_stack_restore(stack);
+    return may_retry;
+}
+
+bool vel_route_is_stale(const struct vel_route *route, hid_t fapl_id)
+{
+    return route->is_read && route->answer.at == VEL_FILE_CACHED &&
+           vel_driver_was_refused(fapl_id);
+}
+
+void vel_route_end(struct vel_route *route, hid_t fapl_id)
+{
+    hid_t stack = vel_stack_save();
+
+    if (fapl_id != route->own_id)
+        H5Pclose(fapl_id);
+    vel_file_answer_fini(&route->answer);
+    vel_stack_restore(stack);
+}
+
+int vel_route_remove(const struct vel_info *info, const char *name, hid_t fapl_id,
+                     bool *ret_is_gone)
+{
+    const struct vel_files_of files_of = of(info);
+    struct vel_err err = {0};
+
+    *ret_is_gone = false;
+    if (is_own(0, fapl_id))
+        return 0;
+    if (vel_files_remove(&files_of, name, ret_is_gone, &err) < 0)
+        return vel_push(H5E_CANTDELETEFILE, "%s", err.text);
+    return 0;
+}
