@@ -95,6 +95,7 @@ int vel_client_file_remove(struct vel_client *client, const char *name,
 struct vel_progress {
     int64_t dataset;
     unsigned state;       /* enum vel_dataset_state */
+    bool is_encoded;      /* also while it is flushed */
     uint64_t left, moved; /* bytes */
     int status;           /* of the work in the background: 0 or a vel_status */
     char text[1024];

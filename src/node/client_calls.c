@@ -142,6 +142,7 @@ static int ask_state(struct vel_client *client, struct call *call,
 
         *ret = (struct vel_progress){.dataset = (int64_t)state->dataset,
                                      .state = (unsigned)state->state,
+                                     .is_encoded = state->encoded,
                                      .left = state->left,
                                      .moved = state->moved,
                                      .status = -(int)state->status};

@@ -73,6 +73,7 @@ static void answer_state(struct vel_leader *leader, uint64_t link, uint64_t seq,
     msg.u.state.moved = lead ? lead->moved : moved_of(leader);
     if (lead) {
         msg.u.state.state = lead->state;
+        msg.u.state.encoded = lead->seal.is_encoded;
         msg.u.state.status = (uint64_t)-lead->status;
         msg.u.state.text = lead->text;
     }
