@@ -108,6 +108,13 @@ static bool fits_path(const char *pattern, const char *prefix, const char *path,
     return name && *name && fits(pattern, name, ret);
 }
 
+bool vel_rule_fits(const char *pattern, const char *prefix, const char *path)
+{
+    struct spot spot;
+
+    return fits_path(pattern, prefix, path, &spot);
+}
+
 bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char *path,
                     struct vel_rule_fit *ret)
 {

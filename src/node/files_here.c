@@ -24,7 +24,6 @@
 #include "node/files_in.h"
 #include "node/launcher.h"
 #include "node/presence.h"
-#include "node/view.h"
 #include "sys/lock.h"
 #include "topo/store.h"
 
@@ -326,6 +325,21 @@ const struct vel_conf *vel_files_conf(void)
     return here.conf;
 }
 
+const char *vel_files_prefix(void)
+{
+    return here.prefix;
+}
+
+const char *vel_files_dir(void)
+{
+    return here.dir;
+}
+
+int64_t vel_files_rank(void)
+{
+    return here.rank;
+}
+
 /* --- names --- */
 
 void vel_file_name_fini(struct vel_file_name *name)
@@ -372,19 +386,41 @@ bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
     return is_ours;
 }
 
-int vel_files_ask_view(const char *name, struct vel_err *err)
+static int load_view(struct vel_view *ret, struct vel_err *err)
 {
     char *path = vel_view_path(here.dir, here.launch);
-    struct vel_view view;
-    int rc = path ? vel_view_load(fs(), path, &view, err)
-                  : vel_out_of_memory(err, "the view");
+    int rc =
+        path ? vel_view_load(fs(), path, ret, err) : vel_out_of_memory(err, "the view");
 
     free(path);
+    return rc;
+}
+
+int vel_files_ask_view(const char *name, struct vel_err *err)
+{
+    struct vel_view view;
+    int rc = load_view(&view, err);
+
     if (rc < 0)
         return rc == VEL_ENOENT ? VEL_ESTATE : rc;
     rc = vel_view_find_name(&view, name) ? 0 : VEL_ENOENT;
     vel_view_fini(&view);
     return rc;
+}
+
+int vel_files_view(struct vel_view *ret, struct vel_err *err)
+{
+    int rc;
+
+    if (here.stage == KNOWN || !here.conf->enable)
+        return vel_fail(err, VEL_ENOENT, "no program has used this prefix");
+    if (!vel_files_client())
+        return vel_fail(
+            err, VEL_ESTATE,
+            "this process has no leader to ask: it was forked, or the log says "
+            "why");
+    rc = vel_presence_wait_for_view(here.presence, err);
+    return rc < 0 ? rc : load_view(ret, err);
 }
 
 /* --- the end --- */

@@ -8,6 +8,7 @@
 #include "conf/conf.h"
 #include "node/client.h"
 #include "node/files.h"
+#include "node/view.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 
@@ -39,6 +40,14 @@ const struct vel_conf *vel_files_conf(void);
 
 /* What the view says when no leader does: VEL_ENOENT: nothing of this name. */
 int vel_files_ask_view(const char *name, struct vel_err *err);
+
+/* What launches before this one have left. Waits until that is decided. VEL_ENOENT:
+ * nothing, since no program has used the prefix, or ENABLE=0. */
+int vel_files_view(struct vel_view *ret, struct vel_err *err);
+
+const char *vel_files_prefix(void);
+const char *vel_files_dir(void); /* PREFIX/.veloc */
+int64_t vel_files_rank(void);
 
 struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */
 

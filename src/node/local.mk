@@ -26,7 +26,9 @@ core_sources += \
 	%D%/evidence.c %D%/evidence.h \
 	%D%/expect.c %D%/expect_in.h \
 	%D%/files.c %D%/files.h %D%/files_in.h \
+	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
+	%D%/files_list.c \
 	%D%/files_open.c \
 	%D%/flush.c \
 	%D%/flushing.c %D%/flushing.h %D%/flushing_in.h \
