@@ -1,5 +1,6 @@
 # doc - architecture, formats, protocols, man pages. One line per file.
 dist_man_MANS += \
+	%D%/H5VLveloc.3 \
 	%D%/h5veloc-agent.1 \
 	%D%/h5veloc-ls.1 \
 	%D%/h5veloc-prerun.1 \

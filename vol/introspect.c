@@ -2,6 +2,7 @@
 /* What the connector can do: what the one below can. */
 #include "config.h"
 
+#include "ask.h"
 #include "classes.h"
 #include "info.h"
 #include "object.h"
@@ -43,6 +44,10 @@ static herr_t opt_query(void *obj, H5VL_subclass_t subclass, int op, uint64_t *r
 {
     struct vel_object *o = obj;
 
+    if (subclass == H5VL_SUBCLS_FILE && vel_ask_is(op)) {
+        *ret = H5VL_OPT_QUERY_SUPPORTED | H5VL_OPT_QUERY_NO_ASYNC;
+        return 0;
+    }
     return H5VLintrospect_opt_query(o->obj, o->under->id, subclass, op, ret);
 }
 

@@ -3,6 +3,7 @@
 flavour_LTLIBRARIES += %D%/libh5veloc.la
 %C%_libh5veloc_la_SOURCES = \
 	%D%/any.c \
+	%D%/ask.c %D%/ask.h \
 	%D%/attr.c \
 	%D%/blob.c \
 	%D%/classes.h \

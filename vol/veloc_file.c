@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "ask.h"
 #include "classes.h"
 #include "forward.h"
 #include "info.h"
@@ -244,7 +245,18 @@ static herr_t get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl_id, void **r
     return vel_call_end(&call, rc, req);
 }
 
-VEL_FORWARD(optional, H5VLfile_optional, H5VL_optional_args_t)
+/* Without a file there is nothing below, and no object. */
+static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, void **req)
+{
+    struct vel_call call;
+
+    if (vel_ask_is(args->op_type))
+        return vel_ask(args);
+    call = vel_call_begin(obj);
+    return vel_call_end(&call, H5VLfile_optional(call.obj, call.id, args, dxpl_id, req),
+                        req);
+}
+
 VEL_FORWARD_CLOSE(close_it, H5VLfile_close)
 
 const H5VL_file_class_t vel_file_class = {

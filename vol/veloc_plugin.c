@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "H5VLveloc.h"
+#include "ask.h"
 #include "classes.h"
 #include "forward.h"
 #include "info.h"
@@ -22,7 +23,7 @@ static herr_t initialize(hid_t vipl_id)
 {
     (void)vipl_id;
     vel_files_begin();
-    return 0;
+    return vel_ask_begin();
 }
 
 /* Everything: what the connector below cannot do is taken away by get_cap_flags. */

@@ -148,7 +148,24 @@ static void look(struct placelab *lab, struct vel_link *link, const struct vel_m
     place.u.place.where = (unsigned)said;
     place.u.place.path = said == 1 ? placelab_place(lab, name) : "";
     place.u.place.why = said == 3 ? "dataset 7 is lost, older.h5 is the newest" : "";
+    place.u.place.dataset = said == 1 || said == 4 ? (uint64_t)lab->dataset : 0;
     answer(link, &place);
+}
+
+static void tell_state(struct placelab *lab, struct vel_link *link,
+                       const struct vel_msg *msg)
+{
+    struct vel_msg state = {.kind = VEL_MSG_STATE, .seq = msg->seq};
+
+    state.u.state.dataset = msg->u.ask.dataset;
+    state.u.state.encoded = lab->is_encoded;
+    state.u.state.text = lab->text ? lab->text : "";
+    if (lab->states) {
+        state.u.state.state = (uint64_t)(*lab->states - '0');
+        lab->states += lab->states[1] != '\0';
+    }
+    state.u.state.left = state.u.state.state < 5 ? 10 : 0;
+    answer(link, &state);
 }
 
 static void hear(void *arg, struct vel_link *link, const struct vel_msg *msg)
@@ -167,6 +184,9 @@ static void hear(void *arg, struct vel_link *link, const struct vel_msg *msg)
         break;
     case VEL_MSG_LOOK:
         look(lab, link, msg);
+        break;
+    case VEL_MSG_ASK:
+        tell_state(lab, link, msg);
         break;
     case VEL_MSG_PING:
         answer(link, &pong);

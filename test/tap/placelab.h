@@ -25,6 +25,10 @@ struct placelab {
         unsigned where; /* as in the message `place` */
     } says[PLACES];     /* of names; of others, what it has itself */
     int n_says;
+    int64_t dataset;    /* that files in a cache are of; 0: none yet */
+    const char *states; /* of it, as digits, one for each question; then the last */
+    bool is_encoded;
+    const char *text; /* told with the state; NULL: none */
 
     /* its own */
     char prefix[300], cache[300];

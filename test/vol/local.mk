@@ -1,11 +1,14 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
-vol_tests = %D%/hdf5.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t
-check_PROGRAMS += test/vol/placed test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t
+vol_tests = %D%/hdf5.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
+check_PROGRAMS += test/vol/placed test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 TESTS += $(vol_tests)
 EXTRA_DIST += %D%/hdf5.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
+test_vol_asks_t_SOURCES = %D%/asks.c test/tap/placelab.c test/tap/placelab.h
+test_vol_asks_t_CPPFLAGS = $(vol_test_cppflags)
+test_vol_asks_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la
 test_vol_ends_t_SOURCES = %D%/ends.c test/tap/placelab.c test/tap/placelab.h
 test_vol_ends_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_ends_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la
@@ -27,6 +30,9 @@ test_vol_placed_LDADD = $(test_ldadd)
 test_vol_plugin_t_SOURCES = %D%/plugin.c
 test_vol_plugin_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_plugin_t_LDADD = $(vol_test_ldadd)
+test_vol_restarts_t_SOURCES = %D%/restarts.c
+test_vol_restarts_t_CPPFLAGS = $(vol_test_cppflags)
+test_vol_restarts_t_LDADD = $(vol_test_ldadd)
 
 # HDF5's own tests, alone
 .PHONY: check-hdf5
