@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The demonstration runs: a killed program goes on from its own files, and one that loses a node from
-# what the others have of it.
+# The demonstration runs: killed programs that lose a node, too, go on from what the others have: an HDF5
+# program that knows nothing of h5veloc, and one that calls veloc.h.
 set -u
 mpi=$(sed -n 's/^MPI_KIND = //p' Makefile)
 if [ "$mpi" = no ]; then
@@ -17,8 +17,8 @@ exec 9>"${TMPDIR:-/tmp}/h5veloc-mpi.$(id -u).lock"
 flock 9
 # shellcheck disable=SC2154  # automake sets srcdir
 if story=$(sh "$srcdir/h5examples/demo.sh" "$PWD" 2 2>&1 9>&-); then
-    echo "ok 1 - killed programs go on with the same result, from their own files and from rebuilt ones"
+    echo "ok 1 - programs that are killed and lose a node go on with the same result, from rebuilt files"
 else
-    echo "not ok 1 - killed programs go on with the same result, from their own files and from rebuilt ones"
+    echo "not ok 1 - programs that are killed and lose a node go on with the same result, from rebuilt files"
 fi
 printf '%s\n' "$story" | sed 's/^/# /'
