@@ -1,8 +1,10 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
 vol_tests = %D%/hdf5.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 check_PROGRAMS += test/vol/placed test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
+vol_tests = %D%/hdf5.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/examples.t
+check_PROGRAMS += test/vol/placed test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t test/vol/plugin.t
 TESTS += $(vol_tests)
-EXTRA_DIST += %D%/hdf5.t
+EXTRA_DIST += %D%/examples.t %D%/hdf5.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
