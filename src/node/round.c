@@ -206,7 +206,9 @@ void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost)
 /* --- the view --- */
 
 /* Without inventories there is nothing to wait for but whether the other launches are
- * over: what one of them has made is nobody else's until it has an end. */
+ * over: what one of them has made is nobody else's until it has an end. For that we
+ * wait however short VIEW_WAIT is: of what a launch has made that is wrongly taken to
+ * live nothing could be restored. */
 bool vel_round_is_ready(struct vel_leader *leader)
 {
     struct vel_buf known;
@@ -218,11 +220,11 @@ bool vel_round_is_ready(struct vel_leader *leader)
                    (vel_roster_has_all(&leader->roster, vel_buf_text(&known)) &&
                     vel_roster_has_all(&leader->roster, vel_buf_text(&leader->known)) &&
                     vel_roster_has_all(&leader->roster, leader->conf.named));
-        for (size_t i = 0; is_ready && i < leader->others.n; i++)
-            is_ready = judge(leader, vel_vec_at(&leader->others, i)) != UNDECIDED ||
-                       leader->now - leader->claimed_at >= leader->conf.limit / 2;
     }
     vel_buf_fini(&known);
+    for (size_t i = 0; is_ready && i < leader->others.n; i++)
+        is_ready = judge(leader, vel_vec_at(&leader->others, i)) != UNDECIDED ||
+                   leader->now - leader->claimed_at >= leader->conf.limit / 2;
     return is_ready;
 }
 
