@@ -317,7 +317,7 @@ static bool run_scene(struct scene *s, uint64_t seed)
 
 int main(void)
 {
-    struct tap_seeds seeds = tap_seeds(18);
+    struct tap_seeds seeds = tap_seeds(10);
     unsigned failed = 0, killed = 0, n = 0;
     struct scene s = {0};
 

@@ -2,12 +2,10 @@
 node_tests = test/unit/about.t \
 	test/unit/anchor.t \
 	test/unit/attend.t \
-	test/unit/attendcost.t \
 	test/unit/client.t \
 	test/unit/client_lost.t \
 	test/unit/compose.t \
 	test/unit/connector.t \
-	test/unit/connkill.t \
 	test/unit/dataset_state.t \
 	test/unit/delta.t \
 	test/unit/deltakill.t \
@@ -37,7 +35,6 @@ node_tests = test/unit/about.t \
 	test/unit/role.t \
 	test/unit/roster.t \
 	test/unit/seal.t \
-	test/unit/take.t \
 	test/unit/tally.t \
 	test/unit/template.t \
 	test/unit/view.t \
@@ -222,12 +219,10 @@ test_unit_attendcost_t_SOURCES = %D%/attendcost.c test/tap/seslab.c test/tap/ses
 test_unit_attendcost_t_CPPFLAGS = $(test_cppflags)
 test_unit_attendcost_t_LDADD = $(test_ldadd)
 
-unit_tests += test/unit/connector.t
 test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h
 test_unit_connector_t_CPPFLAGS = $(test_cppflags)
 test_unit_connector_t_LDADD = $(test_ldadd)
 
-unit_tests += test/unit/compose.t
 test_unit_compose_t_SOURCES = %D%/compose.c test/tap/topolab.c test/tap/topolab.h
 test_unit_compose_t_CPPFLAGS = $(test_cppflags)
 test_unit_compose_t_LDADD = $(test_ldadd)
