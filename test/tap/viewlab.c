@@ -183,7 +183,7 @@ static void tell_all(struct viewlab *lab)
 
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < lab->nodes; i++) {
-            char name[8];
+            char name[24];
 
             if (lab->is_away[i] != round)
                 continue;
