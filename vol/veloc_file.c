@@ -178,7 +178,11 @@ static herr_t look(struct file_call *f, H5VL_file_specific_args_t *args, hid_t d
         *args->args.is_accessible.accessible = true;
     else if (rc == 0)
         rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
-    vel_route_settle(&route, routed, false);
+    if (vel_route_settle(&route, routed, false) && rc < 0) {
+        H5Eclear2(H5E_DEFAULT);
+        below.args.is_accessible.fapl_id = route.own_id;
+        rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
+    }
     vel_route_end(&route, routed);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "object.h"
 #include "push.h"
 #include "vfd/driver.h"
 #include "vfd/ticket.h"
@@ -181,9 +182,11 @@ static H5FD_t *open_it(const char *name, unsigned flags, hid_t fapl_id, haddr_t 
     return &file->pub;
 }
 
+/* HDF5 also closes a file of which it has just said why it cannot be opened. */
 static herr_t close_it(H5FD_t *pub)
 {
     struct layered *file = (struct layered *)pub;
+    hid_t stack = vel_stack_save();
     struct vel_err err = {0};
     herr_t rc = H5FDclose(file->below);
 
@@ -194,6 +197,7 @@ static herr_t close_it(H5FD_t *pub)
         rc = vel_push(H5E_CANTCLOSEFILE, "%s", err.text);
     vel_ticket_release(file->ticket);
     free(file);
+    vel_stack_add_to(stack);
     return rc;
 }
 
