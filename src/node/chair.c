@@ -164,8 +164,7 @@ static void reseat(struct vel_leader *leader, struct vel_lead *lead)
 static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                         const char *text)
 {
-    if (lead->state == VEL_DATASET_SEALED && (rc == VEL_ELOST || rc == VEL_ETIMEOUT ||
-                                              rc == VEL_EREMOTE || rc == VEL_ECANCEL)) {
+    if (vel_lead_is_broken(lead, rc)) {
         if (!lead->is_broken)
             vel_chair_later(leader, lead);
         lead->is_broken = true; /* a member is lost, or was: formed again */

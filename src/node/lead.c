@@ -136,6 +136,13 @@ uint64_t vel_lead_left(const struct vel_lead *lead)
     return vel_lead_is_over(lead) || !is_here ? 0 : left;
 }
 
+bool vel_lead_is_broken(const struct vel_lead *lead, int rc)
+{
+    return lead->state == VEL_DATASET_SEALED &&
+           (rc == VEL_ELOST || rc == VEL_ETIMEOUT || rc == VEL_EREMOTE ||
+            rc == VEL_ECANCEL);
+}
+
 void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                      const char *text)
 {
@@ -143,6 +150,8 @@ void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
 
     lead->status = rc;
     vel_leader_text(leader, &lead->text, text);
+    if (vel_lead_is_broken(lead, rc))
+        return;
     vel_fail(&why, (enum vel_status)rc, "%s", text ? text : vel_status_text(rc));
     leader->ops->failed(leader->arg, lead->id, &why);
 }

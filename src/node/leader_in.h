@@ -316,6 +316,9 @@ bool vel_lead_is_over(const struct vel_lead *lead);
 uint64_t vel_lead_left(const struct vel_lead *lead);
 void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                      const char *text);
+/* Is that a set that breaks, as sets do when nodes come and go? It is formed again, and
+ * nobody needs to know. */
+bool vel_lead_is_broken(const struct vel_lead *lead, int rc);
 
 /* What records say of it. */
 void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *found);

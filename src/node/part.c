@@ -281,6 +281,7 @@ void vel_part_forget(struct vel_leader *leader, struct vel_lead *lead, unsigned 
 static void make_room(struct vel_leader *leader, struct vel_lead *lead)
 {
     lead->seal.is_encoded = true;
+    lead->status = 0; /* of attempts before */
     vel_part_forget(leader, lead, VEL_OWED_ENCODE);
     if (is_member(leader, lead) && lead->seal.what & VEL_OWED_ENCODE)
         vel_part_start(leader, lead, VEL_WORK_SETTLE_ENCODING, 0, NULL);

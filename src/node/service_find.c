@@ -99,19 +99,23 @@ int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err
     return rc;
 }
 
+/* Worth a warning when something stays undone for it: then there is a promise, which
+ * says so until it is kept. What nobody owes here another does, or nobody needs. */
 void vel_service_failed(void *arg, int64_t id, const struct vel_err *why)
 {
     struct vel_service *service = arg;
     char *home = vel_service_home_of(service, id);
     struct vel_err err = {0};
-    bool is_new = true;
+    bool is_new = false;
+    int rc = home ? vel_promise_failed(service->fs, home, service->host.node, why,
+                                       &is_new, &err)
+                  : VEL_ENOENT;
 
-    if (home && vel_promise_failed(service->fs, home, service->host.node, why, &is_new,
-                                   &err) < 0)
+    if (rc < 0 && rc != VEL_ENOENT)
         vel_log(VEL_LOG_DEBUG, "a failure is not recorded: %s", err.text);
-    if (is_new)
-        vel_log(VEL_LOG_WARN, "dataset %lld is not finished in the background yet: %s",
-                (long long)id, why->text);
+    vel_log(is_new || (rc < 0 && rc != VEL_ENOENT) ? VEL_LOG_WARN : VEL_LOG_DEBUG,
+            "dataset %lld is not finished in the background yet: %s", (long long)id,
+            why->text);
     free(home);
 }
 

@@ -344,6 +344,9 @@ static void encode_again(struct vel_leader *leader, struct vel_lead *lead)
     if (!lead->is_broken)
         return;
     if (lead->attempts >= VEL_ATTEMPTS) {
+        vel_lead_failed(leader, lead, VEL_EIO,
+                        "its sets of nodes broke again and again: it is flushed "
+                        "instead of protected");
         vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0);
         return;
     }

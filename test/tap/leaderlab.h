@@ -177,6 +177,7 @@ struct lab {
     bool drains;              /* processes wait for what is owed before they leave */
     uint64_t pause;           /* of the program between two, at most */
     int errors;               /* per cent of jobs that fail */
+    bool is_quiet;            /* nobody may tell of trouble while no job fails */
     uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
     uint64_t heard[LAB_NODES];
 

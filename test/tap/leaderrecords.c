@@ -377,7 +377,11 @@ static int op_forget(void *arg, int64_t id, unsigned what, struct vel_err *err)
 
 static void op_failed(void *arg, int64_t id, const struct vel_err *why)
 {
-    (void)arg, (void)id, (void)why;
+    struct lab_leader *of = arg;
+
+    if (of->lab->errors == 0 && of->lab->is_quiet)
+        lab_is_wrong(of->lab, "node %d tells of trouble with dataset %lld: %s",
+                     of->node, (long long)id, why->text);
 }
 
 static void op_start(void *arg, const struct vel_leader_job *job)

@@ -161,6 +161,23 @@ static void troubled(uint64_t seed)
     prefix_whole();
 }
 
+/* Leaders come and go, and all work is done: no one is told of trouble. */
+static void restless(uint64_t seed)
+{
+    (void)seed;
+    lab->is_quiet = true;
+    lab_launch(lab, 0, ALL(lab->nnodes));
+    lab_run(lab, lab->now + lab_chance(lab, 1, 500) * LAB_MS);
+    lab_program(lab, 0, 4, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
+    for (int i = 0; i < 4; i++) {
+        lab_run(lab, lab->now + lab_chance(lab, 1, 1500) * LAB_MS);
+        lab_kill_leader(lab, (int)lab_chance(lab, 0, (uint64_t)lab->nnodes - 1), 0);
+    }
+    lab_run(lab, lab->now + 300 * LAB_T);
+    all_done(0);
+    prefix_whole();
+}
+
 /* A node is lost at any time; an agent's leaders go on; then comes the next launch. */
 static void node_lost(uint64_t seed)
 {
@@ -308,6 +325,9 @@ int main(void)
     campaign(drained, "processes wait", 4, seeds);
     campaign(unprotected, "nothing is encoded", 4, (struct tap_seeds){1, 5});
     campaign(troubled, "leaders die, freeze and thaw", 5, seeds);
+    campaign(
+        restless, "leaders come and go, quietly", 5,
+        (struct tap_seeds){seeds.first, seeds.first + (seeds.last - seeds.first) / 4});
     campaign(
         troubled, "in a tree, too, leaders die, freeze and thaw", 24,
         (struct tap_seeds){seeds.first, seeds.first + (seeds.last - seeds.first) / 4});
