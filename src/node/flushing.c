@@ -11,7 +11,10 @@
 #include "meta/paths.h"
 #include "node/flushing_in.h"
 
+/* To copy again what a moment has copied costs less than notes that wait for the disk.
+ */
 static const uint64_t resume_every = UINT64_C(64) << 20;
+static const uint64_t resume_apart = 2 * VEL_CLOCK_S;
 
 /* --- what owners before us have left --- */
 
@@ -135,6 +138,7 @@ static int copy_one(struct vel_share *s, size_t i)
     struct vel_copy_resume from = {.at = s->note.offset,
                                    .crc = s->note.crc,
                                    .every = every ? every : resume_every,
+                                   .apart = every ? 0 : resume_apart,
                                    .note = note,
                                    .arg = &at};
     int rc = copy_from(s, i, &what, &from);

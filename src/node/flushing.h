@@ -55,7 +55,7 @@ struct vel_flushing {
     bool checks_crc;
     bool has_delta;        /* FLUSH_DELTA: only what has changed */
     double percent;        /* FLUSH_PERCENT, for the throttles of its jobs */
-    uint64_t resume_every; /* bytes between two notes; 0: 64 MiB */
+    uint64_t resume_every; /* bytes between two notes; 0: 64 MiB, and 2 s */
 
     const struct vel_flushing_names *names; /* NULL: files get their cached names */
     void *arg;

@@ -168,6 +168,12 @@ int vel_fs_sync(struct vel_fs *fs, int fd, const char *path, struct vel_err *err
     return rc < 0 ? vel_fail_errno(err, -rc, "cannot bring %s to its disk", path) : 0;
 }
 
+void vel_fs_hasten(struct vel_fs *fs, int fd, uint64_t at, uint64_t len)
+{
+    if (fs->ops->hasten)
+        fs->ops->hasten(fs, fd, (off_t)at, (off_t)len);
+}
+
 int vel_fs_stat(struct vel_fs *fs, int fd, const char *path, struct stat *ret_stat,
                 struct vel_err *err)
 {

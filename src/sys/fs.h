@@ -43,6 +43,9 @@ struct vel_fs_ops {
     int (*clone)(struct vel_fs *fs, int from, int to);
     int (*truncate)(struct vel_fs *fs, int fd, off_t size);
     int (*fsync)(struct vel_fs *fs, int fd);
+    /* what was written there begins its way to the disk, and nobody waits for it: a
+     * hint that changes no result; NULL: none is taken */
+    void (*hasten)(struct vel_fs *fs, int fd, off_t at, off_t len);
     /* `how` is LOCK_EX or LOCK_SH with LOCK_NB (-EAGAIN: not now), or LOCK_UN, as
      * flock(2): the lock belongs to the open file, so that the death of its process
      * releases it */
@@ -102,6 +105,10 @@ int vel_fs_truncate(struct vel_fs *fs, int fd, off_t size, const char *path,
 int vel_fs_sync(struct vel_fs *fs, int fd, const char *path, struct vel_err *err);
 int vel_fs_stat(struct vel_fs *fs, int fd, const char *path, struct stat *ret_stat,
                 struct vel_err *err);
+
+/* What was written there begins its way to the disk, so that a later sync finds less to
+ * do. Nobody waits for it, and it promises nothing. */
+void vel_fs_hasten(struct vel_fs *fs, int fd, uint64_t at, uint64_t len);
 
 /* About the name itself, should it be a link. VEL_ENOENT when there is none. */
 int vel_fs_lstat(struct vel_fs *fs, const char *path, struct stat *ret_stat,

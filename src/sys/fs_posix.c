@@ -144,6 +144,16 @@ static int posix_fsync(struct vel_fs *fs, int fd)
     return outcome(rc);
 }
 
+static void posix_hasten(struct vel_fs *fs, int fd, off_t at, off_t len)
+{
+    (void)fs;
+#ifdef HAVE_SYNC_FILE_RANGE
+    sync_file_range(fd, at, len, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)fd, (void)at, (void)len;
+#endif
+}
+
 static int posix_flock(struct vel_fs *fs, int fd, int how)
 {
     int rc;
@@ -271,6 +281,7 @@ static const struct vel_fs_ops posix_ops = {
     .clone = posix_clone,
     .truncate = posix_truncate,
     .fsync = posix_fsync,
+    .hasten = posix_hasten,
     .flock = posix_flock,
     .fstat = posix_fstat,
     .set_times = posix_set_times,

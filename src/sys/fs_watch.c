@@ -256,6 +256,17 @@ static int watch_fsync(struct vel_fs *fs, int fd)
     return (int)leave(w, &call, w->under->ops->fsync(w->under, fd));
 }
 
+static void watch_hasten(struct vel_fs *fs, int fd, off_t at, off_t len)
+{
+    struct vel_fs_watch *w = watch_of(fs);
+    struct call call = {.doing = "writing"};
+
+    enter_fd(w, &call, fd);
+    if (w->under->ops->hasten)
+        w->under->ops->hasten(w->under, fd, at, len);
+    leave(w, &call, 0);
+}
+
 static int watch_flock(struct vel_fs *fs, int fd, int how)
 {
     struct vel_fs_watch *w = watch_of(fs);
@@ -374,6 +385,7 @@ static const struct vel_fs_ops watch_ops = {
     .clone = watch_clone,
     .truncate = watch_truncate,
     .fsync = watch_fsync,
+    .hasten = watch_hasten,
     .flock = watch_flock,
     .fstat = watch_fstat,
     .set_times = watch_set_times,

@@ -29,7 +29,8 @@ struct vel_copy_how {
     const struct vel_watch *watch; /* NULL: nobody */
     bool keeps_metadata;           /* mode and times of the source (COPY_METADATA) */
     bool wants_crc;                /* of files for which none is known, too */
-    struct vel_clock *clock;       /* for FLUSH_PERCENT; NULL: that is not kept */
+    struct vel_clock *clock;       /* for FLUSH_PERCENT and vel_copy_resume.apart;
+                                      NULL: those are not kept */
 };
 
 /* What is copied. The paths are borrowed. */
@@ -65,6 +66,7 @@ struct vel_copy_resume {
     uint64_t at;    /* so much of `to` is there from before; 0: begin anew */
     uint32_t crc;   /* of these bytes */
     uint64_t every; /* bytes between two notes */
+    uint64_t apart; /* and ns, by the copy's clock: each of them waits for the disk */
     /* The first `at` bytes, of that checksum, are on disk: another copy may go on from
      * there. A failure ends the copy. */
     int (*note)(void *arg, uint64_t at, uint32_t crc, struct vel_err *err);

@@ -14,9 +14,10 @@ struct vel_copy_run {
     const struct vel_xfer_file *file;
     struct vel_copy_resume *resume; /* NULL: no notes are taken */
     struct vel_copy_blocks *blocks; /* NULL: they are not told apart */
-    uint64_t noted;
-    int from, to; /* descriptors or -1 */
-    bool is_made; /* `to` was created by us */
+    uint64_t noted, noted_at;       /* bytes; by the clock */
+    uint64_t hastened;              /* bytes that are on their way to the disk */
+    int from, to;                   /* descriptors or -1 */
+    bool is_made;                   /* `to` was created by us */
     struct stat st;
     size_t chunk; /* a multiple of VEL_COPY_ALIGN, and of a block */
     char *buffer;

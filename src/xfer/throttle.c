@@ -108,10 +108,9 @@ int vel_throttle_take(struct vel_throttle *throttle, uint64_t bytes,
     }
 }
 
-int vel_throttle_rest(struct vel_throttle *throttle, uint64_t spent,
-                      const struct vel_watch *watch, struct vel_err *err)
+/* 0: no limit. */
+static double share_of(struct vel_throttle *throttle)
 {
-    uint64_t begun, pause;
     double percent;
 
     if (!throttle)
@@ -119,7 +118,21 @@ int vel_throttle_rest(struct vel_throttle *throttle, uint64_t spent,
     pthread_mutex_lock(&throttle->lock);
     percent = throttle->percent;
     pthread_mutex_unlock(&throttle->lock);
-    if (percent <= 0 || percent >= 100)
+    return percent <= 0 || percent >= 100 ? 0 : percent;
+}
+
+bool vel_throttle_has_share(struct vel_throttle *throttle)
+{
+    return share_of(throttle) > 0;
+}
+
+int vel_throttle_rest(struct vel_throttle *throttle, uint64_t spent,
+                      const struct vel_watch *watch, struct vel_err *err)
+{
+    uint64_t begun, pause;
+    double percent = share_of(throttle);
+
+    if (percent == 0)
         return 0;
     begun = vel_clock_monotonic(throttle->clock);
     pause = (uint64_t)((double)spent * (100 - percent) / percent);

@@ -8,6 +8,7 @@
 #define VEL_XFER_THROTTLE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -35,6 +36,9 @@ void vel_throttle_set_rate(struct vel_throttle *throttle, uint64_t rate);
 /* How much of a store's speed may be used, in percent: whoever has written for some
  * time then rests (vel_throttle_rest()). */
 void vel_throttle_set_percent(struct vel_throttle *throttle, double percent);
+
+/* Is there such a limit? NULL has none. */
+bool vel_throttle_has_share(struct vel_throttle *throttle);
 
 /* Returns when `bytes` more may be moved. VEL_ECANCEL when the watch, asked at least
  * ten times a second, says stop; the bytes are then given back. throttle may be NULL:

@@ -28,6 +28,7 @@ struct lab {
     uint64_t until;                /* the copy is stopped behind so many bytes */
     uint64_t moved;
     uint64_t rate_at, rate; /* another rate behind so many bytes */
+    uint64_t apart;         /* ns between notes */
     int notes;
     bool is_synced; /* every note is of bytes that are there */
 };
@@ -75,6 +76,7 @@ static int copy(struct lab *lab, bool has_crc)
     lab->notes = 0;
     lab->is_synced = true;
     resume.every = EVERY;
+    resume.apart = lab->apart;
     resume.note = note_it;
     resume.arg = lab;
     rc = vel_copy_resume(&how, &file, &resume, &copied, &err);
@@ -189,6 +191,72 @@ static void rates(void)
     lab_close(&lab);
 }
 
+/* Each note waits for the disk: one that is fast is not to wait more often for it. */
+static void notes_apart(void)
+{
+    struct lab lab;
+
+    lab_open(&lab, 20000);
+    lab.apart = 2 * VEL_CLOCK_S;
+    ok(copy(&lab, true) == 0 && lab.notes == 4 && lab.is_synced,
+       "in 10 s notes that are 2 s apart are four, not twelve");
+    lab_close(&lab);
+}
+
+/* --- on the way to the disk --- */
+
+enum { LARGE = 20 << 20 };
+
+static uint64_t hastened, synced_after; /* bytes from the start */
+
+static void see_hasten(struct vel_fs *fs, int fd, off_t at, off_t len)
+{
+    (void)fs, (void)fd;
+    if ((uint64_t)at == hastened)
+        hastened += (uint64_t)len;
+}
+
+static int see_sync(struct vel_fs *fs, int fd)
+{
+    synced_after = hastened;
+    return vel_fs_posix()->ops->fsync(fs, fd);
+}
+
+static int copy_large(double percent)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {.ops = &ops};
+    struct vel_throttle throttle;
+    const struct vel_copy_how how = {.fs = &fs, .throttle = &throttle};
+    const struct vel_xfer_file file = {.from = from, .to = to, .size = LARGE};
+    struct vel_xfer_copied copied;
+    int rc;
+
+    ops.hasten = see_hasten;
+    ops.fsync = see_sync;
+    hastened = synced_after = 0;
+    vel_throttle_init(&throttle, vel_clock_system(), 0);
+    vel_throttle_set_percent(&throttle, percent);
+    rc = vel_copy_file(&how, &file, &copied, &err);
+    vel_throttle_fini(&throttle);
+    return rc;
+}
+
+static void hastening(void)
+{
+    char *large = malloc(LARGE);
+
+    if (!large)
+        bail_out("no memory");
+    memset(large, 1, LARGE);
+    tap_put_bytes(from, large, LARGE);
+    free(large);
+    ok(copy_large(0) == 0 && synced_after >= LARGE * 3 / 4,
+       "most of a copy is on its way to the disk when that is waited for");
+    ok(copy_large(50) == 0 && synced_after == 0,
+       "but not where a share of the disk's time is measured");
+}
+
 int main(void)
 {
     struct vel_rng rng;
@@ -210,5 +278,7 @@ int main(void)
     going_on(true);
     not_believed();
     rates();
+    notes_apart();
+    hastening();
     return done_testing();
 }
