@@ -57,6 +57,20 @@ static void place_parts(const struct lab *lab, int64_t id, struct vel_seal *seal
     }
 }
 
+/* Files of an earlier launch: its redundancy may be all there, and its entry not. */
+static bool is_encoded(const struct lab *lab, int64_t id, int launch)
+{
+    uint64_t here = 0, red = 0;
+
+    for (int node = 0; node < lab->nnodes; node++) {
+        here |= lab->nodes[node].caches[id].here;
+        red |= lab->nodes[node].caches[id].red;
+    }
+    return lab_entry(lab, id)->is_encoded ||
+           (lab->datasets[id].is_keyed && lab->datasets[id].launch != launch && here &&
+            (here & ~red) == 0);
+}
+
 static void find_one(struct lab_leader *of, int64_t id, bool is_owed,
                      struct vel_vec *ret)
 {
@@ -71,7 +85,7 @@ static void find_one(struct lab_leader *of, int64_t id, bool is_owed,
         place_parts(lab, id, &found.seal);
     }
     found.seal.id = id;
-    found.seal.is_encoded = entry->is_encoded;
+    found.seal.is_encoded = is_encoded(lab, id, of->launch);
     found.is_aside = dataset->launch != of->launch &&
                      lab->launches[of->launch].has_view &&
                      !(lab->launches[of->launch].view & LAB_BIT(id));
