@@ -9,6 +9,7 @@
 #include "api/memory.h"
 #include "api/state.h"
 #include "base/path.h"
+#include "node/files.h"
 #include "veloc.h"
 
 /* --- begin, end --- */
@@ -59,6 +60,8 @@ static int complete(int is_valid)
     committed = vel_api_commit(api);
     if (committed == VEL_ENOSPC)
         vel_session_note_full(api->session);
+    if (committed == 0)
+        committed = vel_files_settle(&api->err);
     own = api->err;
     memset(&api->err, 0, sizeof api->err);
     rc = vel_session_complete(api->session, is_valid && committed == 0, &api->err);

@@ -11,6 +11,7 @@
 #include "comm/mpi.h"
 #include "engine/background.h"
 #include "node/attend.h"
+#include "node/files.h"
 #include "sys/clock.h"
 #include "veloc.h"
 
@@ -49,6 +50,8 @@ static int open_session(struct vel_comm *world, const char *unit, const char *cf
     }
     rc = vel_session_open(&setup, &api->session, &api->err);
     api->is_missing_told = rc < 0;
+    if (rc == 0)
+        vel_files_join(api->session);
     /* without a session the log knows of no ranks: one of them speaks */
     return rc < 0 && !is_speaker ? VELOC_FAILURE : vel_api_leave(rc);
 }
@@ -167,6 +170,7 @@ int VELOC_Finalize(int cleanup)
     vel_regions_destroy(api->regions);
     api->regions = NULL;
     api->started = 0;
+    vel_files_join(NULL);
     rc = vel_session_close(api->session, cleanup ? "the program has finalized" : NULL,
                            &api->err);
     api->session = NULL;

@@ -136,20 +136,29 @@ static int route_any(struct vel_session *s, const char *asked, const char *absol
     return *ret_path ? 0 : vel_out_of_memory(err, "routing a file");
 }
 
-static int route(struct vel_session *s, const char *path, bool is_through,
-                 char **ret_path, struct vel_err *err)
+/* What the program calls `path`, as a whole path and as it is called in the cache. */
+static int name_it(struct vel_session *s, const char *path, char **ret_absolute,
+                   char **ret_name, struct vel_err *err)
 {
-    char *cwd = NULL, *absolute = NULL, *name = NULL;
+    char *cwd = NULL;
     int rc = 0;
 
     if (!*path)
         return vel_fail(err, VEL_EINVAL, "a file needs a name to be routed");
     if (*path != '/')
         rc = vel_fs_working_dir(&cwd, err);
-    if (rc == 0 && !(absolute = vel_path_absolute(cwd ? cwd : "/", path)))
+    if (rc == 0 && !(*ret_absolute = vel_path_absolute(cwd ? cwd : "/", path)))
         rc = vel_out_of_memory(err, "routing a file");
-    if (rc == 0)
-        rc = vel_cachename_of(s->prefix, absolute, &name, err);
+    free(cwd);
+    return rc < 0 ? rc : vel_cachename_of(s->prefix, *ret_absolute, ret_name, err);
+}
+
+static int route(struct vel_session *s, const char *path, bool is_through,
+                 char **ret_path, struct vel_err *err)
+{
+    char *absolute = NULL, *name = NULL;
+    int rc = name_it(s, path, &absolute, &name, err);
+
     if (rc == 0 && s->state == VEL_WRITING)
         rc = route_written(s, name, is_through, ret_path, err);
     else if (rc == 0 && s->state == VEL_READING)
@@ -158,7 +167,6 @@ static int route(struct vel_session *s, const char *path, bool is_through,
         rc = route_any(s, path, absolute, name, ret_path, err);
     free(name);
     free(absolute);
-    free(cwd);
     return rc;
 }
 
@@ -172,4 +180,78 @@ int vel_session_route_through(struct vel_session *session, const char *path,
                               char **ret_path, struct vel_err *err)
 {
     return route(session, path, true, ret_path, err);
+}
+
+/* --- found, taken back --- */
+
+/* Those of the dataset under way are where they were routed to. */
+static int find_written(struct vel_session *s, const char *name,
+                        struct vel_session_found *ret, struct vel_err *err)
+{
+    const struct vel_writing *w = &s->writing;
+
+    if (!vel_map_has(w->routed, name) && !vel_map_has(w->through, name))
+        return VEL_ENOENT;
+    ret->id = w->map.dataset.id;
+    ret->is_under_way = true;
+    return vel_session_place(s, name, &ret->path, err);
+}
+
+static int find_held(struct vel_session *s, size_t i, const char *name,
+                     struct vel_session_found *ret, struct vel_err *err)
+{
+    const struct vel_held *held = vel_session_held(s, i);
+    struct vel_entry now = {0};
+    int rc = find_in(s, held, name, &ret->path, err);
+
+    if (rc < 0)
+        return rc;
+    ret->id = held->map.dataset.id;
+    ret->is_on_prefix = held->is_read_in_place;
+    /* what the background has done since, or what has taken its names */
+    if (vel_entry_load(s->fs, s->dir, ret->id, &now, NULL) == 0) {
+        ret->is_on_prefix |= now.place == VEL_ON_PREFIX || now.replaced > 0;
+        vel_entry_fini(&now);
+    }
+    return 0;
+}
+
+int vel_session_locate(struct vel_session *session, const char *path,
+                       struct vel_session_found *ret, struct vel_err *err)
+{
+    struct vel_session *s = session;
+    struct vel_session_found found = {0};
+    char *absolute = NULL, *name = NULL;
+    int rc = name_it(s, path, &absolute, &name, err);
+
+    if (rc == 0)
+        rc = s->state == VEL_WRITING ? find_written(s, name, &found, err) : VEL_ENOENT;
+    if (rc == VEL_ENOENT && s->state == VEL_READING) {
+        rc = find_held(s, s->reading, name, &found, err);
+        found.is_under_way = rc == 0;
+    }
+    for (size_t i = s->held.n; rc == VEL_ENOENT && i-- > 0;)
+        rc = find_held(s, i, name, &found, err);
+    if (rc == 0)
+        *ret = found;
+    free(name);
+    free(absolute);
+    return rc;
+}
+
+void vel_session_unroute(struct vel_session *session, const char *path)
+{
+    struct vel_session *s = session;
+    char *absolute = NULL, *name = NULL, *place = NULL;
+    struct vel_err why = {0};
+
+    if (s->state == VEL_WRITING && name_it(s, path, &absolute, &name, &why) == 0 &&
+        vel_map_has(s->writing.routed, name) &&
+        vel_session_place(s, name, &place, &why) == 0) {
+        vel_map_remove(s->writing.routed, name);
+        vel_fs_unlink(s->fs, place, &why);
+    }
+    free(place);
+    free(name);
+    free(absolute);
 }

@@ -417,6 +417,16 @@ const char *vel_session_prefix(const struct vel_session *session)
     return session->prefix;
 }
 
+const char *vel_session_prefix_id(const struct vel_session *session)
+{
+    return session->prefix_id;
+}
+
+bool vel_session_has_background(const struct vel_session *session)
+{
+    return session->background != NULL;
+}
+
 bool vel_session_is_writing(const struct vel_session *session)
 {
     return session->state == VEL_WRITING;
@@ -425,4 +435,9 @@ bool vel_session_is_writing(const struct vel_session *session)
 bool vel_session_is_reading(const struct vel_session *session)
 {
     return session->state == VEL_READING;
+}
+
+int64_t vel_session_writing_id(const struct vel_session *session)
+{
+    return session->state == VEL_WRITING ? session->writing.map.dataset.id : 0;
 }

@@ -56,8 +56,12 @@ const struct vel_conf *vel_session_conf(const struct vel_session *session);
 struct vel_comm *vel_session_world(const struct vel_session *session);
 struct vel_fs *vel_session_fs(const struct vel_session *session);
 const char *vel_session_prefix(const struct vel_session *session);
+const char *vel_session_prefix_id(const struct vel_session *session); /* the uuid */
+bool vel_session_has_background(const struct vel_session *session);
 bool vel_session_is_writing(const struct vel_session *session);
 bool vel_session_is_reading(const struct vel_session *session);
+/* The dataset that is being written; 0: none. */
+int64_t vel_session_writing_id(const struct vel_session *session);
 
 /* --- writing a dataset --- */
 
@@ -91,6 +95,24 @@ int vel_session_route(struct vel_session *session, const char *path, char **ret_
  * is part of the dataset all the same, but nothing protects it. */
 int vel_session_route_through(struct vel_session *session, const char *path,
                               char **ret_path, struct vel_err *err);
+
+/* Where a file of a dataset is. */
+struct vel_session_found {
+    char *path;
+    int64_t id;        /* of its dataset */
+    bool is_under_way; /* that is being written, or read */
+    bool is_on_prefix; /* what stands at its own path is that, or newer */
+};
+
+/* Local. Where this rank's newest version of the file that the program calls `path` is:
+ * in the dataset that is being written or read, else in the newest that has it. An
+ * absolute path. VEL_ENOENT, without a sentence: in none. */
+int vel_session_locate(struct vel_session *session, const char *path,
+                       struct vel_session_found *ret, struct vel_err *err);
+
+/* Local. Between start and complete: a file that was routed is none of the dataset, and
+ * what there is of it goes. */
+void vel_session_unroute(struct vel_session *session, const char *path);
 
 /* All files are written, and closed. Complete when this succeeds, and protected, or
  * soon by the background; else, as when any rank says that its files are not valid,

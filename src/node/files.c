@@ -43,8 +43,7 @@ static char *take(char **text)
     return taken;
 }
 
-/* A file that is open here already is opened once more. */
-static bool join(const struct vel_file_name *name, struct vel_file_answer *ret)
+bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret)
 {
     struct vel_file *file = vel_file_find(name->path);
     char *path = file ? strdup(vel_file_place(file)) : NULL;
@@ -127,12 +126,17 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
     struct vel_file_name n = {0};
     struct vel_client *client;
-    int rc = vel_files_here(of, VEL_FILES_MAKES, &client, err);
+    bool is_taken;
+    int rc =
+        vel_files_session_write(of, name, VEL_CREATE_NEW, is_new, &is_taken, ret, err);
 
+    if (rc < 0 || is_taken)
+        return rc;
+    rc = vel_files_here(of, VEL_FILES_MAKES, &client, err);
     if (rc == 0 && client && vel_files_resolve(name, true, &n)) {
         bool is_refused = is_new && n.is_there; /* by HDF5, as without us */
 
-        if (!is_refused && !join(&n, &answer)) {
+        if (!is_refused && !vel_file_join(&n, &answer)) {
             if (is_new && is_in_cache(client, &n))
                 answer.at = VEL_FILE_TAKEN;
             else
@@ -162,7 +166,7 @@ static int look_without(const struct vel_file_name *name, const struct vel_err *
 }
 
 static int look(struct vel_client *client, const struct vel_file_name *name, bool pulls,
-                struct vel_file_answer *ret, struct vel_err *err)
+                struct vel_file_answer *ret, int64_t *ret_dataset, struct vel_err *err)
 {
     static const enum vel_file_at at[] = {VEL_FILE_OWN, VEL_FILE_CACHED, VEL_FILE_OWN,
                                           VEL_FILE_MISSING, VEL_FILE_AWAY};
@@ -173,24 +177,50 @@ static int look(struct vel_client *client, const struct vel_file_name *name, boo
         return look_without(name, &why, err);
     *ret = (struct vel_file_answer){
         .at = at[place.where], .path = take(&place.path), .why = take(&place.why)};
+    *ret_dataset = place.dataset;
     vel_place_fini(&place);
     return 0;
 }
 
 static int find(const struct vel_files_of *of, const char *name, bool writes,
-                bool pulls, struct vel_file_answer *ret, struct vel_err *err)
+                bool pulls, struct vel_session_found *found,
+                struct vel_file_answer *ret, struct vel_err *err)
 {
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
     struct vel_file_name n = {0};
     struct vel_client *client;
+    int64_t dataset = 0;
     int rc =
         vel_files_here(of, writes ? VEL_FILES_MAKES : VEL_FILES_LOOKS, &client, err);
 
-    if (rc == 0 && client && vel_files_resolve(name, writes, &n) && !join(&n, &answer))
+    if (rc == 0 && client && vel_files_resolve(name, writes, &n) &&
+        !vel_file_join(&n, &answer))
         rc = writes ? create(client, &n, VEL_CREATE_OPEN, &answer, err)
-                    : look(client, &n, pulls, &answer, err);
+                    : look(client, &n, pulls, &answer, &dataset, err);
     vel_file_name_fini(&n);
+    if (rc < 0 && !found->path)
+        return rc;
+    vel_files_session_read(found, dataset, &answer);
     answer.is_off = rc == 0 && !vel_files_conf()->enable;
+    *ret = answer;
+    return 0;
+}
+
+/* The session's own dataset comes first, whoever else has the name. */
+static int find_to_read(const struct vel_files_of *of, const char *name, bool pulls,
+                        struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_session_found found = {0};
+    struct vel_file_answer answer = {.at = VEL_FILE_OWN};
+    bool is_off;
+    int rc = vel_files_know(of, &is_off, err);
+
+    if (rc == 0 && !is_off && vel_files_session_find(name, &found) &&
+        found.is_under_way)
+        vel_files_session_read(&found, 0, &answer);
+    if (rc == 0 && answer.at == VEL_FILE_OWN)
+        rc = find(of, name, false, pulls, &found, &answer, err);
+    free(found.path);
     if (rc == 0)
         *ret = answer;
     return rc;
@@ -199,13 +229,20 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
 int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
                    struct vel_file_answer *ret, struct vel_err *err)
 {
-    return find(of, name, writes, true, ret, err);
+    struct vel_session_found none = {0};
+    bool is_taken;
+    int rc;
+
+    if (!writes)
+        return find_to_read(of, name, true, ret, err);
+    rc = vel_files_session_write(of, name, VEL_CREATE_OPEN, false, &is_taken, ret, err);
+    return rc < 0 || is_taken ? rc : find(of, name, true, true, &none, ret, err);
 }
 
 int vel_files_look(const struct vel_files_of *of, const char *name,
                    struct vel_file_answer *ret, struct vel_err *err)
 {
-    return find(of, name, false, false, ret, err);
+    return find_to_read(of, name, false, ret, err);
 }
 
 /* --- remove --- */
@@ -216,7 +253,7 @@ int vel_files_remove(const struct vel_files_of *of, const char *name, bool *ret_
     struct vel_file_name n = {0};
     struct vel_client *client;
     struct vel_err why = {0};
-    bool is_gone = false;
+    bool is_gone = false, is_of_session = vel_files_session_remove(name);
     int rc = vel_files_here(of, VEL_FILES_LOOKS, &client, err);
 
     if (rc == 0 && client && vel_files_resolve(name, false, &n)) {
@@ -232,6 +269,6 @@ int vel_files_remove(const struct vel_files_of *of, const char *name, bool *ret_
     }
     vel_file_name_fini(&n);
     if (rc == 0)
-        *ret_is_gone = is_gone;
+        *ret_is_gone = is_gone || is_of_session;
     return rc;
 }

@@ -87,6 +87,16 @@ int vel_file_move_home(struct vel_file *file, const char **ret_path,
  * after another are left out. */
 void vel_file_flushed(struct vel_file *file);
 
+/* The session of this process; NULL: it has none any more. Files that are made, or
+ * opened to be written, between its start and its complete belong to that dataset.
+ * Nothing of files is called while the session works. */
+struct vel_session; /* engine/session.h */
+void vel_files_join(struct vel_session *session);
+
+/* Its dataset is to be completed: fails when one of these files is still open, or could
+ * not be written. */
+int vel_files_settle(struct vel_err *err);
+
 /* The process ends: in good order, and after what is owed was done. By itself at the
  * end of a program; afterwards, files are at their own paths. */
 void vel_files_leave(void);

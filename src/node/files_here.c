@@ -49,6 +49,7 @@ static struct here {
     struct vel_launcher launcher;
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
     struct vel_logfile *logfile;
+    bool is_alone_told; /* that a session works without leaders */
     struct vel_presence *presence;
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -278,8 +279,19 @@ static void enter(enum vel_files_need need)
     struct vel_err why = {0};
     char id[VEL_PREFIX_ID];
 
-    if (need == VEL_FILES_LOOKS && vel_prefix_look(fs(), here.dir, id, NULL) < 0)
+    bool is_used = vel_prefix_look(fs(), here.dir, id, NULL) == 0;
+
+    if (need == VEL_FILES_LOOKS && !is_used)
         return;
+    if (is_used && vel_files_session_is_alone(id)) {
+        if (need == VEL_FILES_MAKES && !here.is_alone_told)
+            vel_log(VEL_LOG_WARN,
+                    "HDF5 files outside of checkpoints are written where they belong, "
+                    "and not protected: the session of this program works without "
+                    "leaders (MODE=SYNC, or CONTAINERS=1)");
+        here.is_alone_told = here.is_alone_told || need == VEL_FILES_MAKES;
+        return;
+    }
     if (be_present(&why) < 0) {
         vel_log(VEL_LOG_WARN,
                 "HDF5 files are written where they belong, and not protected: %s",
@@ -312,6 +324,18 @@ int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
         enter(need);
     pthread_mutex_unlock(&here.lock);
     *ret_client = vel_files_client();
+    return rc;
+}
+
+int vel_files_know(const struct vel_files_of *of, bool *ret_is_off, struct vel_err *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&here.lock);
+    if (here.stage == NEW)
+        rc = know(of, err);
+    pthread_mutex_unlock(&here.lock);
+    *ret_is_off = rc < 0 || !here.conf || !here.conf->enable;
     return rc;
 }
 
@@ -366,19 +390,29 @@ static bool is_fit(const char *path, bool writes, bool *ret_is_there)
 
 bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
 {
+    return vel_files_resolve_below(here.prefix, name, writes, ret);
+}
+
+bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
+                             struct vel_file_name *ret)
+{
+    char *veloc = vel_veloc_dir(prefix);
     struct vel_file_name found = {0};
     char *cwd = NULL, *absolute = NULL;
 
-    if (!*name || (*name != '/' && vel_fs_working_dir(&cwd, NULL) < 0))
+    if (!veloc || !*name || (*name != '/' && vel_fs_working_dir(&cwd, NULL) < 0)) {
+        free(veloc);
         return false;
+    }
     absolute = *name == '/' ? strdup(name) : vel_path_join(cwd, name);
     free(cwd);
     bool is_ours = absolute && vel_fs_real_path(absolute, &found.path, NULL) == 0 &&
-                   vel_path_below(here.prefix, found.path) &&
-                   !vel_path_below(here.dir, found.path) &&
+                   vel_path_below(prefix, found.path) &&
+                   !vel_path_below(veloc, found.path) &&
                    is_fit(found.path, writes, &found.is_there) &&
-                   vel_cachename_of(here.prefix, found.path, &found.name, NULL) == 0;
+                   vel_cachename_of(prefix, found.path, &found.name, NULL) == 0;
     free(absolute);
+    free(veloc);
     if (is_ours)
         *ret = found;
     else
@@ -438,7 +472,8 @@ void vel_files_leave(void)
     if (vel_presence_leave(here.presence, true, true, &why) < 0)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     here.presence = NULL;
-    forget();
+    vel_lock_release(here.shared);
+    here.shared = NULL;
 }
 
 /* After all that the program has asked to be done at its end: HDF5 closes what was left

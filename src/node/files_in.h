@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* files_in - the parts of node/files: what a process knows of itself (files_here.c),
- * where files are (files.c), those that are open (files_open.c).
+ * where files are (files.c), those that are open (files_open.c), or of a session's
+ * datasets (files_session.c).
  */
 #ifndef VEL_NODE_FILES_IN_H
 #define VEL_NODE_FILES_IN_H
 
 #include "conf/conf.h"
+#include "engine/session.h"
 #include "node/client.h"
 #include "node/files.h"
 #include "node/view.h"
@@ -32,8 +34,16 @@ enum vel_files_need {
 int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
                    struct vel_client **ret_client, struct vel_err *err);
 
+/* Only the settings; *ret_is_off: ENABLE=0. */
+int vel_files_know(const struct vel_files_of *of, bool *ret_is_off,
+                   struct vel_err *err);
+
 /* After that. False: the file stays at its own path, as it would without us. */
 bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret);
+
+/* The same for a prefix without links. */
+bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
+                             struct vel_file_name *ret);
 
 /* After that; the settings in force. */
 const struct vel_conf *vel_files_conf(void);
@@ -51,6 +61,42 @@ int64_t vel_files_rank(void);
 
 struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */
 
+/* --- files_session.c: files of a session's datasets --- */
+
+/* Does the dataset that is being written take the file that is made, or opened to be
+ * written? Then it is answered. */
+int vel_files_session_write(const struct vel_files_of *of, const char *name,
+                            enum vel_create how, bool is_new, bool *ret_is_taken,
+                            struct vel_file_answer *ret, struct vel_err *err);
+
+/* The last close of such a file of dataset `id`; is_fresh: its open has made it a part.
+ */
+int vel_files_session_close(const char *path, int64_t id, bool is_fresh,
+                            enum vel_file_was was, struct vel_err *err);
+
+/* It goes on at its own path, of which it is a part there. */
+int vel_files_session_move(const char *path, int64_t id, struct vel_err *err);
+
+/* Where the session would read it; false: in no dataset. To be freed: ret->path. */
+bool vel_files_session_find(const char *name, struct vel_session_found *ret);
+
+/* What a leader has answered, of a file of that dataset (0: of none yet), becomes what
+ * was found, unless that is older. */
+void vel_files_session_read(struct vel_session_found *found, int64_t dataset,
+                            struct vel_file_answer *ret);
+
+/* Has this process a session that works with that prefix alone, without leaders? */
+bool vel_files_session_is_alone(const char *prefix_id);
+
+/* It is none of the dataset that is being written any more. True: and that is all there
+ * was of it. */
+bool vel_files_session_remove(const char *name);
+
+/* --- files.c --- */
+
+/* A file that is open here already is opened once more. False: it is not. */
+bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret);
+
 /* --- files_open.c --- */
 
 /* Of those that are open here; NULL: it is not. To be settled. */
@@ -64,5 +110,12 @@ struct vel_file *vel_file_add(const struct vel_file_name *name,
                               const struct vel_place *place, bool is_new);
 
 const char *vel_file_place(const struct vel_file *file);
+
+/* It is a part of that dataset of the session, made one by this open when it
+ * `is_fresh`: its leader knows nothing of it. */
+void vel_file_is_of(struct vel_file *file, int64_t dataset, bool is_fresh);
+
+/* The path of one of that dataset that is open, a new string; NULL: none is. */
+char *vel_file_open_of(int64_t dataset);
 
 #endif

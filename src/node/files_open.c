@@ -26,6 +26,8 @@ struct vel_file {
     bool is_used;     /* it was open for the program */
     bool is_removed;  /* the program has removed it since */
     bool is_home;     /* it goes on at its own path */
+    int64_t dataset;  /* the session's; 0: the leader's */
+    bool is_fresh;    /* and it is a part only since this open */
     enum vel_file_was was;
     uint64_t begun, flushed;
 };
@@ -112,6 +114,25 @@ const char *vel_file_place(const struct vel_file *file)
     return file->place;
 }
 
+void vel_file_is_of(struct vel_file *file, int64_t dataset, bool is_fresh)
+{
+    file->dataset = dataset;
+    file->is_fresh = is_fresh;
+}
+
+char *vel_file_open_of(int64_t dataset)
+{
+    char *path = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; !path && i < files.n; i++)
+        if (file_at(i)->dataset == dataset && file_at(i)->is_used &&
+            file_at(i)->pid == getpid())
+            path = strdup(file_at(i)->path);
+    pthread_mutex_unlock(&lock);
+    return path;
+}
+
 /* Under the lock. True: it is nobody's any more, and the caller's. */
 static bool take_out(struct vel_file *file)
 {
@@ -179,13 +200,29 @@ static int complete(const struct vel_file *file, struct vel_client *client,
     return rc;
 }
 
+/* A part of the session's dataset: nobody else is told. */
+static int finish_part(const struct vel_file *file, struct vel_err *err)
+{
+    bool is_wanted = file->is_used && !file->is_removed;
+
+    if (is_wanted && file->was == VEL_FILE_WRITTEN)
+        vel_log(VEL_LOG_INFO, "%s: part of dataset %" PRId64 ", written in %.3f s",
+                file->path, file->dataset, seconds(file->begun));
+    return file->pid == getpid()
+               ? vel_files_session_close(file->path, file->dataset, file->is_fresh,
+                                         is_wanted ? file->was : VEL_FILE_READ, err)
+               : 0;
+}
+
 /* What a forked child closes is its parent's. */
 static int finish(struct vel_file *file, struct vel_err *err)
 {
     struct vel_client *client = vel_files_client();
     int rc = 0;
 
-    if (file->pid == getpid()) {
+    if (file->dataset) {
+        rc = finish_part(file, err);
+    } else if (file->pid == getpid()) {
         if (file->is_used && file->was == VEL_FILE_WRITTEN && !file->is_removed &&
             !file->is_home)
             rc = complete(file, client, err);
@@ -243,6 +280,8 @@ int vel_file_move_home(struct vel_file *file, const char **ret_path,
 
     if (rc == 0)
         rc = bring_home(file, (uint64_t)st.st_size, err);
+    if (rc == 0 && file->dataset)
+        rc = vel_files_session_move(file->path, file->dataset, err);
     if (rc < 0)
         return rc;
     file->is_home = true;
@@ -258,11 +297,13 @@ void vel_file_flushed(struct vel_file *file)
 {
     struct vel_client *client = vel_files_client();
     uint64_t since = file->flushed ? file->flushed : file->begun;
-    uint64_t pause = (uint64_t)(vel_files_conf()->seal_after * (double)VEL_CLOCK_S);
+    uint64_t pause =
+        client ? (uint64_t)(vel_files_conf()->seal_after * (double)VEL_CLOCK_S) : 0;
     struct vel_err why = {0};
     struct stat st;
 
-    if (!client || file->is_home || file->pid != getpid() || now() < since + pause ||
+    if (!client || file->dataset || file->is_home || file->pid != getpid() ||
+        now() < since + pause ||
         vel_fs_lstat(vel_fs_posix(), file->place, &st, &why) < 0)
         return;
     if (vel_client_file_close(client, file->handle, VEL_CLOSE_VERSION,

@@ -29,7 +29,7 @@ core_sources += \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
 	%D%/files_list.c \
-	%D%/files_open.c \
+	%D%/files_open.c %D%/files_session.c \
 	%D%/flush.c \
 	%D%/flushing.c %D%/flushing.h %D%/flushing_in.h \
 	%D%/flushing_names.c \

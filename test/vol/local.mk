@@ -1,16 +1,22 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
-vol_tests = %D%/hdf5.t %D%/examples.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
+vol_tests = %D%/both.t %D%/hdf5.t %D%/examples.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 check_PROGRAMS += test/vol/habit test/vol/placed test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 TESTS += $(vol_tests)
-EXTRA_DIST += %D%/examples.t %D%/habits.t %D%/hdf5.t
+EXTRA_DIST += %D%/both.t %D%/examples.t %D%/habits.t %D%/hdf5.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
 test_vol_asks_t_SOURCES = %D%/asks.c test/tap/placelab.c test/tap/placelab.h
 test_vol_asks_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_asks_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la
+if PARALLEL_HDF5
+check_PROGRAMS += test/vol/both
+test_vol_both_SOURCES = %D%/both.c
+test_vol_both_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_both_LDADD = src/libveloc.la $(HDF5_LIBS) $(MPI_LIBS)
+endif
 test_vol_ends_t_SOURCES = %D%/ends.c test/tap/placelab.c test/tap/placelab.h
 test_vol_ends_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_ends_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A program that calls VELOC_* and has HDF5 files: those that it makes between VELOC_Checkpoint_begin
+# and _end are restored with the memory and the files of the same checkpoint, or not at all.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${PARALLEL_HDF5:?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+[ "$PARALLEL_HDF5" = yes ] || skip_all 'this HDF5 is serial'
+dir=$(tap_dir)
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_VIRTUAL_NODES=3
+export VELOC_LOG_FILE="$dir/log" VELOC_LOG_LEVEL=INFO BOTH_CONFIG="$dir/veloc.conf"
+
+# begin NAME SETTINGS...: an empty prefix and empty caches
+begin() {
+    shift
+    rm -rf "$dir/cache" "$dir/prefix"
+    mkdir -p "$dir/cache" "$dir/prefix"
+    printf '%s\n' "$@" >"$dir/veloc.conf"
+}
+both() {
+    (cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_srcdir/test/mpirun.sh" 3 "$top_builddir/test/vol/both" "$@" 2>&1 |
+        sed -nE 's|^/.*/(.* is still open):.*|\1|p; /^[a-zA-Z5 ]+ -?[0-9]+( to -?[0-9]+)?$/p' | paste -sd,)
+}
+lose() { rm -rf "$dir"/cache/*.v"$1"; }
+restarted() { echo "newest $1,HDF5 file $1,routed file $1,memory $1,restarted 1"; }
+wrote() { echo "wrote 0,ended 1"; }
+
+for mode in SYNC ASYNC; do
+    begin $mode "MODE=$mode" COPY_TYPE=XOR SET_SIZE=3 FLUSH=0
+    is "$(both init write=1 wait write=2 wait look kill)" \
+        "init 1,$(wrote),waited 1,$(wrote),waited 1,state 2" \
+        "$mode: HDF5 files that are made in checkpoints are seen at once"
+    ok 'and are not on the prefix' test ! -e "$dir/prefix/state.0.h5"
+    is "$(both init restart look append=3 open=4 wait kill)" \
+        "init 1,$(restarted 2),state 2,$(wrote),ended 0,state.0.h5 is still open,closed 0,waited 1" \
+        'killed, it restarts with all three of the same version; one that is left open is refused'
+    lose 1
+    is "$(both init restart write=5 finalize plain=1 see)" \
+        "init 1,$(restarted 3),$(wrote),finalized 1,made 1,plain 1" \
+        'a lost node is rebuilt, and what is written after VELOC_Finalize is there as well'
+done
+done_testing
