@@ -113,6 +113,17 @@ static bool parse_choice(const char *text, const char *choices, int *ret)
     return false;
 }
 
+/* The first two choices as a BOOL. */
+static bool parse_first(const char *text, int *ret)
+{
+    bool is = false;
+
+    if (!parse_bool(text, &is))
+        return false;
+    *ret = is;
+    return true;
+}
+
 static void print_size(double bytes, char *text, size_t size)
 {
     static const char *const names[] = {"", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -244,7 +255,8 @@ int vel_field_set(const struct vel_field *field, void *base, const char *text,
     if (field->type == VEL_TYPE_BOOL)
         return parse_bool(text, at(field, base)) ? 0 : refuse(field, text, err);
     if (field->type == VEL_TYPE_CHOICE)
-        return parse_choice(text, field->choices, at(field, base))
+        return parse_choice(text, field->choices, at(field, base)) ||
+                       (field->most == 1 && parse_first(text, at(field, base)))
                    ? 0
                    : refuse(field, text, err);
     return set_number(field, base, text, err);

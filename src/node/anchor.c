@@ -67,6 +67,7 @@ static int look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
     ret->size = (uint64_t)st.st_size;
     ret->mtime_s = st.st_mtim.tv_sec;
     ret->mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
+    ret->is_patched = false;
     return 0;
 }
 
@@ -157,7 +158,8 @@ static struct vel_node *to_node(const struct vel_anchor *a)
         vel_node_set_int(node, "size", (int64_t)a->size) == 0 &&
         vel_node_set_int(node, "mtime", a->mtime_s) == 0 &&
         vel_node_set_int(node, "mtime_ns", a->mtime_ns) == 0 &&
-        (!a->is_stub || put_number(node, "mark", a->mark) == 0))
+        (!a->is_stub || put_number(node, "mark", a->mark) == 0) &&
+        (!a->is_patched || vel_node_set_bool(node, "patched", true) == 0))
         return node;
     vel_node_destroy(node);
     return NULL;
@@ -172,6 +174,8 @@ static int from_node(const struct vel_node *node, struct vel_anchor *a,
     a->is_stub = vel_node_has(node, "mark");
     if ((rc = get_number(node, "inode", &a->inode, err)) < 0 ||
         (a->is_stub && (rc = get_number(node, "mark", &a->mark, err)) < 0) ||
+        (vel_node_has(node, "patched") &&
+         (rc = vel_node_get_bool(node, "patched", &a->is_patched, err)) < 0) ||
         (rc = vel_node_get_int(node, "size", 0, INT64_MAX, &size, err)) < 0 ||
         (rc = vel_node_get_int(node, "mtime", INT64_MIN, INT64_MAX, &a->mtime_s, err)) <
             0 ||

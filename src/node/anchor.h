@@ -26,6 +26,8 @@ struct vel_anchor {
     uint64_t inode, size;
     int64_t mtime_s;
     uint32_t mtime_ns;
+    bool is_patched; /* a flush of ours changes it in place: size and time tell nothing
+                      */
 };
 
 void vel_anchor_fini(struct vel_anchor *anchor);

@@ -18,7 +18,8 @@
 
 /* --- is it the anchor? --- */
 
-/* Untouched: of a stub its content tells, of a version its size and time. */
+/* Untouched: of a stub its content tells, of a version its size and time, but while we
+ * change it ourselves. */
 static bool is_untouched(struct vel_fs *fs, const char *path, const struct stat *st,
                          const struct vel_anchor *anchor)
 {
@@ -26,6 +27,8 @@ static bool is_untouched(struct vel_fs *fs, const char *path, const struct stat 
 
     if (anchor->is_stub)
         return vel_stub_read(fs, path, &stub, NULL) == 0 && stub.mark == anchor->mark;
+    if (anchor->is_patched)
+        return true;
     return (uint64_t)st->st_size == anchor->size &&
            st->st_mtim.tv_sec == anchor->mtime_s &&
            (uint32_t)st->st_mtim.tv_nsec == anchor->mtime_ns;

@@ -125,8 +125,8 @@ static int copy_from(struct vel_share *s, size_t i, const struct vel_xfer_file *
 
     if (s->delta)
         return vel_delta_copy(s->delta, &s->crew.copy, what, s->targets[i].dest,
-                              s->job->may_patch, from, &vel_share_file(s, i)->listed,
-                              &copied, s->err);
+                              s->flushing->may_patch, from,
+                              &vel_share_file(s, i)->listed, &copied, s->err);
     return vel_copy_resume(&s->crew.copy, what, from, &copied, s->err);
 }
 
@@ -285,7 +285,8 @@ void vel_flushing_init(struct vel_flushing *flushing, const struct vel_conf *con
     *flushing = (struct vel_flushing){.fs = fs,
                                       .clock = clock,
                                       .checks_crc = conf->crc_on_flush,
-                                      .has_delta = conf->flush_delta,
+                                      .has_delta = conf->flush_delta != VEL_DELTA_OFF,
+                                      .may_patch = conf->flush_delta == VEL_DELTA_PATCH,
                                       .percent = conf->flush_percent,
                                       .copy = {.fs = fs,
                                                .clock = clock,

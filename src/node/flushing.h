@@ -38,6 +38,13 @@ struct vel_flushing_names {
      * the program has removed its name; that is no failure. */
     int (*publish)(void *arg, const struct vel_flush_job *job, const char *temporary,
                    const struct vel_listed *file, char **ret_path, struct vel_err *err);
+    /* What stands there is about to be changed in place. And it has its name, `path`,
+     * by that, or was left as it is: NULL. */
+    int (*patching)(void *arg, const struct vel_flush_job *job,
+                    const struct vel_listed *file, struct vel_err *err);
+    int (*patched)(void *arg, const struct vel_flush_job *job,
+                   const struct vel_listed *file, const char *path,
+                   struct vel_err *err);
     /* Where an earlier call has renamed it to, if it did; NULL: to its cached name. */
     char *(*recorded)(void *arg, const struct vel_flush_job *job,
                       const struct vel_listed *file);
@@ -53,8 +60,10 @@ struct vel_flushing {
     struct vel_transport *transport; /* NULL: copied here */
     struct vel_copy_how copy;        /* without throttle and watch */
     bool checks_crc;
-    bool has_delta;        /* FLUSH_DELTA: only what has changed */
-    double percent;        /* FLUSH_PERCENT, for the throttles of its jobs */
+    bool has_delta; /* FLUSH_DELTA: only what has changed; */
+    bool may_patch; /* and files may be changed in place where nothing else helps,
+                       and be a mix of two versions meanwhile */
+    double percent; /* FLUSH_PERCENT, for the throttles of its jobs */
     uint64_t resume_every; /* bytes between two notes; 0: 64 MiB, and 2 s */
 
     const struct vel_flushing_names *names; /* NULL: files get their cached names */
@@ -80,8 +89,6 @@ struct vel_flush_job {
     const char *store; /* directory of the store, for vendors' services */
     bool may_resume;   /* whoever copied before is known not to write any more: its
                           lock was free, or its job here is over */
-    bool may_patch; /* with has_delta: files may be changed in place where nothing else
-                       helps, and be a mix of two versions meanwhile: PUBLISH=BEHIND */
     struct vel_throttle *throttle;
     const struct vel_watch *watch;
 };

@@ -60,13 +60,30 @@ static int publish_whole(struct vel_share *s, size_t i, char **ret_path)
     return rc;
 }
 
+static int tell_patched(struct vel_share *s, size_t i, const char *path)
+{
+    const struct vel_flushing *f = s->flushing;
+
+    return f->names ? f->names->patched(f->arg, s->job, &vel_share_file(s, i)->listed,
+                                        path, s->err)
+                    : 0;
+}
+
 int vel_share_name_patch(struct vel_share *s, size_t i, char **ret_path)
 {
+    const struct vel_flushing *f = s->flushing;
+    const struct vel_listed *file = &vel_share_file(s, i)->listed;
     struct vel_err why = {0};
-    int rc = vel_flush_patch(&s->crew, s->job->id, &s->targets[i],
-                             &vel_share_file(s, i)->listed, s->job->may_resume, &why);
+    int rc = f->names ? f->names->patching(f->arg, s->job, file, &why) : 0;
 
-    if (rc == VEL_EEXIST || rc == VEL_ECORRUPT)
-        return publish_whole(s, i, ret_path);
-    return rc < 0 ? vel_fail(s->err, (enum vel_status)rc, "%s", why.text) : 0;
+    if (rc == 0)
+        rc = vel_flush_patch(&s->crew, s->job->id, &s->targets[i], file,
+                             s->job->may_resume, &why);
+    if (rc == VEL_EEXIST || rc == VEL_ECORRUPT) {
+        rc = tell_patched(s, i, NULL);
+        return rc == 0 ? publish_whole(s, i, ret_path) : rc;
+    }
+    if (rc < 0) /* part of it may be there: whoever goes on with it comes here again */
+        return vel_fail(s->err, (enum vel_status)rc, "%s", why.text);
+    return tell_patched(s, i, s->targets[i].dest);
 }

@@ -283,25 +283,54 @@ int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
 
 /* --- set, moved, forgotten --- */
 
-int vel_placeholders_set(struct vel_placeholders *all,
-                         const struct vel_placeholder_file *file, const char *path,
-                         const char *launch, struct vel_err *err)
+/* With the lock. What is being patched is what it was. */
+static void inherit(const struct vel_placeholders *all, struct vel_placeholder *item)
+{
+    for (size_t i = 0; item && i < all->items.n; i++) {
+        const struct vel_anchor *other = &vel_placeholder_at(all, i)->anchor;
+
+        if (other->is_patched && vel_placeholder_is_same(other, &item->anchor))
+            item->anchor.is_patched = true;
+    }
+}
+
+/* *ret_is_stale: a patch has begun or ended meanwhile. */
+static int set_once(struct vel_placeholders *all,
+                    const struct vel_placeholder_file *file, const char *path,
+                    const char *launch, bool *ret_is_stale, struct vel_err *err)
 {
     struct vel_placeholder *item;
     struct vel_anchor anchor;
-    size_t at;
-    int rc = vel_anchor_set(all->fs, path, file->name, launch, &anchor, err);
+    unsigned patches;
+    int rc;
 
+    pthread_mutex_lock(&all->lock);
+    patches = all->patches;
+    pthread_mutex_unlock(&all->lock);
+    rc = vel_anchor_set(all->fs, path, file->name, launch, &anchor, err);
     if (rc < 0)
         return rc;
     item = vel_placeholder_make(all, file, &anchor, path);
     vel_anchor_fini(&anchor);
     pthread_mutex_lock(&all->lock);
-    at = vel_placeholder_find(all, file);
-    rc = vel_placeholder_put(all, at, item, err);
+    inherit(all, item);
+    rc = vel_placeholder_put(all, vel_placeholder_find(all, file), item, err);
     if (rc == 0)
         rc = vel_placeholder_save(all, file->dir, file->rank, err);
+    *ret_is_stale = all->patches != patches;
     pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+int vel_placeholders_set(struct vel_placeholders *all,
+                         const struct vel_placeholder_file *file, const char *path,
+                         const char *launch, struct vel_err *err)
+{
+    bool is_stale = true;
+    int rc = 0;
+
+    while (rc == 0 && is_stale)
+        rc = set_once(all, file, path, launch, &is_stale, err);
     return rc;
 }
 

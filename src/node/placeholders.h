@@ -67,6 +67,18 @@ int vel_placeholders_publish(struct vel_placeholders *all,
                              const char *temporary, enum vel_anchor_end *ret_end,
                              char **ret_path, struct vel_err *err);
 
+/* The file is published by changing its placeholder in place: until that is over it is
+ * known by its inode alone, also by whoever finds its record. It has none: 0. */
+int vel_placeholders_patching(struct vel_placeholders *all,
+                              const struct vel_placeholder_file *file,
+                              struct vel_err *err);
+
+/* It was published so at `path`, or (NULL) not at all. Newer files with the same
+ * placeholder have the published file as theirs from then on. */
+int vel_placeholders_patched(struct vel_placeholders *all,
+                             const struct vel_placeholder_file *file, const char *path,
+                             struct vel_err *err);
+
 /* Where a publication that was interrupted has put it, or was to: a new string; NULL
  * when nothing says so. */
 char *vel_placeholders_recorded(struct vel_placeholders *all,

@@ -217,6 +217,66 @@ int vel_placeholders_publish(struct vel_placeholders *all,
     return rc;
 }
 
+/* With the lock: all that have the placeholder of item `at`. */
+static int mark_patched(struct vel_placeholders *all, size_t at, bool is_patched,
+                        struct vel_err *err)
+{
+    const struct vel_placeholder *of = vel_placeholder_at(all, at);
+    int rc = 0;
+
+    all->patches++;
+    for (size_t i = 0; rc == 0 && i < all->items.n; i++) {
+        struct vel_placeholder *item = vel_placeholder_at(all, i);
+
+        if (!vel_placeholder_is_same(&item->anchor, &of->anchor))
+            continue;
+        item->anchor.is_patched = is_patched;
+        rc = vel_placeholder_save(all, item->dir, item->rank, err);
+    }
+    return rc;
+}
+
+static int mark_file(struct vel_placeholders *all,
+                     const struct vel_placeholder_file *file, bool is_patched,
+                     struct vel_err *err)
+{
+    size_t at;
+    int rc = 0;
+
+    pthread_mutex_lock(&all->lock);
+    at = vel_placeholder_find(all, file);
+    if (at < all->items.n)
+        rc = mark_patched(all, at, is_patched, err);
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+int vel_placeholders_patching(struct vel_placeholders *all,
+                              const struct vel_placeholder_file *file,
+                              struct vel_err *err)
+{
+    return mark_file(all, file, true, err);
+}
+
+int vel_placeholders_patched(struct vel_placeholders *all,
+                             const struct vel_placeholder_file *file, const char *path,
+                             struct vel_err *err)
+{
+    struct use use;
+    int rc = path ? begin_use(all, file, &use, NULL) : 0;
+
+    if (!path)
+        return mark_file(all, file, false, err);
+    if (rc < 0)
+        return rc == VEL_ENOENT ? 0 : vel_out_of_memory(err, path);
+    rc = renew(all, &use, file, path, err);
+    end_use(all, &use);
+    pthread_mutex_lock(&all->lock);
+    all->patches++;
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
 char *vel_placeholders_recorded(struct vel_placeholders *all,
                                 const struct vel_placeholder_file *file)
 {
@@ -257,8 +317,10 @@ static bool is_its(const struct vel_anchor *anchor, const struct vel_anchor *fou
 {
     if (found->is_stub || anchor->is_stub)
         return found->is_stub && anchor->is_stub && anchor->mark == found->mark;
-    return anchor->inode == found->inode && anchor->size == found->size &&
-           anchor->mtime_s == found->mtime_s && anchor->mtime_ns == found->mtime_ns;
+    return anchor->inode == found->inode &&
+           (anchor->is_patched ||
+            (anchor->size == found->size && anchor->mtime_s == found->mtime_s &&
+             anchor->mtime_ns == found->mtime_ns));
 }
 
 int vel_placeholders_whose(struct vel_placeholders *all, const char *path,

@@ -23,6 +23,7 @@ struct vel_placeholders {
     pthread_mutex_t lock; /* guards all below, and the records */
     struct vel_vec items; /* struct vel_placeholder *, the oldest first */
     size_t held;
+    unsigned patches; /* that were begun or ended: what was seen before may be stale */
 };
 
 /* One that is in no table yet, held if there is a descriptor for it. Asks the prefix.

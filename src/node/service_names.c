@@ -51,6 +51,24 @@ static int publish(void *arg, const struct vel_flush_job *job, const char *tempo
     return 0;
 }
 
+static int patching(void *arg, const struct vel_flush_job *job,
+                    const struct vel_listed *file, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+
+    return vel_placeholders_patching(service->placeholders, &of, err);
+}
+
+static int patched(void *arg, const struct vel_flush_job *job,
+                   const struct vel_listed *file, const char *path, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+
+    return vel_placeholders_patched(service->placeholders, &of, path, err);
+}
+
 static char *recorded(void *arg, const struct vel_flush_job *job,
                       const struct vel_listed *file)
 {
@@ -60,8 +78,11 @@ static char *recorded(void *arg, const struct vel_flush_job *job,
     return vel_placeholders_recorded(service->placeholders, &of);
 }
 
-const struct vel_flushing_names vel_service_names = {
-    .is_wanted = is_wanted, .publish = publish, .recorded = recorded};
+const struct vel_flushing_names vel_service_names = {.is_wanted = is_wanted,
+                                                     .publish = publish,
+                                                     .patching = patching,
+                                                     .patched = patched,
+                                                     .recorded = recorded};
 
 /* --- create --- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What does a delta flush of a file save of which 1 % has changed, and what does it
- * cost when all of it has? Against a whole copy of the same file, as FLUSH_DELTA=0
+ * cost when all of it has? Against a whole copy of the same file, as FLUSH_DELTA=OFF
  * makes it: from memory to the disk below DELTA_DIR, or else TMPDIR. Where blocks are
  * not shared (the rows say which) the file is patched in place.
  *

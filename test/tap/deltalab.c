@@ -159,7 +159,7 @@ static void node_of(const struct deltalab *d, struct vel_fs *fs, int64_t id,
     flushlab_node(&d->lab, fs, id, owner, 0, ret);
     ret->flushing.has_delta = d->has_delta;
     ret->flushing.copy.chunk = 150000; /* no multiple of a block */
-    ret->job.may_patch = d->may_patch;
+    ret->flushing.may_patch = d->may_patch;
     ret->job.may_resume = true;
 }
 

@@ -86,7 +86,7 @@ void filelab_set(struct filelab *lab, const char *text)
 
 static void begin_node(struct filelab *lab, int i)
 {
-    const struct vel_service_of of = {.fs = vel_fs_posix(),
+    const struct vel_service_of of = {.fs = lab->fs ? lab->fs : vel_fs_posix(),
                                       .clock = vel_clock_system(),
                                       .host = &lab->host[i],
                                       .conf = lab->conf,

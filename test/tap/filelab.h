@@ -19,6 +19,7 @@ struct filelab {
     int nodes, ranks; /* rank r is on node r * nodes / ranks */
     char launch[32], id[VEL_PREFIX_ID];
     struct vel_conf *conf;
+    struct vel_fs *fs; /* of leaders; NULL: the real one */
     struct vel_host host[FILELAB_NODES];
     char *home[FILELAB_NODES];
     struct vel_role *alive[FILELAB_NODES];

@@ -70,6 +70,30 @@ static void sizes_and_times(void)
     }
 }
 
+/* A setting that was on or off, and is more now. */
+static void was_a_switch(void)
+{
+    static const struct {
+        const char *text;
+        int is;
+    } rows[] = {
+        {"0", VEL_DELTA_OFF},       {"off", VEL_DELTA_OFF},
+        {"1", VEL_DELTA_CLONE},     {"YES", VEL_DELTA_CLONE},
+        {"CLONE", VEL_DELTA_CLONE}, {"patch", VEL_DELTA_PATCH},
+    };
+    char text[64];
+    struct vel_err err = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text, "FLUSH_DELTA=%s", rows[i].text);
+        struct vel_conf *conf = parse(text, &err);
+        is_int(conf ? conf->flush_delta : -1, rows[i].is, "%s", text);
+        vel_conf_destroy(conf);
+    }
+    ok(!parse("FLUSH_DELTA=2", &err) && !parse("MODE=1", &err),
+       "no other number, and no choice that never was one: %s", err.text);
+}
+
 static void typed_lines(void)
 {
     struct vel_err err = {0};
@@ -167,6 +191,7 @@ static void stores(void)
 int main(void)
 {
     sizes_and_times();
+    was_a_switch();
     typed_lines();
     precedence();
     a_user_line_replaces();

@@ -6,6 +6,7 @@ node_tests = test/unit/about.t \
 	test/unit/client_lost.t \
 	test/unit/compose.t \
 	test/unit/connector.t \
+	test/unit/connpatch.t \
 	test/unit/dataset_state.t \
 	test/unit/delta.t \
 	test/unit/deltakill.t \
@@ -222,6 +223,10 @@ test_unit_attendcost_t_LDADD = $(test_ldadd)
 test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h
 test_unit_connector_t_CPPFLAGS = $(test_cppflags)
 test_unit_connector_t_LDADD = $(test_ldadd)
+
+test_unit_connpatch_t_SOURCES = %D%/connpatch.c test/tap/filelab.c test/tap/filelab.h
+test_unit_connpatch_t_CPPFLAGS = $(test_cppflags)
+test_unit_connpatch_t_LDADD = $(test_ldadd)
 
 test_unit_compose_t_SOURCES = %D%/compose.c test/tap/topolab.c test/tap/topolab.h
 test_unit_compose_t_CPPFLAGS = $(test_cppflags)
