@@ -50,6 +50,38 @@ static bool try_through(struct vel_leader *leader, struct vel_leader_wait *wait,
     return false;
 }
 
+/* A name that several nodes may write, one after the other: who closes it later has the
+ * newer version, and that is known when the earlier one is sealed. */
+static bool needs_seal(const struct vel_leader *leader,
+                       const struct vel_generation *generation)
+{
+    return generation->is_alone && !generation->is_through &&
+           !(leader->is_chair && leader->roster.members.n <= 1);
+}
+
+static bool is_sealed(const struct vel_leader *leader, const struct vel_file *file)
+{
+    const struct vel_lead *lead = vel_lead_get(leader, file->generation->id);
+
+    for (size_t i = 0; lead && lead->has_seal && i < lead->seal.members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(&lead->seal, i);
+
+        if (member->rank == file->rank)
+            return member->files > 0 && member->upto >= file->order;
+    }
+    return false;
+}
+
+/* Answered in any case: it is complete in the cache. */
+static bool try_sealed(struct vel_leader *leader, struct vel_leader_wait *wait,
+                       const struct vel_file *file)
+{
+    if (file && !file->id && !is_sealed(leader, file) && !leader->is_ended &&
+        leader->now < wait->since + leader->conf.limit)
+        return false;
+    return agree(leader, wait);
+}
+
 static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
                         struct vel_file *file)
 {
@@ -80,7 +112,8 @@ bool vel_close_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (wait->job)
         return false;
     if (wait->is_done)
-        return try_through(leader, wait, file);
+        return wait->is_through ? try_through(leader, wait, file)
+                                : try_sealed(leader, wait, file);
     if (!file || file->link != wait->link || file->state == VEL_FILE_OPENING ||
         file->state == VEL_FILE_CLOSING ||
         (file->state == VEL_FILE_NATIVE && wait->how != GIVEN_UP))
@@ -115,7 +148,8 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
     wait->job = 0;
     if (rc < 0) {
         refuse(leader, wait, rc, text);
-    } else if (task->how == COMPLETE && wait->is_through) {
+    } else if (task->how == COMPLETE &&
+               (wait->is_through || (file && needs_seal(leader, file->generation)))) {
         wait->is_done = true;
         leader->steps++;
         return;
@@ -243,11 +277,30 @@ void vel_file_placed(struct vel_leader *leader, const struct vel_leader_task *ta
         vel_serve_end(leader, wait);
 }
 
+/* It is there, but not to be had yet. */
+static void try_later(struct vel_leader *leader, const struct vel_leader_task *task,
+                      struct vel_leader_wait *wait)
+{
+    uint64_t limit = leader->conf.limit, pause = (leader->now - wait->since) / 4;
+
+    if (task->work == VEL_WORK_CREATE)
+        vel_create_undo(leader, task);
+    pause = pause < limit / 100 ? limit / 100 : pause > limit / 4 ? limit / 4 : pause;
+    wait->job = 0;
+    wait->again_at = leader->now + pause;
+    vel_leader_at(leader, VEL_TIMER_SOON, wait->again_at);
+}
+
 void vel_file_done(struct vel_leader *leader, const struct vel_leader_task *task,
                    int rc, const char *text)
 {
     struct vel_leader_wait *wait = vel_serve_wait_of(leader, task->number);
 
+    if (wait && rc == VEL_EBUSY && task->work != VEL_WORK_CLOSE &&
+        task->work != VEL_WORK_DROP) {
+        try_later(leader, task, wait);
+        return;
+    }
     switch (task->work) {
     case VEL_WORK_CLOSE:
         close_done(leader, task, wait, rc, text);
@@ -259,12 +312,6 @@ void vel_file_done(struct vel_leader *leader, const struct vel_leader_task *task
         vel_create_failed(leader, task, wait, rc, text);
         break;
     default:
-        if (wait && rc == VEL_EBUSY) {
-            wait->job = 0;
-            wait->again_at = leader->now + leader->conf.limit / 4;
-            vel_leader_at(leader, VEL_TIMER_SOON, wait->again_at);
-            return;
-        }
         if (wait)
             refuse(leader, wait, rc, text);
         break;

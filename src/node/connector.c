@@ -65,3 +65,38 @@ void vel_connector_advance(struct vel_leader *leader)
     vel_announce_advance(leader);
     vel_expect_advance(leader);
 }
+
+static bool is_unflushed(const struct vel_lead *lead)
+{
+    if (lead->is_aside || lead->is_taken || !lead->has_seal || !lead->seal.template[0])
+        return false;
+    return lead->state >= VEL_DATASET_ANNOUNCED && lead->state < VEL_DATASET_FLUSHED;
+}
+
+static bool is_pending(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->connector->generations.n; i++)
+        if (!vel_generation_at(leader, i)->is_taken)
+            return true;
+    for (size_t i = 0; i < leader->leads.n; i++)
+        if (is_unflushed(vel_lead_at(leader, i)))
+            return true;
+    return false;
+}
+
+enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
+                                         const char *name)
+{
+    struct vel_leader_rule rule = {0};
+    bool is_shared, is_there = leader->connector &&
+                               leader->ops->rule(leader->arg, name, &rule, NULL) == 0;
+
+    is_shared = rule.is_there && rule.is_alone && !rule.is_through;
+    free(rule.template);
+    free(rule.step);
+    if (!is_there || rule.is_native || (rule.is_there && rule.is_through))
+        return VEL_OTHERS_NONE;
+    if (is_shared)
+        return VEL_OTHERS_ALSO;
+    return is_pending(leader) ? VEL_OTHERS_ELSE : VEL_OTHERS_NONE;
+}

@@ -163,6 +163,7 @@ void vel_file_placed(struct vel_leader *leader, const struct vel_leader_task *ta
 void vel_create_placed(struct vel_leader *leader, const struct vel_leader_task *task,
                        const struct vel_leader_wait *wait,
                        const struct vel_msg_place *place);
+void vel_create_undo(struct vel_leader *leader, const struct vel_leader_task *task);
 void vel_create_failed(struct vel_leader *leader, const struct vel_leader_task *task,
                        const struct vel_leader_wait *wait, int rc, const char *text);
 void vel_place_send(struct vel_leader *leader, const struct vel_leader_wait *wait,

@@ -168,15 +168,21 @@ static struct vel_file *find_in(const struct vel_generation *generation, int64_t
     return NULL;
 }
 
+static bool is_stalled(const struct vel_leader *leader,
+                       const struct vel_leader_wait *wait)
+{
+    uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
+
+    return leader->now >= since + leader->conf.stall;
+}
+
 /* Cache full: what is flushed makes room. */
 static bool may_wait(const struct vel_leader *leader,
                      const struct vel_leader_wait *wait)
 {
-    uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
-
     for (size_t i = 0; i < leader->leads.n; i++)
         if (vel_lead_left(vel_lead_at(leader, i)) > 0)
-            return leader->now < since + leader->conf.stall;
+            return !is_stalled(leader, wait);
     return false;
 }
 
@@ -320,10 +326,17 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     struct vel_err err = {0};
     bool is_answered;
 
-    if (wait->job)
+    if (wait->job || leader->now < wait->again_at)
         return false;
     if (wait->how == HAVE_IT_OPEN)
         return take_back(leader, wait);
+    if (wait->again_at && is_stalled(leader, wait)) {
+        vel_leader_no(
+            leader, wait->link, wait->seq, VEL_EBUSY,
+            "another has its newest version, which is not flushed: nothing has "
+            "moved for FLUSH_STALL");
+        return true;
+    }
     if (leader->is_ended)
         return answer_native(leader, wait, "the launch was ended by another");
     if (wait->sharers > 1)
@@ -399,6 +412,15 @@ void vel_create_placed(struct vel_leader *leader, const struct vel_leader_task *
         if (wait)
             vel_place_send(leader, wait, place);
     }
+}
+
+/* Nothing has happened: it will be tried again. */
+void vel_create_undo(struct vel_leader *leader, const struct vel_leader_task *task)
+{
+    struct vel_file *file = vel_file_get(leader, task->file);
+
+    if (file)
+        forget(leader, file);
 }
 
 /* It is written natively then; but one that is open somewhere must be said to be lost.

@@ -88,11 +88,13 @@ static bool is_in_cache(struct vel_client *client, const struct vel_file_name *n
     return is_there;
 }
 
-/* It is written where it belongs: but not what the caches have in a newer version. */
+/* It is written where it belongs: but not what caches have in a newer version, be it of
+ * another program. */
 static int create_without(const struct vel_file_name *name, enum vel_create how,
                           const struct vel_err *why, struct vel_err *err)
 {
-    if (how == VEL_CREATE_OPEN && vel_files_ask_view(name->name, NULL) == 0)
+    if (how == VEL_CREATE_OPEN &&
+        (why->status == VEL_EBUSY || vel_files_ask_view(name->name, NULL) == 0))
         return vel_fail(err, why->status, "%s cannot be opened to be written: %s",
                         name->path, why->text);
     warn_once(name, why);

@@ -104,13 +104,23 @@ static bool is_active(const struct vel_leader *leader, const struct vel_lead *le
     return true;
 }
 
-/* Has a newer one of the connector all files of an older one, by their number? What it
- * lacks would never come to the prefix. */
+static int64_t files_of(const struct vel_lead *lead)
+{
+    int64_t files = 0;
+
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        files += vel_seal_member(&lead->seal, i)->files;
+    return files;
+}
+
+/* Has a newer one of the connector, which shares a name with an older one, all of its
+ * files, by their number? What it lacks would never come to the prefix. The only file
+ * of the older one is the one that they share, whichever rank wrote it. */
 static bool covers(const struct vel_lead *newer, const struct vel_lead *older)
 {
     size_t k = 0;
 
-    if (!older->seal.template || !*older->seal.template)
+    if (!older->seal.template || !*older->seal.template || files_of(older) == 1)
         return true;
     for (size_t i = 0; i < older->seal.members.n; i++) {
         const struct vel_seal_member *member = vel_seal_member(&older->seal, i);

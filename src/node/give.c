@@ -15,11 +15,11 @@
 /* Only a name that stays in the part, and a redundancy file where one is wanted. */
 static int check(const struct vel_want *want, struct vel_err *err)
 {
-    bool is_name = vel_path_is_inner(want->name);
+    bool is_name = want->what == VEL_WANT_PLACE || vel_path_is_inner(want->name);
 
     if (is_name && want->what == VEL_WANT_REDUNDANCY)
         is_name = !strchr(want->name, '/') && vel_red_is_file_name(want->name);
-    if (!is_name || want->what > VEL_WANT_REDUNDANCY)
+    if (!is_name || want->what == VEL_WANT_WHERE || want->what > VEL_WANT_PLACE)
         return vel_fail(err, VEL_EINVAL, "'%s' is no name of a file of a part",
                         want->name);
     if (want->len < 1 || want->len > VEL_WANT_MOST || want->at > INT64_MAX / 2)
@@ -97,6 +97,21 @@ static int give_at(const struct vel_giver *giver, const char *level,
     return rc;
 }
 
+/* By its path, if that is one of this cache. */
+static int give_place(const struct vel_giver *giver, const char *home,
+                      const struct vel_want *want, void *bytes, uint64_t *ret_size,
+                      uint32_t *ret_got, struct vel_err *err)
+{
+    const char *below = vel_path_below(home, want->name);
+    int rc = below && vel_path_is_inner(below) ? 0 : VEL_ENOENT;
+
+    if (rc == 0)
+        rc = check_way(giver->fs, home, below, err);
+    return rc == 0
+               ? read_some(giver->fs, want->name, want, bytes, ret_size, ret_got, err)
+               : rc;
+}
+
 static int give_from(const struct vel_giver *giver, const char *home,
                      const struct vel_want *want, void *bytes, uint64_t *ret_size,
                      uint32_t *ret_got, struct vel_err *err)
@@ -105,6 +120,8 @@ static int give_from(const struct vel_giver *giver, const char *home,
     int64_t index;
     int rc = vel_fs_check_private_dir(giver->fs, home, err);
 
+    if (rc == 0 && want->what == VEL_WANT_PLACE)
+        return give_place(giver, home, want, bytes, ret_size, ret_got, err);
     if (rc == 0)
         rc = vel_fs_list(giver->fs, home, &names, err);
     if (rc < 0)

@@ -14,7 +14,14 @@
 #include "node/messages.h"
 #include "sys/fs.h"
 
-enum { VEL_WANT_FILE = 0, VEL_WANT_REDUNDANCY = 1, VEL_WANT_MOST = 1 << 20 };
+enum { VEL_WANT_MOST = 1 << 20 };
+
+enum vel_want_what {
+    VEL_WANT_FILE,
+    VEL_WANT_REDUNDANCY,
+    VEL_WANT_WHERE, /* is told, not given: where a program's file lies */
+    VEL_WANT_PLACE, /* a file of whatever part, where it was told to lie */
+};
 
 /* Everything is borrowed. */
 struct vel_giver {
@@ -26,8 +33,8 @@ struct vel_giver {
 struct vel_want {
     int64_t dataset;
     int rank;
-    unsigned what;    /* VEL_WANT_FILE, VEL_WANT_REDUNDANCY */
-    const char *name; /* cached name; of the redundancy file its own */
+    unsigned what;    /* enum vel_want_what */
+    const char *name; /* cached name; of the redundancy file its own; of PLACE a path */
     uint64_t at;
     uint32_t len; /* 1 to VEL_WANT_MOST */
 };

@@ -394,6 +394,16 @@ int vel_leader_status(const struct vel_leader *leader, struct vel_err *err);
 enum vel_launch_state vel_leader_state(const struct vel_leader *leader);
 bool vel_leader_is_chair(const struct vel_leader *leader);
 int64_t vel_leader_term(const struct vel_leader *leader);
+
+/* May other nodes of the launch have a file of this name that is closed and not yet on
+ * the prefix? As far as this leader was told. */
+enum vel_leader_others {
+    VEL_OTHERS_NONE,
+    VEL_OTHERS_ELSE, /* if this node has none */
+    VEL_OTHERS_ALSO, /* a newer one, for any of them may write it */
+};
+enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
+                                         const char *name);
 enum vel_dataset_state vel_leader_dataset(const struct vel_leader *leader, int64_t id);
 
 #endif

@@ -88,7 +88,9 @@ core_sources += \
 	%D%/seal.c %D%/seal.h \
 	%D%/serve.c \
 	%D%/service.c %D%/service.h %D%/service_in.h \
+	%D%/service_beside.c \
 	%D%/service_call.c \
+	%D%/service_copies.c \
 	%D%/service_compose.c \
 	%D%/service_dataset.c \
 	%D%/service_encode.c \
@@ -101,6 +103,7 @@ core_sources += \
 	%D%/service_look.c \
 	%D%/service_names.c \
 	%D%/service_ops.c \
+	%D%/service_renew.c \
 	%D%/service_seal.c \
 	%D%/service_stock.c \
 	%D%/service_take.c \

@@ -90,6 +90,11 @@ int vel_placeholders_whose(struct vel_placeholders *all, const char *path,
                            char **ret_dir, int64_t *ret_rank, char **ret_name,
                            struct vel_err *err);
 
+/* The newest file that had its placeholder at `path` when that was last seen. */
+int vel_placeholders_last_at(struct vel_placeholders *all, const char *path,
+                             char **ret_dir, int64_t *ret_rank, char **ret_name,
+                             struct vel_err *err);
+
 /* There will be no such file: it is not followed any more. unlinks: and a stub goes
  * that no other file has. */
 int vel_placeholders_give_up(struct vel_placeholders *all,

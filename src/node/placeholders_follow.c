@@ -323,21 +323,30 @@ static bool is_its(const struct vel_anchor *anchor, const struct vel_anchor *fou
              anchor->mtime_ns == found->mtime_ns));
 }
 
-int vel_placeholders_whose(struct vel_placeholders *all, const char *path,
-                           char **ret_dir, int64_t *ret_rank, char **ret_name,
-                           struct vel_err *err)
+typedef bool fits_f(const struct vel_anchor *anchor, const void *what);
+
+static bool is_found(const struct vel_anchor *anchor, const void *found)
 {
-    struct vel_anchor found;
+    return is_its(anchor, found);
+}
+
+static bool was_at(const struct vel_anchor *anchor, const void *path)
+{
+    return strcmp(anchor->path, path) == 0;
+}
+
+/* The newest file whose anchor fits. */
+static int find_last(struct vel_placeholders *all, const char *path, fits_f *fits,
+                     const void *what, char **ret_dir, int64_t *ret_rank,
+                     char **ret_name, struct vel_err *err)
+{
     char *dir = NULL, *name = NULL;
     int64_t rank = 0;
     size_t i;
-    int rc = identify(all, path, &found, err);
 
-    if (rc < 0)
-        return rc;
     pthread_mutex_lock(&all->lock);
     for (i = all->items.n;
-         i > 0 && !is_its(&vel_placeholder_at(all, i - 1)->anchor, &found);)
+         i > 0 && !fits(&vel_placeholder_at(all, i - 1)->anchor, what);)
         i--;
     if (i > 0) {
         dir = strdup(vel_placeholder_at(all, i - 1)->dir);
@@ -356,6 +365,25 @@ int vel_placeholders_whose(struct vel_placeholders *all, const char *path,
     *ret_rank = rank;
     *ret_name = name;
     return 0;
+}
+
+int vel_placeholders_whose(struct vel_placeholders *all, const char *path,
+                           char **ret_dir, int64_t *ret_rank, char **ret_name,
+                           struct vel_err *err)
+{
+    struct vel_anchor found;
+    int rc = identify(all, path, &found, err);
+
+    return rc < 0 ? rc
+                  : find_last(all, path, is_found, &found, ret_dir, ret_rank, ret_name,
+                              err);
+}
+
+int vel_placeholders_last_at(struct vel_placeholders *all, const char *path,
+                             char **ret_dir, int64_t *ret_rank, char **ret_name,
+                             struct vel_err *err)
+{
+    return find_last(all, path, was_at, path, ret_dir, ret_rank, ret_name, err);
 }
 
 /* --- given up --- */

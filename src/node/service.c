@@ -214,6 +214,7 @@ static void unmake(struct vel_service *service)
 {
     let_go(service);
     vel_service_forget_jobs(service);
+    vel_service_forget_copies(service);
     vel_leader_destroy(service->leader);
     vel_muster_destroy(service->muster);
     vel_transport_close(service->transport);
@@ -392,6 +393,7 @@ int vel_service_start(const struct vel_service_of *of, struct vel_role *role,
     vel_vec_init(&service->parts, sizeof(struct vel_service_part));
     vel_vec_init(&service->latest, sizeof(struct vel_service_latest));
     vel_vec_init(&service->calls, sizeof(struct vel_service_call *));
+    vel_vec_init(&service->copies, sizeof(struct vel_service_copy));
     rc = make(service, of, err);
     if (rc == 0)
         rc = start_thread(service, err);

@@ -33,6 +33,9 @@ struct vel_service_link {
     bool is_met; /* the brain knows it */
 };
 
+/* As in the message `place`. */
+enum { VEL_AT_NONE, VEL_AT_HERE, VEL_AT_NATIVE, VEL_AT_LOST, VEL_AT_OTHERS };
+
 /* Where a file is, as in the message `place`. */
 struct vel_service_place {
     unsigned where;
@@ -40,6 +43,20 @@ struct vel_service_place {
     int64_t dataset;
     uint64_t size;
     char *path, *why;
+};
+
+/* A file that another leader has told of. */
+struct vel_service_found {
+    char *node, *path;
+    int64_t id; /* of its dataset; INT64_MAX: of none yet, so it is newer */
+    uint64_t size;
+};
+
+/* A copy of such a one, at `path`. */
+struct vel_service_copy {
+    char *name; /* as programs call it */
+    char *node, *from;
+    char *path;
 };
 
 /* A job that the brain has asked for. */
@@ -63,6 +80,7 @@ struct vel_service_job {
     int64_t rank, order, size;
     int how;
     const struct vel_view *view;    /* NULL: not there yet */
+    enum vel_leader_others others;  /* is it to be looked for on other nodes? */
     struct vel_service_place place; /* what it ends with */
     bool is_placed;
 };
@@ -124,10 +142,14 @@ struct vel_service {
 
     uint64_t look_at; /* when: is a process here? */
 
-    pthread_mutex_t lock; /* guards calls, and links when its thread ends */
+    /* guards calls, copies, and links when its thread ends */
+    pthread_mutex_t lock;
     struct vel_vec calls; /* struct vel_service_call * */
     uint64_t last_call;
-    bool is_closed; /* no more of them */
+    bool is_closed;        /* no more of them */
+    struct vel_vec copies; /* struct vel_service_copy */
+    uint64_t last_copy;
+    uint64_t deaf_until; /* others are not asked before */
 
     pthread_t thread;
     pthread_cond_t over;
@@ -190,9 +212,11 @@ int vel_service_end_other(void *arg, const char *launch, struct vel_err *err);
 /* Has a launch an end, or is its directory gone? */
 int vel_service_is_launch_over(struct vel_service *service, const char *launch,
                                bool *ret_is_over, struct vel_err *err);
-/* Launches that have an end, char *. */
+/* Other launches that have an end, or have none, char *. */
 int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
                       struct vel_err *err);
+int vel_service_living(struct vel_service *service, struct vel_vec *ret,
+                       struct vel_err *err);
 /* Seals of other launches whose datasets are in caches only, struct vel_seal. */
 int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
                           struct vel_err *err);
@@ -275,6 +299,8 @@ void vel_service_forget_latest(struct vel_service *service);
 
 /* --- service_names, service_look, service_take: on a worker --- */
 
+enum vel_beside { VEL_BESIDE_LOOK, VEL_BESIDE_READ, VEL_BESIDE_WRITE };
+
 extern const struct vel_flushing_names vel_service_names;
 /* By the loop, before: where its file is, and what is told of it. */
 int vel_service_note_file(struct vel_service_job *job,
@@ -285,13 +311,53 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err);
 int vel_service_drop(struct vel_service_job *job, struct vel_err *err);
 int vel_service_remove(struct vel_service_job *job, struct vel_err *err);
 void vel_service_place_fini(struct vel_service_place *place);
-/* Where is what stands at job->name? pulls: it is brought here if need be. */
-int vel_service_look(struct vel_service_job *job, bool pulls,
+/* Where is what stands at job->name? READ: it is brought here if need be; WRITE: also
+ * that, but not what another leader has, who is about to replace it. */
+int vel_service_look(struct vel_service_job *job, enum vel_beside how,
                      const struct vel_watch *watch, struct vel_service_place *ret,
+                     struct vel_err *err);
+/* The closed file of this node that is to replace what stands at `name`. VEL_ENOENT:
+ * there is none. Any thread; the view may be NULL. */
+int vel_service_here(struct vel_service *service, const struct vel_view *view,
+                     const char *name, struct vel_service_place *ret,
                      struct vel_err *err);
 int vel_service_take(struct vel_service_job *job, struct vel_err *err);
 /* What launches that are over have left without having taken it. */
 void vel_service_take_old(struct vel_service *service);
+
+/* --- service_beside, service_copies: files that others have; on a worker --- */
+
+/* Where is the file that is to replace what stands at `name`, in the caches of a launch
+ * (of this one: of other nodes)? READ: it is brought here if need be. VEL_ENOENT:
+ * nobody has it, or a newer one than dataset `than` has (0: of any; INT64_MAX: which is
+ * of no dataset yet). VEL_EBUSY: that cannot be done now. */
+int vel_service_beside(struct vel_service *service, const char *launch,
+                       const char *name, int64_t than, enum vel_beside how,
+                       const struct vel_watch *watch, struct vel_service_place *ret,
+                       struct vel_err *err);
+
+/* The giving side, by the loop: of `want` 2; the answer's bytes or text are in `room`.
+ */
+void vel_service_tell_where(struct vel_service *service, const struct vel_msg *want,
+                            void *room, struct vel_msg *ret);
+
+/* A copy of what was found, at *ret_path. */
+int vel_service_copy(struct vel_service *service, const char *name,
+                     const struct vel_service_found *from,
+                     struct vel_pull_source *source, const struct vel_watch *watch,
+                     char **ret_path, struct vel_err *err);
+/* Those of this launch, which ends; those of launches that are over. */
+void vel_service_forget_copies(struct vel_service *service);
+void vel_service_forget_old_copies(struct vel_service *service);
+
+/* --- service_renew: on a worker, or while somebody is told --- */
+
+/* A file of dataset `id` follows what is now at its name, if that is an older version.
+ */
+void vel_service_renew(struct vel_service *service, int64_t id,
+                       const struct vel_placeholder_file *of);
+/* The newest file here that was to be at `path`; false: there is none. */
+bool vel_service_renew_at(struct vel_service *service, const char *path);
 
 /* --- service_job --- */
 

@@ -110,6 +110,7 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
     int rc;
 
     vel_service_take_old(service);
+    vel_service_forget_old_copies(service);
     rc = vel_inventory_take(&of, service->limit_ms * VEL_CLOCK_MS, &inventory, err);
 
     if (rc < 0)
@@ -255,7 +256,8 @@ static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
         return vel_service_drop(job, err);
     case VEL_WORK_LOOK:
         job->is_placed = true;
-        return vel_service_look(job, job->how == 1, how->watch, &job->place, err);
+        return vel_service_look(job, job->how == 1 ? VEL_BESIDE_READ : VEL_BESIDE_LOOK,
+                                how->watch, &job->place, err);
     case VEL_WORK_REMOVE:
         return vel_service_remove(job, err);
     case VEL_WORK_TAKE:

@@ -302,8 +302,8 @@ int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
 
 /* --- what earlier launches have left --- */
 
-int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
-                      struct vel_err *err)
+static int list_some(struct vel_service *service, bool are_over, struct vel_vec *ret,
+                     struct vel_err *err)
 {
     struct vel_vec launches;
     int rc;
@@ -315,7 +315,7 @@ int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
         bool over = false;
 
         rc = vel_service_is_launch_over(service, *launch, &over, err);
-        if (rc < 0 || !over)
+        if (rc < 0 || over != are_over)
             continue;
         if (!vel_vec_push(ret, launch))
             rc = vel_out_of_memory(err, "launches");
@@ -324,6 +324,18 @@ int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
     }
     vel_fs_names_fini(&launches);
     return rc;
+}
+
+int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    return list_some(service, true, ret, err);
+}
+
+int vel_service_living(struct vel_service *service, struct vel_vec *ret,
+                       struct vel_err *err)
+{
+    return list_some(service, false, ret, err);
 }
 
 /* Who evicts a dataset that is nowhere else takes the claim back. */
@@ -338,7 +350,6 @@ static bool is_claimed(struct vel_service *service, int64_t id)
     return is;
 }
 
-/* Is there nothing to wait for: is the dataset on the prefix, or gone? */
 /* Is there nothing to wait for: is the dataset on the prefix, or gone? */
 static bool is_settled(struct vel_service *service, int64_t id)
 {

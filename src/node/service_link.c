@@ -189,7 +189,10 @@ static void answer_want(struct vel_service *service, struct vel_service_link *pe
     void *room = malloc(VEL_WANT_MOST);
 
     if (room) {
-        vel_give_answer(&giver, want, room, &answer);
+        if (want->u.want.what == VEL_WANT_WHERE)
+            vel_service_tell_where(service, want, room, &answer);
+        else
+            vel_give_answer(&giver, want, room, &answer);
         answer.seq = want->seq;
         vel_service_send(service, peer->number, &answer);
     } else {

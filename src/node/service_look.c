@@ -3,6 +3,7 @@
  * others have, or whatever the prefix has (doc/protocol-leader.txt, 9 and 10). */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,6 @@
 #include "meta/cachename.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
-
-enum { HERE = 1, NATIVE = 2, LOST = 3, ELSEWHERE = 4 };
 
 /* --- other nodes, for a pull --- */
 
@@ -105,8 +104,10 @@ static int place_here(struct vel_fs *fs, char *path, int64_t id,
         free(path);
         return rc;
     }
-    *ret = (struct vel_service_place){
-        .where = HERE, .dataset = id, .size = (uint64_t)st.st_size, .path = path};
+    *ret = (struct vel_service_place){.where = VEL_AT_HERE,
+                                      .dataset = id,
+                                      .size = (uint64_t)st.st_size,
+                                      .path = path};
     return 0;
 }
 
@@ -136,7 +137,7 @@ static int place_lost(const struct vel_view *view, const struct vel_view_name *n
                        "%s was never complete in a way that it could be restored: the "
                        "launch that wrote it is over",
                        path);
-    return place_why(LOST, &why, ret, err);
+    return place_why(VEL_AT_LOST, &why, ret, err);
 }
 
 /* --- a part of the view --- */
@@ -186,14 +187,14 @@ static int look_in_view(struct vel_service_job *job, const struct vel_view_name 
         return place_lost(job->view, name, job->name, ret, err);
     if (!pulls) {
         *ret = (struct vel_service_place){
-            .where = ELSEWHERE, .dataset = name->id, .size = name->size};
+            .where = VEL_AT_OTHERS, .dataset = name->id, .size = name->size};
         return 0;
     }
     rc = pull(job, dataset, name->rank, watch, &pulled, err);
     if (rc < 0)
         return rc;
     if (pulled.way == VEL_PULL_NATIVE)
-        ret->where = NATIVE;
+        ret->where = VEL_AT_NATIVE;
     else
         rc = place_here(job->service->fs, vel_path_join(pulled.dir, cached), name->id,
                         ret, err);
@@ -205,10 +206,9 @@ static int look_in_view(struct vel_service_job *job, const struct vel_view_name 
 
 /* Do files in this directory count: new ones of this launch, and those of datasets that
  * it has sealed, or of the view? */
-static int check_counts(struct vel_service_job *job, const char *dir,
-                        struct vel_err *err)
+static int check_counts(struct vel_service *service, const struct vel_view *view,
+                        const char *dir, struct vel_err *err)
 {
-    struct vel_service *service = job->service;
     const char *name = vel_path_base(dir);
     struct vel_part_new part;
     bool counts = true;
@@ -221,28 +221,29 @@ static int check_counts(struct vel_service_job *job, const char *dir,
             counts = strcmp(part.key.launch, service->launch) == 0;
             vel_part_new_fini(&part);
         }
-    } else if (!job->view) {
+    } else if (!view) {
         return vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
     } else if (vel_number_behind(name, "dataset.", &number)) {
-        counts = number > job->view->highest ||
-                 vel_view_find_dataset(job->view, number) != NULL;
+        counts = number > view->highest || vel_view_find_dataset(view, number) != NULL;
     }
     return rc < 0 || counts ? rc
                             : vel_fail(err, VEL_ENOENT, "%s counts for nothing", dir);
 }
 
-/* A file of this node: by its placeholder. VEL_ENOENT: it is none. */
-static int look_here(struct vel_service_job *job, struct vel_service_place *ret,
+int vel_service_here(struct vel_service *service, const struct vel_view *view,
+                     const char *called, struct vel_service_place *ret,
                      struct vel_err *err)
 {
-    struct vel_service *service = job->service;
     char *dir = NULL, *name = NULL, *path = NULL;
     int64_t rank = 0, id = 0;
-    int rc = vel_placeholders_whose(service->placeholders, job->name, &dir, &rank,
-                                    &name, err);
+    int rc =
+        vel_placeholders_whose(service->placeholders, called, &dir, &rank, &name, err);
 
+    if (rc == VEL_ENOENT && vel_service_renew_at(service, called))
+        rc = vel_placeholders_whose(service->placeholders, called, &dir, &rank, &name,
+                                    err);
     if (rc == 0)
-        rc = check_counts(job, dir, err);
+        rc = check_counts(service, view, dir, err);
     if (rc == 0)
         rc = vel_part_new_path(dir, rank, name, &path, err);
     if (rc == 0) {
@@ -316,15 +317,85 @@ static int look_for_version(struct vel_service_job *job, const char *cached, boo
     }
     if (!is_flushed && !is_known_here(job, cached, name))
         return look_in_view(job, name, cached, pulls, watch, ret, err);
-    ret->where = NATIVE;
+    ret->where = VEL_AT_NATIVE;
     return 0;
 }
 
-static int look(struct vel_service_job *job, const char *cached, bool pulls,
+static int64_t age_of(const struct vel_service_place *place)
+{
+    return place->dataset > 0 ? place->dataset : INT64_MAX;
+}
+
+/* *ret is what this node has. */
+static int look_for_newer(struct vel_service_job *job, enum vel_beside how,
+                          const struct vel_watch *watch, struct vel_service_place *ret,
+                          struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_service_place other = {0};
+    int rc = job->others == VEL_OTHERS_ALSO
+                 ? vel_service_beside(service, service->launch, job->name, age_of(ret),
+                                      how, watch, &other, err)
+                 : VEL_ENOENT;
+
+    if (rc == 0) {
+        vel_service_place_fini(ret);
+        *ret = other;
+    }
+    return rc == VEL_EBUSY || rc == VEL_ECANCEL ? rc : 0;
+}
+
+/* Has anybody a file that is to replace it, who is not to be found in the view? Of a
+ * stub its launch has, if anybody; VEL_ENOENT: nobody. */
+static int look_beside(struct vel_service_job *job, const struct vel_stub *stub,
+                       enum vel_beside how, const struct vel_watch *watch,
+                       struct vel_service_place *ret, struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    bool is_own = stub ? strcmp(stub->launch, service->launch) == 0
+                       : job->others != VEL_OTHERS_NONE;
+    struct vel_vec launches;
+    int rc = VEL_ENOENT;
+
+    if (is_own)
+        rc = vel_service_beside(service, service->launch, job->name, 0, how, watch, ret,
+                                err);
+    if (rc != VEL_ENOENT || (stub && is_own))
+        return rc;
+    vel_vec_init(&launches, sizeof(char *));
+    if (vel_service_living(service, &launches, NULL) < 0)
+        launches.n = 0;
+    for (size_t i = 0; rc == VEL_ENOENT && i < launches.n; i++) {
+        const char *launch = *(char **)vel_vec_at(&launches, i);
+
+        if (!stub || strcmp(stub->launch, launch) == 0)
+            rc =
+                vel_service_beside(service, launch, job->name, 0, how, watch, ret, err);
+    }
+    vel_fs_names_fini(&launches);
+    return rc;
+}
+
+/* What this node has, unless the view knows of a newer one that is elsewhere. */
+static int look_here(struct vel_service_job *job, const char *cached,
+                     struct vel_service_place *ret, struct vel_err *err)
+{
+    int rc = vel_service_here(job->service, job->view, job->name, ret, err);
+    const struct vel_view_name *name =
+        rc == 0 && job->view ? vel_view_find_name(job->view, cached) : NULL;
+
+    if (!name || ret->dataset == 0 || ret->dataset >= name->id)
+        return rc;
+    vel_service_place_fini(ret);
+    return vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " has a newer one", name->id);
+}
+
+static int look(struct vel_service_job *job, const char *cached, enum vel_beside how,
                 const struct vel_watch *watch, struct vel_service_place *ret,
                 struct vel_err *err)
 {
     struct vel_fs *fs = job->service->fs;
+    bool pulls = how != VEL_BESIDE_LOOK, is_stub;
     struct vel_err why = {0};
     struct vel_stub stub;
     struct stat st;
@@ -334,15 +405,21 @@ static int look(struct vel_service_job *job, const char *cached, bool pulls,
         return 0;
     if (rc < 0)
         return rc;
-    rc = look_here(job, ret, &why);
+    rc = look_here(job, cached, ret, &why);
+    if (rc == 0)
+        rc = look_for_newer(job, how, watch, ret, &why);
     if (rc != VEL_ENOENT)
         return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
-    if (vel_stub_read(fs, job->name, &stub, NULL) == 0)
+    is_stub = vel_stub_read(fs, job->name, &stub, NULL) == 0;
+    rc = look_beside(job, is_stub ? &stub : NULL, how, watch, ret, &why);
+    if (rc == 0 || rc == VEL_EBUSY || rc == VEL_ECANCEL)
+        return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+    if (is_stub)
         return look_for_stub(job, &stub, cached, pulls, watch, ret, err);
     return look_for_version(job, cached, pulls, watch, ret, err);
 }
 
-int vel_service_look(struct vel_service_job *job, bool pulls,
+int vel_service_look(struct vel_service_job *job, enum vel_beside how,
                      const struct vel_watch *watch, struct vel_service_place *ret,
                      struct vel_err *err)
 {
@@ -351,7 +428,7 @@ int vel_service_look(struct vel_service_job *job, bool pulls,
     int rc = vel_cachename_of(job->service->prefix, job->name, &cached, err);
 
     if (rc == 0)
-        rc = look(job, cached, pulls, watch, &place, err);
+        rc = look(job, cached, how, watch, &place, err);
     free(cached);
     if (rc == 0)
         *ret = place;

@@ -24,6 +24,7 @@ static bool is_wanted(void *arg, const struct vel_flush_job *job,
     char *path = NULL;
     bool is;
 
+    vel_service_renew(service, job->id, &of);
     if (vel_placeholders_follow(service->placeholders, &of, &now, &path, NULL) < 0)
         return true;
     is = now != VEL_ANCHOR_UNLINKED;
@@ -38,9 +39,11 @@ static int publish(void *arg, const struct vel_flush_job *job, const char *tempo
     const struct vel_placeholder_file of = {job->home, file->rank, file->name};
     enum vel_anchor_end end = VEL_ANCHOR_LEFT;
     char *path = NULL;
-    int rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary,
-                                      &end, &path, err);
+    int rc;
 
+    vel_service_renew(service, job->id, &of);
+    rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary, &end,
+                                  &path, err);
     if (rc < 0)
         return rc;
     if (end == VEL_ANCHOR_CANCELLED || end == VEL_ANCHOR_LEFT) {
@@ -140,7 +143,7 @@ static int begin_with(struct vel_service_job *job, const char *path,
                       struct vel_err *err)
 {
     struct vel_service_place found = {0};
-    int rc = vel_service_look(job, true, watch, &found, err);
+    int rc = vel_service_look(job, VEL_BESIDE_WRITE, watch, &found, err);
 
     if (rc < 0)
         return rc;
@@ -331,6 +334,7 @@ int vel_service_note_file(struct vel_service_job *job,
 
     job->how = asked->how;
     job->view = service->view;
+    job->others = name ? vel_leader_others(service->leader, name) : VEL_OTHERS_NONE;
     job->name = name ? strdup(name) : NULL;
     job->dir = part ? strdup(part->dir) : NULL;
     if ((name && !job->name) || (part && !job->dir))

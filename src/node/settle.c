@@ -71,14 +71,16 @@ static int add_member(const struct vel_leader *leader, const struct vel_census *
 }
 
 /* The dataset that the late files of a key come after, which a chair before this one
- * may have sealed; NULL: none. */
+ * may have sealed; NULL: none. Where one file is all, a later one takes its place. */
 static int find_before(struct vel_leader *leader, const struct vel_expect *expect,
                        struct vel_lead **ret)
 {
     int rc = VEL_ENOENT;
 
     *ret = NULL;
-    for (int64_t i = expect->generation - 1; expect->is_late && !*ret && i > 0; i--) {
+    if (!expect->is_late || expect->is_alone)
+        return 0;
+    for (int64_t i = expect->generation - 1; !*ret && i > 0; i--) {
         enum vel_verdict verdict = VEL_VERDICT_VOID;
         int64_t id = 0;
 

@@ -2,6 +2,7 @@
 node_tests = test/unit/about.t \
 	test/unit/anchor.t \
 	test/unit/attend.t \
+	test/unit/beside.t \
 	test/unit/client.t \
 	test/unit/client_lost.t \
 	test/unit/compose.t \
@@ -220,6 +221,9 @@ test_unit_attendcost_t_SOURCES = %D%/attendcost.c test/tap/seslab.c test/tap/ses
 test_unit_attendcost_t_CPPFLAGS = $(test_cppflags)
 test_unit_attendcost_t_LDADD = $(test_ldadd)
 
+test_unit_beside_t_SOURCES = %D%/beside.c test/tap/filelab.c test/tap/filelab.h
+test_unit_beside_t_CPPFLAGS = $(test_cppflags)
+test_unit_beside_t_LDADD = $(test_ldadd)
 test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h
 test_unit_connector_t_CPPFLAGS = $(test_cppflags)
 test_unit_connector_t_LDADD = $(test_ldadd)

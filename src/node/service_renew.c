@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a file was to replace is gone, because another node has published an older
+ * version there: then it is that which it replaces. The records of the prefix tell
+ * whose a file is; anything else that came there is somebody else's, and stays. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/filelist.h"
+#include "meta/paths.h"
+#include "node/service_in.h"
+#include "xfer/stands.h"
+
+/* Has a dataset put its file of this name there? */
+static bool has_put(struct vel_service *service, const struct vel_entry *entry,
+                    const char *name, const char *path)
+{
+    bool has = false;
+
+    for (int l = 0; !has && l < entry->lists; l++) {
+        struct vel_vec files;
+
+        if (vel_filelist_load(service->fs, service->dir, entry->dataset.id, l, &files,
+                              NULL) < 0)
+            continue;
+        for (size_t i = 0; !has && i < files.n; i++) {
+            const struct vel_listed *file = vel_vec_at(&files, i);
+
+            has = strcmp(file->name, name) == 0 &&
+                  vel_stands_untouched(service->fs, path, file);
+        }
+        vel_filelist_fini(&files);
+    }
+    return has;
+}
+
+void vel_service_renew(struct vel_service *service, int64_t id,
+                       const struct vel_placeholder_file *of)
+{
+    enum vel_anchor_now now = VEL_ANCHOR_STANDS;
+    char *path = NULL, *at = NULL;
+    struct vel_vec entries;
+    bool is_ours = false;
+
+    if (vel_placeholders_follow(service->placeholders, of, &now, &path, NULL) < 0 ||
+        now == VEL_ANCHOR_STANDS || now == VEL_ANCHOR_HIDDEN) {
+        free(path);
+        return;
+    }
+    free(path);
+    at = vel_placeholders_recorded(service->placeholders, of);
+    vel_vec_init(&entries, sizeof(struct vel_entry));
+    if (at && vel_fs_exists(service->fs, at) &&
+        vel_index_load(service->fs, service->dir, &entries, NULL) == 0) {
+        for (size_t i = 0; !is_ours && i < entries.n; i++) {
+            const struct vel_entry *entry = vel_vec_at(&entries, i);
+
+            is_ours = entry->dataset.id < id && has_put(service, entry, of->name, at);
+        }
+        vel_index_fini(&entries);
+    }
+    if (is_ours &&
+        vel_placeholders_set(service->placeholders, of, at, service->launch, NULL) < 0)
+        vel_log(VEL_LOG_WARN, "%s is not followed any more", at);
+    free(at);
+}
+
+bool vel_service_renew_at(struct vel_service *service, const char *path)
+{
+    struct vel_placeholder_file of = {0};
+    char *dir = NULL, *name = NULL;
+    int64_t id = INT64_MAX;
+
+    if (vel_placeholders_last_at(service->placeholders, path, &dir, &of.rank, &name,
+                                 NULL) < 0)
+        return false;
+    of.dir = dir;
+    of.name = name;
+    vel_number_behind(vel_path_base(dir), "dataset.", &id);
+    vel_service_renew(service, id, &of);
+    free(dir);
+    free(name);
+    return true;
+}
