@@ -231,6 +231,12 @@ bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     return false;
 }
 
+void vel_look_again(struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->waits.n; i++)
+        ((struct vel_leader_wait *)vel_vec_at(&leader->waits, i))->again_at = 0;
+}
+
 static struct vel_file *find_closed(const struct vel_leader *leader, int64_t order)
 {
     for (size_t i = 0; order > 0 && i < leader->connector->generations.n; i++) {

@@ -152,6 +152,8 @@ uint64_t vel_generation_left(const struct vel_leader *leader);
 bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait);
 bool vel_close_try(struct vel_leader *leader, struct vel_leader_wait *wait);
 bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait);
+/* What looks wait for is there, maybe: the view. */
+void vel_look_again(struct vel_leader *leader);
 void vel_file_gone(struct vel_leader *leader, uint64_t link);
 
 /* A job of a file is done; rc < 0: why. */

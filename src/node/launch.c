@@ -194,6 +194,7 @@ static void adopt(struct vel_leader *leader)
 {
     leader->has_view = true;
     vel_lead_find(leader, VEL_LOOK_OWED, 0); /* some of it may be set aside now */
+    vel_look_again(leader);
     if (leader->is_chair)
         vel_chair_adopt(leader);
     else if (leader->is_welcome)

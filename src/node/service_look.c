@@ -296,6 +296,24 @@ static bool is_known_here(struct vel_service_job *job, const char *cached,
     return is;
 }
 
+/* While nobody knows yet what can be restored: is there anything newer than what stands
+ * on the prefix? */
+static int check_all_stands(struct vel_service *service, struct vel_err *err)
+{
+    struct vel_vec seals;
+    int rc;
+
+    vel_vec_init(&seals, sizeof(struct vel_seal));
+    rc = vel_service_old_seals(service, &seals, err);
+    if (rc == 0 && seals.n > 0)
+        rc =
+            vel_fail(err, VEL_EBUSY, "it is not known yet what is newer in the caches");
+    for (size_t i = 0; i < seals.n; i++)
+        vel_seal_fini(vel_vec_at(&seals, i));
+    vel_vec_fini(&seals);
+    return rc;
+}
+
 /* A version stands there: what a dataset in the caches has of the name is newer when it
  * is still to replace it. */
 static int look_for_version(struct vel_service_job *job, const char *cached, bool pulls,
@@ -308,7 +326,10 @@ static int look_for_version(struct vel_service_job *job, const char *cached, boo
         name && name->id > 0 ? vel_view_find_dataset(job->view, name->id) : NULL;
     struct vel_entry entry = {0};
     bool is_flushed = true;
+    int rc = job->view ? 0 : check_all_stands(job->service, err);
 
+    if (rc < 0)
+        return rc;
     if (dataset && dataset->is_cached && !dataset->is_published) {
         is_flushed = vel_entry_load(job->service->fs, job->service->dir, name->id,
                                     &entry, NULL) == 0 &&

@@ -36,6 +36,13 @@ static const char *name_of(int rank, int step)
     return name;
 }
 
+static const char *state_of(int rank)
+{
+    static const char *const names[] = {"state.0", "state.1", "state.2", "state.3"};
+
+    return names[rank];
+}
+
 static bool is_stub(const struct filelab *lab, const char *name)
 {
     struct vel_stub stub;
@@ -272,6 +279,35 @@ static void restarted(bool is_lost)
     filelab_fini(&lab);
 }
 
+/* The same names, of which an older version stands: who reads before it is known what
+ * the caches have, because a node does not come, has the newest all the same. */
+static void at_once(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "at_once", 3, 3, "DATASET=s PATTERN=state.{rank}\n");
+    for (int step = 1; step <= 2; step++) {
+        filelab_begin(&lab, step == 1 ? "L1" : "L2");
+        for (int rank = 0; rank < 3; rank++)
+            write_one(&lab, rank, state_of(rank), text_of(rank, step));
+        if (step == 1)
+            filelab_end(&lab);
+        else
+            wait_encoded(&lab, 2);
+        filelab_set(&lab, "DATASET=s PATTERN=state.{rank}\nFLUSH_BANDWIDTH=1\n"
+                          "VIEW_WAIT=1\n");
+    }
+    filelab_drop(&lab);
+    ok(filelab_stands(&lab, state_of(2), text_of(2, 1)), "an older version stands");
+    lab.nodes = lab.ranks = 2;
+    filelab_begin(&lab, "L3");
+    ok(filelab_reads(&lab, 0, state_of(2), text_of(2, 2)),
+       "who reads at once has the newest, though its node does not come");
+    filelab_drop(&lab);
+    lab.nodes = lab.ranks = 3;
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     behind();
@@ -282,5 +318,6 @@ int main(void)
     foreign();
     restarted(false);
     restarted(true);
+    at_once();
     return done_testing();
 }
