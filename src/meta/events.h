@@ -35,6 +35,7 @@ enum { VEL_EVENT_LINE_MOST = 65536 };
     X(OUTPUT_START, "output_start")                                                    \
     X(OUTPUT, "output")                                                                \
     X(ENCODE, "encode")                                                                \
+    X(ENCODE_DELTA, "encode_delta")                                                    \
     X(FLUSH_START, "flush_start")                                                      \
     X(FLUSH, "flush")                                                                  \
     X(DELTA, "delta")                                                                  \
@@ -69,9 +70,9 @@ struct vel_event {
     const char *text; /* a sentence: why, from where to where */
     int64_t ranks;
     int64_t nodes;
-    int64_t compared; /* bytes of files of which an older version was on the prefix, */
-    int64_t cloned;   /* those of them that were not written, */
-    int64_t written;  /* and what was, of all files */
+    int64_t compared; /* bytes of files of which an older version was there, */
+    int64_t cloned;   /* those of them that were not written, or sent to be encoded, */
+    int64_t written;  /* and what was, of all files; or of redundancy */
 
     /* filled by the log when written */
     const char *word; /* of the kind */

@@ -31,6 +31,7 @@ struct member {
     pthread_t thread;
     bool has_thread;
     enum vel_encode_outcome outcome;
+    struct vel_red_saved saved;
     int rc;
     struct vel_err err;
 };
@@ -155,7 +156,8 @@ static struct vel_red_set set_of(const struct vel_encode *job,
                                 .dir = part->dir,
                                 .label = job->label,
                                 .memory = job->memory,
-                                .id = job->id};
+                                .id = job->id,
+                                .older = part->older};
 }
 
 static int look(const struct member *m, const struct vel_red_set *set,
@@ -243,11 +245,12 @@ static int rebuild(const struct member *m, const struct vel_red_set *set, size_t
 static int work(struct member *m, struct vel_comm *comm, struct vel_err *err)
 {
     const struct vel_encode_part *part = m->part;
-    const struct vel_red_set set = set_of(m->job, part, comm);
+    struct vel_red_set set = set_of(m->job, part, comm);
     enum state least = LACKS;
     size_t who = 0;
     int rc = compare(m, &set, &least, &who, err);
 
+    set.saved = &m->saved;
     if (rc < 0)
         return rc;
     m->outcome = least == HOLDS   ? VEL_ENCODE_STOOD
@@ -350,6 +353,14 @@ static void start(struct member *m)
     tell(m);
 }
 
+static void add_saved(struct vel_red_saved *to, const struct vel_red_saved *what)
+{
+    to->compared += what->compared;
+    to->same += what->same;
+    to->copied += what->copied;
+    to->computed += what->computed;
+}
+
 int vel_encode_set(const struct vel_encode *job, enum vel_encode_outcome *ret_outcome,
                    struct vel_err *err)
 {
@@ -372,6 +383,8 @@ int vel_encode_set(const struct vel_encode *job, enum vel_encode_outcome *ret_ou
             rc = vel_fail(err, (enum vel_status)members[i].rc, "%s",
                           members[i].err.text);
     }
+    for (size_t i = 0; rc == 0 && job->saved && i < job->n_parts; i++)
+        add_saved(job->saved, &members[i].saved);
     if (rc == 0)
         *ret_outcome = members[0].outcome;
     free(members);

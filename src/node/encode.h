@@ -30,6 +30,7 @@
 #include "base/scheme.h"
 #include "comm/sock.h"
 #include "node/messages.h"
+#include "red/set.h"
 #include "sys/fs.h"
 
 struct vel_encode_member {
@@ -44,6 +45,7 @@ struct vel_encode_part {
     bool is_empty;   /* it has no files: there to carry redundancy for others, ... */
     const void *descriptor; /* ... with these bytes to tell what it is */
     size_t descriptor_len;
+    char *const *older; /* where older versions of it are, as in struct vel_red_set */
 };
 
 struct vel_encode_ops {
@@ -78,6 +80,7 @@ struct vel_encode {
                           is slow, or its processor is needed */
     const struct vel_encode_ops *ops;
     void *arg;
+    struct vel_red_saved *saved; /* of all parts here; may be NULL */
 };
 
 enum vel_encode_outcome {

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "meta/cache.h"
+#include "meta/paths.h"
 #include "node/service_in.h"
+
+enum { OLDER_MOST = 4 }; /* datasets that are looked at */
 
 /* A set, with what belongs to it. */
 struct set {
@@ -58,10 +62,18 @@ static void choose_address(struct vel_service *service, char *ret, size_t size)
         snprintf(ret, size, "tcp:127.0.0.1:0");
 }
 
+static void part_fini(struct vel_encode_part *part)
+{
+    for (size_t i = 0; part->older && part->older[i]; i++)
+        free(part->older[i]);
+    free((char **)part->older);
+    free((char *)part->dir);
+}
+
 static void set_fini(struct set *set)
 {
     for (size_t i = 0; i < set->job.n_parts; i++)
-        free((char *)set->parts[i].dir);
+        part_fini(&set->parts[i]);
     free(set->parts);
     free(set->members);
 }
@@ -146,14 +158,106 @@ static int make(struct vel_service_job *job, int64_t number, struct set *set,
     return rc;
 }
 
+/* --- older versions --- */
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* Datasets beside `home` that are older than `id`. */
+static int list_older(struct vel_fs *fs, const char *level, int64_t id,
+                      struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_vec names;
+    int64_t number;
+    int rc = vel_fs_list(fs, level, &names, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(((char **)names.items)[i], "dataset.", &number) &&
+            number < id && !vel_vec_push(ret, &number))
+            rc = vel_out_of_memory(err, "a set");
+    vel_fs_names_fini(&names);
+    vel_vec_sort(ret, newest_first);
+    return rc;
+}
+
+static int add_older(struct vel_encode_part *part, const char *level,
+                     const struct vel_vec *ids, struct vel_err *err)
+{
+    size_t n = ids->n < OLDER_MOST ? ids->n : OLDER_MOST;
+    char **dirs = calloc(n + 1, sizeof *dirs);
+
+    part->older = dirs;
+    for (size_t i = 0; dirs && i < n; i++) {
+        struct vel_buf dir;
+
+        vel_buf_init(&dir);
+        vel_buf_printf(&dir, "%s/dataset.%" PRId64 "/%s", level,
+                       ((const int64_t *)ids->items)[i], vel_path_base(part->dir));
+        dirs[i] = vel_buf_take(&dir, NULL);
+        if (!dirs[i])
+            return vel_out_of_memory(err, "a set");
+    }
+    return dirs ? 0 : vel_out_of_memory(err, "a set");
+}
+
+static int find_older(struct vel_service_job *job, struct set *set, struct vel_err *err)
+{
+    char *home = vel_service_home_of(job->service, job->seal.id);
+    char *level = home ? vel_path_dir(home) : NULL;
+    struct vel_vec ids;
+    int rc = level ? 0 : vel_out_of_memory(err, "a set");
+
+    vel_vec_init(&ids, sizeof(int64_t));
+    if (rc == 0)
+        rc = list_older(job->service->fs, level, job->seal.id, &ids, err);
+    for (size_t i = 0; rc == 0 && i < set->job.n_parts; i++)
+        rc = add_older(&set->parts[i], level, &ids, err);
+    vel_vec_fini(&ids);
+    free(level);
+    free(home);
+    return rc;
+}
+
+static void tell_saved(const struct vel_service *service, int64_t id,
+                       const struct vel_red_saved *saved)
+{
+    const struct vel_event event = {.kind = VEL_EVENT_ENCODE_DELTA,
+                                    .id = id,
+                                    .nodes = 1,
+                                    .compared = (int64_t)saved->compared,
+                                    .cloned = (int64_t)saved->same,
+                                    .written = (int64_t)saved->computed};
+
+    vel_log(VEL_LOG_INFO,
+            "dataset %" PRId64 ": of %" PRIu64
+            " bytes that were compared with an older "
+            "dataset %" PRIu64 " were the same and not sent; of its redundancy %" PRIu64
+            " bytes were computed and %" PRIu64 " copied",
+            id, saved->compared, saved->same, saved->computed, saved->copied);
+    vel_service_tell_event(service, &event);
+}
+
 int vel_service_encode(struct vel_service_job *job, struct vel_err *err)
 {
+    bool has_delta = job->service->conf->encode_delta;
+    struct vel_red_saved saved = {0};
     enum vel_encode_outcome outcome;
     struct set set = {0};
     int rc = make(job, job->set, &set, err);
 
+    if (rc == 0 && has_delta)
+        rc = find_older(job, &set, err);
+    set.job.saved = &saved;
     if (rc == 0)
         rc = vel_encode_set(&set.job, &outcome, err);
+    if (rc == 0 && has_delta && outcome == VEL_ENCODE_APPLIED)
+        tell_saved(job->service, job->seal.id, &saved);
     set_fini(&set);
     return rc;
 }
@@ -167,7 +271,7 @@ static void leave_lost(struct vel_service *service, struct set *set)
         if (vel_fs_exists(service->fs, set->parts[i].dir))
             set->parts[n++] = set->parts[i];
         else
-            free((char *)set->parts[i].dir);
+            part_fini(&set->parts[i]);
     }
     set->job.n_parts = n;
 }

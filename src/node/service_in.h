@@ -12,6 +12,7 @@
 
 #include "base/vec.h"
 #include "engine/settlement.h"
+#include "meta/events.h"
 #include "node/encode.h"
 #include "node/endpoint.h"
 #include "node/flushing.h"
@@ -381,6 +382,10 @@ void vel_service_stock_answer(struct vel_service_job *job, int rc,
                               const struct vel_err *why);
 
 /* --- service_encode: on a worker --- */
+
+/* Into the log of events of the prefix. */
+void vel_service_tell_event(const struct vel_service *service,
+                            const struct vel_event *event);
 
 int vel_service_encode(struct vel_service_job *job, struct vel_err *err);
 int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err);

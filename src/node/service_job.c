@@ -120,12 +120,27 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
     return rc;
 }
 
+void vel_service_tell_event(const struct vel_service *service,
+                            const struct vel_event *event)
+{
+    struct vel_event_log log;
+    struct vel_err err = {0};
+    int rc = vel_event_log_init(&log, service->fs, service->clock,
+                                service->conf->log_enable ? service->dir : NULL, NULL,
+                                service->host.user, &err);
+
+    if (rc == 0) {
+        rc = vel_event_log_add(&log, event, &err);
+        vel_event_log_fini(&log);
+    }
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "%s", err.text);
+}
+
 /* What FLUSH_DELTA has saved: the node's own line, for its leader alone knows. */
 static void tell_delta(const struct vel_service *service, int64_t id,
                        const struct vel_flush_copied *copied)
 {
-    struct vel_event_log log;
-    struct vel_err err = {0};
     const struct vel_event event = {.kind = VEL_EVENT_DELTA,
                                     .id = id,
                                     .files = (int64_t)copied->files,
@@ -134,16 +149,8 @@ static void tell_delta(const struct vel_service *service, int64_t id,
                                     .compared = (int64_t)copied->delta.compared,
                                     .cloned = (int64_t)copied->delta.cloned,
                                     .written = (int64_t)copied->delta.written};
-    int rc = vel_event_log_init(&log, service->fs, service->clock,
-                                service->conf->log_enable ? service->dir : NULL, NULL,
-                                service->host.user, &err);
 
-    if (rc == 0) {
-        rc = vel_event_log_add(&log, &event, &err);
-        vel_event_log_fini(&log);
-    }
-    if (rc < 0)
-        vel_log(VEL_LOG_WARN, "%s", err.text);
+    vel_service_tell_event(service, &event);
 }
 
 enum copying { COPY, NAME, RETREAT };

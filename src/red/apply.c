@@ -4,7 +4,8 @@
  *   list     this member's files as they are on disk
  *   greet    the sizes of all members, from which the plan follows
  *   meet     the encoding's identity, the next sequence number; all sets can begin
- *   encode   the payloads, under temporary names
+ *   encode   the payloads, under temporary names: of what differs from an older
+ *            encoding where all have that, else of all
  *   tell     the lists with their checksums, to the next m members
  *   seal     headers, fsync, rename
  *   clear    what this encoding replaces, once all (sets) agree that it stands; with
@@ -16,9 +17,11 @@
 #include <string.h>
 
 #include "base/le.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "red/exec.h"
 #include "red/listing.h"
+#include "red/older.h"
 #include "red/redfile.h"
 #include "red/set.h"
 #include "sys/entropy.h"
@@ -35,9 +38,11 @@ struct apply {
     size_t *list_sizes;          /* encoded sizes of all members' lists */
     uint8_t *lists[VEL_SET_MAX]; /* encoded: this member's, those before it */
     struct vel_member member;
-    char *name;      /* of the redundancy file */
-    char *path;      /* the same with the directory */
-    char *temporary; /* and while it is made */
+    struct vel_older older;
+    int64_t words[VEL_OLDER_WORDS]; /* of the older encoding that all go by */
+    char *name;                     /* of the redundancy file */
+    char *path;                     /* the same with the directory */
+    char *temporary;                /* and while it is made */
     struct vel_err *err;
 };
 
@@ -78,20 +83,25 @@ static int read_sizes(struct apply *a, const int64_t *sizes, uint64_t *ret_sizes
     return 0;
 }
 
-/* The sizes of all members' files and lists; none are those of a member that failed. */
+/* The sizes of all members' files and lists; none are those of a member that failed.
+ * And what to begin with. */
 static int greet(struct apply *a, int rc, uint64_t *ret_sizes)
 {
     struct vel_comm *comm = a->set->comm;
     size_t n = (size_t)comm->size, me = (size_t)comm->rank;
-    int64_t sizes[2 * VEL_SET_MAX] = {0};
+    int64_t sizes[2 * VEL_SET_MAX + VEL_OLDER_WORDS] = {0};
     struct vel_err cause = {0};
     int broken;
 
+    vel_older_none(sizes + 2 * n);
     if (rc == 0) {
         sizes[me] = (int64_t)a->listing.own.total;
         sizes[n + me] = (int64_t)vel_manifest_encoded_size(&a->listing.own);
+        vel_older_init(&a->older, a->set, &a->listing.own, sizes + 2 * n);
     }
-    broken = vel_comm_allreduce(comm, VEL_COMM_MAX, sizes, 2 * n, &cause);
+    broken =
+        vel_comm_allreduce(comm, VEL_COMM_MAX, sizes, 2 * n + VEL_OLDER_WORDS, &cause);
+    memcpy(a->words, sizes + 2 * n, sizeof a->words);
     if (rc == 0 && broken < 0)
         rc = vel_fail(a->err, (enum vel_status)broken, "%s", cause.text);
     return rc == 0 ? read_sizes(a, sizes, ret_sizes) : rc;
@@ -193,17 +203,41 @@ static int meet(struct apply *a, int rc)
     return rc;
 }
 
-static int encode(struct apply *a)
+static int compute(struct apply *a, int rc, struct vel_err *err)
 {
     size_t memory = a->set->memory ? a->set->memory : VEL_EXEC_MEMORY_DEFAULT;
+
+    return vel_exec_comm(&a->header.layout, &a->plan, &a->member, a->set->comm, memory,
+                         rc, err);
+}
+
+/* What differs from an older encoding. False: nothing is done; all members know. */
+static bool encode_difference(struct apply *a, int rc)
+{
+    struct vel_err why = {0};
+
+    if (vel_older_is_none(a->words) ||
+        !vel_older_agree(&a->older, a->words, &a->header, rc == 0 ? &a->member : NULL))
+        return false;
+    a->plan.changes = &a->older.changes;
+    rc = compute(a, 0, &why);
+    a->plan.changes = NULL;
+    if (rc < 0) { /* the older one may have gone meanwhile */
+        vel_log(VEL_LOG_INFO, "what differs cannot be encoded, but all: %s", why.text);
+        vel_member_restart(&a->member);
+    }
+    return rc == 0;
+}
+
+static int encode(struct apply *a)
+{
     int rc = open_member(a);
 
     /* where nothing is to be computed, nobody waits for this member yet; else it takes
      * part without its files, with zeros */
-    if (!a->plan.jobs.n)
+    if (!a->plan.jobs.n || encode_difference(a, rc))
         return rc;
-    return vel_exec_comm(&a->header.layout, &a->plan, &a->member, a->set->comm, memory,
-                         rc, a->err);
+    return compute(a, rc, a->err);
 }
 
 /* Nothing is computed from the files: those that are summed up need not be read. */
@@ -228,6 +262,8 @@ static int sum_up(struct apply *a)
 {
     int rc = a->set->sums && !a->plan.jobs.n ? take_sums(a) : 0;
 
+    if (rc == 0 && a->set->saved)
+        *a->set->saved = vel_older_saved(&a->older, &a->header.layout, &a->member);
     if (rc == 0)
         rc = vel_member_read_rest(&a->member, a->err);
     if (rc < 0)
@@ -347,6 +383,7 @@ static int run(struct apply *a)
 static void release(struct apply *a)
 {
     vel_listing_fini(&a->listing);
+    vel_older_fini(&a->older);
     if (a->has_plan)
         vel_plan_fini(&a->plan);
     if (a->has_header)
@@ -381,7 +418,7 @@ int vel_red_apply_after(const struct vel_red_set *set, int rc, char *const *name
                         size_t n, const void *descriptor, size_t descriptor_len,
                         char **ret_name, struct vel_err *err)
 {
-    struct apply a = {.set = set, .err = err};
+    struct apply a = {.set = set, .older.set = set, .err = err};
 
     vel_listing_init(&a.listing, set);
     if (rc == 0)
@@ -392,7 +429,7 @@ int vel_red_apply_after(const struct vel_red_set *set, int rc, char *const *name
 int vel_red_apply_again(const struct vel_red_set *set, int rc, const void *descriptor,
                         size_t descriptor_len, char **ret_name, struct vel_err *err)
 {
-    struct apply a = {.set = set, .err = err};
+    struct apply a = {.set = set, .older.set = set, .err = err};
 
     vel_listing_init(&a.listing, set);
     if (rc == 0)

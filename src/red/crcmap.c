@@ -169,6 +169,21 @@ int vel_crcmap_sum(struct vel_crcmap *map, size_t i, uint32_t crc, struct vel_er
                : vel_out_of_memory(err, "keeping checksums");
 }
 
+uint64_t vel_crcmap_passed(const struct vel_crcmap *map)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < map->pieces.n; i++)
+        bytes += piece_at(map, i)->end - piece_at(map, i)->at;
+    return bytes;
+}
+
+void vel_crcmap_forget(struct vel_crcmap *map)
+{
+    map->pieces.n = 0;
+    map->open.n = 0;
+}
+
 static int compare(const void *a, const void *b)
 {
     uint64_t x = ((const struct piece *)a)->at, y = ((const struct piece *)b)->at;

@@ -39,6 +39,12 @@ int vel_crcmap_zeros(struct vel_crcmap *map, uint64_t at, uint64_t len,
 /* All bytes of segment i have this checksum, says somebody; none of them has passed. */
 int vel_crcmap_sum(struct vel_crcmap *map, size_t i, uint32_t crc, struct vel_err *err);
 
+/* How many bytes have passed. */
+uint64_t vel_crcmap_passed(const struct vel_crcmap *map);
+
+/* Nothing has passed yet. */
+void vel_crcmap_forget(struct vel_crcmap *map);
+
 /* Bring the pieces in order; afterwards each segment can be asked. */
 void vel_crcmap_close(struct vel_crcmap *map);
 

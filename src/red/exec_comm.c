@@ -170,6 +170,8 @@ static size_t share_memory(struct exec *x, size_t memory)
         most = need[r] > most ? need[r] : most;
     size_t tile = memory / (most + 1) / TILE_LEAST * TILE_LEAST; /* and one of zeros */
     x->tile = tile < TILE_LEAST ? TILE_LEAST : tile > TILE_MOST ? TILE_MOST : tile;
+    if (x->plan->changes && x->tile > x->plan->changes->block)
+        x->tile = (size_t)x->plan->changes->block;
     size_t fit = memory / x->tile - 1, flight = FLIGHT_MOST / x->tile;
     x->rounds = (fit < flight ? fit : flight) / most;
     x->rounds = x->rounds == 0 ? 1 : x->rounds;
@@ -258,15 +260,25 @@ static int receive_tile(struct exec *x, struct step *step, size_t from, uint8_t 
 static bool is_void(const struct exec *x, const struct step *step,
                     const struct vel_span *span)
 {
-    return vel_span_is_void(x->layout, span, step->at);
+    const struct vel_changes *changes = x->plan->changes;
+
+    return vel_span_is_void(x->layout, span, step->at) ||
+           (changes && span->region == VEL_REGION_LOFI &&
+            !vel_changes_has(changes, x->layout, span->member, span->at + step->at,
+                             step->len));
 }
 
-static bool all_outputs_void(const struct exec *x, const struct step *step)
+/* Nobody wants the result, or it is no difference. */
+static bool is_for_nothing(const struct exec *x, const struct step *step)
 {
-    for (size_t o = 0; o < step->job->outputs; o++)
-        if (!is_void(x, step, &step->job->output[o]))
-            return false;
-    return true;
+    const struct vel_job *job = step->job;
+    bool is_wanted = false, differs = !x->plan->changes;
+
+    for (size_t o = 0; o < job->outputs; o++)
+        is_wanted |= !is_void(x, step, &job->output[o]);
+    for (size_t i = 0; !differs && i < job->sources; i++)
+        differs = !is_void(x, step, &job->source[i]);
+    return !is_wanted || !differs;
 }
 
 /* Results to where they belong. */
@@ -363,7 +375,7 @@ static int begin_step(struct exec *x, uint64_t k)
     step->at = at;
     step->len = step->job->len - at < x->tile ? (size_t)(step->job->len - at) : x->tile;
     step->tag = (uint32_t)(k & TAG_MASK);
-    if (all_outputs_void(x, step))
+    if (is_for_nothing(x, step))
         return 0;
     step->is_begun = true;
     return step->role->is_worker ? begin_worker(x, step) : begin_other(x, step);

@@ -6,6 +6,7 @@ core_sources += \
 	%D%/regain.c %D%/regain.h \
 	%D%/regroup.c %D%/regroup.h \
 	%D%/restore.c %D%/restore.h \
+	%D%/changes.c %D%/changes.h \
 	%D%/crcmap.c %D%/crcmap.h \
 	%D%/exec.h %D%/exec_comm.c %D%/exec_local.c \
 	%D%/header.c %D%/header.h \
@@ -14,6 +15,7 @@ core_sources += \
 	%D%/lofi.c %D%/lofi.h \
 	%D%/manifest.c %D%/manifest.h \
 	%D%/member.c %D%/member.h \
+	%D%/older.c %D%/older.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/redfile.c %D%/redfile.h \
 	%D%/set.c %D%/set.h \

@@ -79,6 +79,7 @@ void vel_member_close(struct vel_member *member)
         vel_fs_close(member->fs, member->payload_fd, member->payload_path, NULL);
     vel_lofi_destroy(member->lofi);
     free(member->payload_path);
+    free(member->scratch);
     vel_crcmap_fini(&member->lofi_crc);
     vel_crcmap_fini(&member->payload_crc);
     *member = (struct vel_member){.payload_fd = -1};
@@ -92,11 +93,93 @@ static size_t inside(const struct vel_member *member, uint64_t at, size_t len)
     return at >= size ? 0 : size - at < len ? (size_t)(size - at) : len;
 }
 
+/* --- what differs --- */
+
+static int read_payload(struct vel_member *member, uint64_t at, void *bytes, size_t len,
+                        struct vel_err *err)
+{
+    return vel_fs_read_at(member->fs, member->payload_fd, bytes, len,
+                          (off_t)(member->payload_begin + at), member->payload_path,
+                          err);
+}
+
+/* In GF(2^8), byte by byte. */
+static void add(uint8_t *to, const uint8_t *what, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        to[i] ^= what[i];
+}
+
+static int read_difference(struct vel_member *member, uint64_t at, uint8_t *bytes,
+                           size_t len, struct vel_err *err)
+{
+    int rc = vel_lofi_read(member->lofi, at, bytes, len, err);
+
+    for (size_t i = 0, n; rc == 0 && i < len; i += n) {
+        n = len - i < VEL_MEMBER_SCRATCH ? len - i : VEL_MEMBER_SCRATCH;
+        rc = vel_lofi_read(member->older->lofi, at + i, member->scratch, n, err);
+        if (rc == 0)
+            add(bytes + i, member->scratch, n);
+    }
+    return rc;
+}
+
+static int write_payload(struct vel_member *member, uint64_t at, const void *bytes,
+                         size_t len, struct vel_err *err)
+{
+    int rc =
+        vel_fs_write_at(member->fs, member->payload_fd, bytes, len,
+                        (off_t)(member->payload_begin + at), member->payload_path, err);
+
+    return rc < 0 ? rc : vel_crcmap_bytes(&member->payload_crc, at, bytes, len, err);
+}
+
+/* NULL: no difference. */
+static int write_sum(struct vel_member *member, uint64_t at, const uint8_t *bytes,
+                     size_t len, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0, n; rc == 0 && i < len; i += n) {
+        n = len - i < VEL_MEMBER_SCRATCH ? len - i : VEL_MEMBER_SCRATCH;
+        rc = read_payload(member->older, at + i, member->scratch, n, err);
+        if (rc == 0 && bytes)
+            add(member->scratch, bytes + i, n);
+        if (rc == 0)
+            rc = write_payload(member, at + i, member->scratch, n, err);
+    }
+    return rc;
+}
+
+int vel_member_differ(struct vel_member *member, struct vel_member *older,
+                      struct vel_err *err)
+{
+    assert(older->payload_size == member->payload_size);
+    member->scratch = malloc(VEL_MEMBER_SCRATCH);
+    if (!member->scratch)
+        return vel_out_of_memory(err, "encoding what differs");
+    member->older = older;
+    return 0;
+}
+
+void vel_member_restart(struct vel_member *member)
+{
+    vel_crcmap_forget(&member->lofi_crc);
+    vel_crcmap_forget(&member->payload_crc);
+    free(member->scratch);
+    member->scratch = NULL;
+    member->older = NULL;
+}
+
+/* --- bytes --- */
+
 int vel_member_read(struct vel_member *member, enum vel_region region, uint64_t at,
                     void *bytes, size_t len, struct vel_err *err)
 {
     int rc;
 
+    if (region == VEL_REGION_LOFI && member->older)
+        return read_difference(member, at, bytes, len, err);
     if (region == VEL_REGION_LOFI) {
         rc = vel_lofi_read(member->lofi, at, bytes, len, err);
         if (rc < 0)
@@ -105,8 +188,7 @@ int vel_member_read(struct vel_member *member, enum vel_region region, uint64_t 
                                 err);
     }
     assert(at + len <= member->payload_size);
-    rc = vel_fs_read_at(member->fs, member->payload_fd, bytes, len,
-                        (off_t)(member->payload_begin + at), member->payload_path, err);
+    rc = read_payload(member, at, bytes, len, err);
     return rc < 0 ? rc : vel_crcmap_bytes(&member->payload_crc, at, bytes, len, err);
 }
 
@@ -123,10 +205,8 @@ int vel_member_write(struct vel_member *member, enum vel_region region, uint64_t
                                 err);
     }
     assert(at + len <= member->payload_size);
-    rc =
-        vel_fs_write_at(member->fs, member->payload_fd, bytes, len,
-                        (off_t)(member->payload_begin + at), member->payload_path, err);
-    return rc < 0 ? rc : vel_crcmap_bytes(&member->payload_crc, at, bytes, len, err);
+    return member->older ? write_sum(member, at, bytes, len, err)
+                         : write_payload(member, at, bytes, len, err);
 }
 
 static int read_gaps(struct vel_member *member, enum vel_region region, uint8_t *bytes,
@@ -142,7 +222,9 @@ static int read_gaps(struct vel_member *member, enum vel_region region, uint8_t 
         while (vel_crcmap_gap(map, i, &at, &len)) {
             while (len > 0) {
                 size_t n = len < READ_SIZE ? (size_t)len : READ_SIZE;
-                int rc = vel_member_read(member, region, at, bytes, n, err);
+                int rc = region == VEL_REGION_PAYLOAD && member->older
+                             ? write_sum(member, at, NULL, n, err)
+                             : vel_member_read(member, region, at, bytes, n, err);
 
                 if (rc < 0)
                     return rc;

@@ -23,7 +23,12 @@ struct vel_member {
     uint64_t payload_size;
     struct vel_crcmap lofi_crc;    /* a segment per file */
     struct vel_crcmap payload_crc; /* a segment per recorded checksum */
+    struct vel_member
+        *older;       /* NULL, or what it differs from, see vel_member_differ() */
+    uint8_t *scratch; /* then; of VEL_MEMBER_SCRATCH bytes */
 };
+
+enum { VEL_MEMBER_SCRATCH = 1 << 20 };
 
 /* Whether the files and the redundancy file are there, or are to be made. */
 enum vel_member_mode {
@@ -48,11 +53,22 @@ int vel_member_read(struct vel_member *member, enum vel_region region, uint64_t 
 int vel_member_write(struct vel_member *member, enum vel_region region, uint64_t at,
                      const void *bytes, size_t len, struct vel_err *err);
 
+/* All bytes of the files have passed, and all of `older`, which has the same sizes.
+ * From now on what is read of the files is by how much they differ (XOR) from those of
+ * `older`, and what is written to the payload is added to its payload: the code is
+ * linear. No more checksums are taken of what is read. */
+int vel_member_differ(struct vel_member *member, struct vel_member *older,
+                      struct vel_err *err);
+
+/* As if nothing had been read or written. */
+void vel_member_restart(struct vel_member *member);
+
 /* The checksum of file i, of which nothing has passed, from who wrote it. */
 int vel_member_sum(struct vel_member *member, size_t i, uint32_t crc,
                    struct vel_err *err);
 
-/* Read what has not passed yet, so that every checksum is known. */
+/* Read what has not passed yet, so that every checksum is known. Of a payload that is
+ * the sum with another one, what was not written is copied from that. */
 int vel_member_read_rest(struct vel_member *member, struct vel_err *err);
 
 /* Put the checksums into a header (after encoding), or compare them with it:

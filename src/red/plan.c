@@ -281,7 +281,7 @@ int vel_plan_check(const struct vel_layout *layout, const bool *is_lost,
 static int make(const struct vel_layout *layout, const bool *is_lost,
                 struct vel_plan *ret_plan, struct vel_err *err)
 {
-    struct vel_plan plan;
+    struct vel_plan plan = {0};
     int rc = 0;
 
     vel_vec_init(&plan.jobs, sizeof(struct vel_job));

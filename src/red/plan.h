@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "red/changes.h"
 #include "red/layout.h"
 
 enum vel_region {
@@ -40,7 +41,10 @@ struct vel_job {
 };
 
 struct vel_plan {
-    struct vel_vec jobs; /* of struct vel_job */
+    struct vel_vec jobs;               /* of struct vel_job */
+    const struct vel_changes *changes; /* NULL, or the files are differences from older
+                                          ones, of which only these blocks are not zero;
+                                          for vel_exec_comm() */
 };
 
 /* All redundancy from all files. */

@@ -22,6 +22,14 @@ struct vel_red_sum {
     uint32_t crc;
 };
 
+/* What encoding by difference has saved: bytes. */
+struct vel_red_saved {
+    uint64_t compared; /* of files, with older versions */
+    uint64_t same;     /* of these, in blocks that were the same: sent to nobody */
+    uint64_t copied;   /* of redundancy that nobody computed */
+    uint64_t computed; /* and of all that was */
+};
+
 /* A set as its members see it, and this member's part in it. Everything is borrowed. */
 struct vel_red_set {
     struct vel_comm *comm; /* the members; a rank there is a place in the set */
@@ -40,8 +48,13 @@ struct vel_red_set {
                              somebody has drawn it for all sets, which then need not wait
                              for each other; NULL: the first of all draws it */
     const struct vel_map
-        *sums; /* struct vel_red_sum, by the names of files: those are
-                  not read where no byte of them is needed; may be NULL */
+        *sums;          /* struct vel_red_sum, by the names of files: those are
+                           not read where no byte of them is needed; may be NULL */
+    char *const *older; /* directories, a NULL behind the last, in which older versions
+                           of these files may be protected under this label, the newest
+                           first: then what differs from one is encoded, where all
+                           members have that and it is worth it; may be NULL */
+    struct vel_red_saved *saved; /* by that, of this member; may be NULL */
 };
 
 /* Collective over the set, and over `all` when it is not NULL. Protect `n` files of

@@ -7,6 +7,7 @@ bench_programs = \
 	test/bench/flush \
 	test/bench/leader_begin \
 	test/bench/memory \
+	test/bench/parity \
 	test/bench/split
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
@@ -48,6 +49,10 @@ test_bench_delta_LDADD = src/libveloc_core.la
 test_bench_memory_SOURCES = %D%/memory.c $(bench_sources)
 test_bench_memory_CPPFLAGS = $(test_cppflags)
 test_bench_memory_LDADD = $(memory_ldadd)
+
+test_bench_parity_SOURCES = %D%/parity.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
+test_bench_parity_CPPFLAGS = $(test_cppflags)
+test_bench_parity_LDADD = $(test_ldadd)
 
 test_bench_split_SOURCES = %D%/split.c $(bench_sources)
 test_bench_split_CPPFLAGS = $(test_cppflags)

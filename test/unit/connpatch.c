@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* FLUSH_DELTA=PATCH through the leader: the version on the prefix is changed in place,
- * while newer ones are closed, and whatever becomes of the leader in the middle. */
+ * while newer ones are closed, and whatever becomes of the leader in the middle. And
+ * ENCODE_DELTA: the redundancy of a version is that of the one before, changed. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "meta/events.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -235,11 +237,48 @@ static void killed(void)
     end(&lab);
 }
 
+static int add_event(void *arg, const struct vel_event *event, struct vel_err *err)
+{
+    struct vel_event *sum = arg;
+
+    (void)err;
+    if (event->kind == VEL_EVENT_ENCODE_DELTA) {
+        sum->compared += event->compared;
+        sum->cloned += event->cloned;
+        sum->written += event->written;
+    }
+    return 0;
+}
+
+static void encoded_by_difference(void)
+{
+    struct filelab lab;
+    struct vel_event sum = {0};
+    struct vel_err err = {0};
+
+    filelab_init(&lab, "encoded", 3, 3,
+                 "DATASET=x PATTERN=x.h5 PUBLISH=BEHIND\nENCODE_DELTA=1\n");
+    filelab_begin(&lab, "L1");
+    ok(write_version(&lab, 1), "a version is written");
+    filelab_drain(&lab);
+    ok(write_version(&lab, 2), "and the next one, with ENCODE_DELTA=1");
+    filelab_drain(&lab);
+    filelab_end(&lab);
+    is_int(vel_events_read(vel_fs_posix(), lab.dir, add_event, &sum, NULL, &err), 0,
+           "the log of events tells what that saved");
+    ok(sum.compared == BLOCK * BLOCKS && sum.cloned > 0 && sum.cloned < sum.compared &&
+           sum.written > 0,
+       "of %lld bytes %lld were not sent", (long long)sum.compared,
+       (long long)sum.cloned);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     asked_for("PATCH", true);
     asked_for("CLONE", false);
     closed_meanwhile();
     killed();
+    encoded_by_difference();
     return done_testing();
 }

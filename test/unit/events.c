@@ -115,7 +115,7 @@ static void lines(void)
     vel_events_read(vel_fs_posix(), tap_dir(), keep, &same, NULL, &err);
     is_int(same, 1, "and is read back, every member of it");
     add(tap_dir(), &start, &err);
-    is_str(read_back(tap_dir(), &damaged), "flush/13- run_start/1 ",
+    is_str(read_back(tap_dir(), &damaged), "flush/14- run_start/1 ",
            "further ones follow it; what makes no sense is left out");
     is_int(damaged, 0, "and spoils no line");
 }

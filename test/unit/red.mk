@@ -18,6 +18,12 @@ test_unit_redsize_t_SOURCES = %D%/redsize.c test/tap/redlab.c test/tap/redlab.h 
 	test/tap/sockjob.c test/tap/sockjob.h test/tap/sparse.c test/tap/sparse.h
 test_unit_redsize_t_CPPFLAGS = $(test_cppflags)
 test_unit_redsize_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/reddelta.t
+test_unit_reddelta_t_SOURCES = %D%/reddelta.c test/tap/crowd.c test/tap/crowd.h \
+	test/tap/redlab.c test/tap/redlab.h
+test_unit_reddelta_t_CPPFLAGS = $(test_cppflags)
+test_unit_reddelta_t_LDADD = $(test_ldadd)
+
 unit_tests += test/unit/redsum.t
 test_unit_redsum_t_SOURCES = %D%/redsum.c
 test_unit_redsum_t_CPPFLAGS = $(test_cppflags)
