@@ -32,6 +32,13 @@ void bench_die(const char *fmt, ...)
     exit(1);
 }
 
+bool bench_is_wanted(const char *part)
+{
+    const char *only = getenv("BENCH_PART");
+
+    return !only || strcmp(only, part) == 0;
+}
+
 const char *bench_ram_dir(void)
 {
     const char *given = getenv("BENCH_DIR");

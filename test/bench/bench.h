@@ -9,6 +9,7 @@
 #ifndef TEST_BENCH_BENCH_H
 #define TEST_BENCH_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,9 @@ int bench_run(const struct bench *bench, void *arg);
 /* The same where only a part of the work counts, which the work measures itself:
  * `seconds` tells how long that took in the last call. */
 int bench_run_part(const struct bench *bench, double (*seconds)(void *arg), void *arg);
+
+/* Is that part of a program to be measured? BENCH_PART names the only one. */
+bool bench_is_wanted(const char *part);
 
 /* Seconds from a clock that only goes forward. */
 double bench_now(void);

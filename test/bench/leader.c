@@ -448,13 +448,6 @@ static int flush(struct work *w)
 
 /* --- */
 
-static bool is_wanted(const char *part)
-{
-    const char *only = getenv("BENCH_PART");
-
-    return !only || strcmp(only, part) == 0;
-}
-
 static void make_room(struct work *w)
 {
     const char *text = getenv("BENCH_MIB"), *disk = getenv("TMPDIR");
@@ -492,9 +485,9 @@ int main(int argc, char **argv)
     make_room(&w);
     if (w.rank != 0 && !freopen("/dev/null", "w", stdout))
         bench_die("cannot be quiet");
-    missed = is_wanted("blocking") && blocking(&w);
-    missed |= is_wanted("loss") && loss(&w);
-    missed |= is_wanted("flush") && flush(&w);
+    missed = bench_is_wanted("blocking") && blocking(&w);
+    missed |= bench_is_wanted("loss") && loss(&w);
+    missed |= bench_is_wanted("flush") && flush(&w);
     free(w.bytes);
     if (w.rank == 0) {
         vel_fs_remove_tree(vel_fs_posix(), w.ram, NULL);

@@ -3,6 +3,7 @@
 # run.sh BENCH-PROGRAM... - run benchmarks one after another, never two at once, and print one
 # table of tab-separated rows. Every row names commit and machine, so that tables can be joined.
 #   BENCH=pattern     only programs whose name contains it
+#   BENCH_PART=name   only that part of programs that have parts (leader: blocking, loss, flush)
 #   BENCH_PAIRS=n     pairs per comparison, 7 at least
 #   BENCH_MIB=n       MiB of files for each rank, where files are measured (256 if they fit)
 #   TEST_TIMEOUT=n    seconds for a benchmark of several ranks (3600)
