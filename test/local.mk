@@ -33,6 +33,7 @@ AM_TESTS_ENVIRONMENT = \
 	YIELD_SHIM='$(yield_shim)'; export YIELD_SHIM; \
 	CC='$(CC)'; HDF5_CFLAGS='$(HDF5_CFLAGS)'; HDF5_LIBS='$(HDF5_LIBS)'; export CC HDF5_CFLAGS HDF5_LIBS; \
 	MPI_CFLAGS='$(MPI_CFLAGS)'; MPI_LIBS='$(MPI_LIBS)'; export MPI_CFLAGS MPI_LIBS; \
+	HDF5_BINDIR='$(HDF5_BINDIR)'; export HDF5_BINDIR; \
 	HDF5_SOURCE='$(HDF5_SOURCE)'; PARALLEL_HDF5='$(parallel_hdf5)'; export HDF5_SOURCE PARALLEL_HDF5; \
 	LSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/lsan.supp':print_suppressions=0"; export LSAN_OPTIONS; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;

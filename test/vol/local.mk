@@ -45,7 +45,9 @@ test_vol_restarts_t_SOURCES = %D%/restarts.c
 test_vol_restarts_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_restarts_t_LDADD = $(vol_test_ldadd)
 
-# HDF5's own tests, alone
-.PHONY: check-hdf5
-check-hdf5: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='test/vol/hdf5.t'
+# HDF5's own tests, and its examples, which take some minutes
+EXTRA_DIST += %D%/hdf5_examples.t
+.PHONY: check-hdf5 check-hdf5-examples
+check-hdf5: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='test/vol/hdf5.t test/vol/hdf5_examples.t'
+check-hdf5-examples: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='test/vol/hdf5_examples.t'
 # End of test/vol
