@@ -23,6 +23,7 @@ CLEANFILES += %D%/build.vars
 	  echo "lib_cflags='$(ISAL_CFLAGS) $(JANSSON_CFLAGS) $(MPI_CFLAGS) $(HDF5_CFLAGS)'"; \
 	  echo "mpi_kind='$(MPI_KIND)'"; \
 	  echo "serial_hdf5='$(lint_serial_hdf5)'"; \
+	  echo "libdir='$(libdir)'"; \
 	  echo "programs='$(bin_PROGRAMS) $(bin_SCRIPTS)'"; \
 	  echo "srcdir='$(srcdir)'"; \
 	  echo "distfiles='$(DISTFILES)'"; } > $@.tmp && mv $@.tmp $@

@@ -61,6 +61,17 @@ judged src/.libs/libveloc.so src/api/api.map '^libhdf5'
 judged vol/.libs/libh5veloc.so vol/plugin.map "${serial_hdf5:+$mpi|^libveloc[.]so|}^libjansson"
 
 # planted libraries: two functions, and one that is to be hidden
+# lost LIBRARY DIR: a library that does not look in DIR for those that it needs
+lost() {
+    readelf -d "$1" | awk -v "lib=$1" -v "dir=$2" '
+        /R(UN)?PATH/ { gsub(/.*\[|\].*/, ""); if (index(":" $0 ":", ":" dir ":")) found = 1 }
+        END { if (!found) print lib ": does not look in " dir " for its libraries" }'
+}
+for lib in src/.libs/libveloc.so vol/.libs/libh5veloc.so; do
+    [ ! -e "$top_builddir/$lib" ] ||
+        clean "${lib##*/} finds our libraries where they are installed" lost "$top_builddir/$lib" "${libdir:?}"
+done
+
 work=$(tap_dir)/work
 plant "$work" a.c 'int vel_a(void) { return 1; }' 'int vel_b(void) { return 2; }' \
     'int own(void) { return 3; }'
@@ -82,5 +93,6 @@ so libmpi.so.12 mpi.c -Wl,-soname,libmpi.so.12
 so liby.so a.c -Wl,--no-as-needed ./libmpi.so.12
 caught '*liby.so: needs libmpi.so.12, *' "so is a library that is not to be known" \
     needs "$work/liby.so" "$mpi"
+caught '*liby.so: does not look in /opt/lib *' "so is one that does not look where ours are" lost "$work/liby.so" /opt/lib
 clean "others are not" needs "$work/liby.so" '^libhdf5'
 done_testing
