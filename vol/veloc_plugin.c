@@ -18,12 +18,20 @@ const void *H5PLget_plugin_info(void);
 
 VEL_FORWARD(optional, H5VLoptional, H5VL_optional_args_t)
 
-/* HDF5 begins, and takes us in. */
+/* HDF5 takes us in: when it begins, or after a failure, whose errors stay. */
 static herr_t initialize(hid_t vipl_id)
 {
+    hid_t errors = H5Eget_num(H5E_DEFAULT) > 0 ? vel_stack_save() : H5I_INVALID_HID;
+    herr_t rc;
+
     (void)vipl_id;
     vel_files_begin();
-    return vel_ask_begin();
+    rc = vel_ask_begin();
+    if (rc >= 0)
+        vel_stack_restore(errors);
+    else if (errors >= 0)
+        H5Eclose_stack(errors);
+    return rc;
 }
 
 /* Everything: what the connector below cannot do is taken away by get_cap_flags. */

@@ -45,11 +45,68 @@ static void check_info(hid_t connector, const char *text, const char *want)
     H5VLfree_connector_info(connector, again);
 }
 
+/* --- nobody has chosen it, and it lies in the path of plug-ins --- */
+
+static size_t n_frames;
+static unsigned long sum; /* of the texts of all frames */
+
+static herr_t add_frame(unsigned n, const H5E_error2_t *entry, void *data)
+{
+    (void)n, (void)data;
+    n_frames++;
+    for (const char *c = entry->func_name; *c; c++)
+        sum = sum * 31 + (unsigned char)*c;
+    for (const char *c = entry->desc; *c; c++)
+        sum = sum * 31 + (unsigned char)*c;
+    return 0;
+}
+
+static hid_t frames_of_open(const char *path, hid_t fapl)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+
+    n_frames = sum = 0;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, add_frame, NULL);
+    return file;
+}
+
+/* HDF5 asks plug-ins when it cannot open a file, unless it may not load them. */
+static void check_refused(const char *path, hid_t fapl, const char *what)
+{
+    unsigned may = 0;
+
+    H5PLget_loading_state(&may);
+    H5PLset_loading_state(0);
+    ok(frames_of_open(path, fapl) < 0 && n_frames > 0, "%s is refused without plug-ins",
+       what);
+    size_t frames = n_frames;
+    unsigned long native = sum;
+    H5PLset_loading_state(may);
+    ok(frames_of_open(path, fapl) < 0, "so it is with one in the path");
+    ok(n_frames == frames && sum == native, "with the same %zu frames (%zu)", frames,
+       n_frames);
+}
+
+static void check_beside(void)
+{
+    const char *path = tap_path("beside.h5");
+    hid_t other = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+
+    H5Fflush(file, H5F_SCOPE_GLOBAL);
+    H5Pset_file_locking(other, false, false);
+    check_refused(path, other, "a file that is open with other locking");
+    H5Fclose(file);
+    H5Pclose(other);
+    check_refused(tap_path("none.h5"), H5P_DEFAULT, "a file that is not there");
+}
+
 int main(void)
 {
     const char *path = tap_path("a.h5");
 
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    check_beside();
     hid_t connector = H5VLregister_connector_by_name(H5VL_VELOC_NAME, H5P_DEFAULT);
     if (!ok(connector >= 0, "HDF5 loads the connector by its name"))
         return done_testing();
