@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fresh-debian.sh [SUITE [COMMAND...]] - does ./bootstrap check work on a machine that has nothing?
 # Makes a minimal Debian root with debootstrap (SUITE: bookworm), clones the last commit of this
-# checkout into it, and runs COMMAND (default: ./bootstrap check) there twice, as .ci would: without
-# a terminal. Reports the times. Not part of make check: it needs root, debootstrap, the package
-# archive and some minutes. All of it happens in a mount and PID namespace in a new directory
+# checkout into it, and runs COMMAND (default: ./bootstrap check) there twice (FRESH_ONCE=1: once), as
+# .ci would: without a terminal. Reports the times. Not part of make check: it needs root, debootstrap,
+# the package archive and some minutes. All of it happens in a mount and PID namespace in a new directory
 # below FRESH_DIR (default: /var/tmp), so nothing stays mounted or running; FRESH_KEEP=1 keeps it.
 # The archive's address and proxy come from this system's apt configuration.
 # shellcheck disable=SC2015  # "a && b || c": c is meant for either failure
@@ -58,13 +58,16 @@ timed() {
 make_root() {
     # a mount point, as / is on any machine
     mkdir -p "$root" && mount --bind "$root" "$root" || return 1
-    debootstrap --variant=minbase "$suite" "$root" "$archive" >"$FRESH_DIR/debootstrap.log" 2>&1 || {
+    # a debootstrap that does not know the suite yet makes it like the newest
+    set --
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || set -- /usr/share/debootstrap/scripts/sid
+    debootstrap --variant=minbase "$suite" "$root" "$archive" "$@" >"$FRESH_DIR/debootstrap.log" 2>&1 || {
         tail -n 20 "$FRESH_DIR/debootstrap.log" >&2
         return 1
     }
-    # how this system reaches the archive: name server, proxy
+    # how this system reaches the archive: name server, proxy; it may be a frozen one
     cp /etc/resolv.conf /etc/hosts "$root/etc/"
-    apt-config dump | grep -i '^Acquire::[a-z]*::proxy' >"$root/etc/apt/apt.conf.d/90proxy"
+    apt-config dump | grep -iE '^Acquire::([a-z]*::proxy|check-valid-until)' >"$root/etc/apt/apt.conf.d/90proxy"
     mount --bind /dev "$root/dev" && mount --bind /dev/pts "$root/dev/pts" &&
         mount -t tmpfs -o size=1g none "$root/dev/shm" && mount -t proc none "$root/proc" &&
         mount -t sysfs -o ro none "$root/sys"
@@ -85,6 +88,7 @@ timed "debootstrap $suite" make_root || die "no root in $root"
 git clone -q --no-hardlinks "$top" "$root/root/h5veloc" || die "cannot clone $top"
 say "commit $(git -C "$root/root/h5veloc" log -1 --format='%h %s')"
 timed "first: $*" inside "$@" || die "the first run failed"
+[ -z "${FRESH_ONCE:-}" ] || exit 0
 first=$took
 timed "second: $*" inside "$@" || die "the second run failed"
 say "first $first s, second $took s"
