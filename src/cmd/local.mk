@@ -39,6 +39,7 @@ src_cmd_h5veloc_ls_SOURCES = \
 	%D%/ls_h5.c \
 	%D%/ls_json.c \
 	%D%/ls_judge.c \
+	%D%/ls_opened.c \
 	%D%/ls_read.c \
 	%D%/ls_rows.c \
 	%D%/ls_text.c

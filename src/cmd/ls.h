@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ls - what the files of h5veloc-ls share: ls (options, rounds), ls_find (where to
  * look), ls_read (what lies there), ls_ask (what leaders of other nodes tell), ls_files
- * (files, and their bytes), ls_rows (datasets and their states), ls_judge (what can be
- * restored, as a view decides it), ls_text and ls_json (what is printed), ls_h5 (what
- * is in a file).
+ * (files, and their bytes), ls_opened (files of no dataset yet), ls_rows (datasets and
+ * their states), ls_judge (what can be restored, as a view decides it), ls_text and
+ * ls_json (what is printed), ls_h5 (what is in a file).
  *
  * Nothing is written, locked or made anywhere. Memory that is not there ends the tool.
  */
@@ -63,7 +63,7 @@ struct vel_ls_unreadable {
 /* Files whose dataset has no id yet: index.L/new.N. */
 struct vel_ls_opened {
     int64_t index;
-    char *dir;
+    char *dir, *node;
     int64_t files, bytes;
 };
 
@@ -76,10 +76,12 @@ enum vel_ls_health {
     VEL_LS_UNREAD,  /* could not be read */
     VEL_LS_AWAY,    /* on a node whose files cannot be looked at from here */
     VEL_LS_LOST,    /* with its part, which redundancy gives or not */
+    VEL_LS_OPEN,    /* it is being written */
 };
 
 struct vel_ls_file {
     int64_t id;
+    const struct vel_ls_opened *opened; /* id 0: of this */
     int rank;
     int64_t index;    /* of the level; below 0: on the prefix */
     char *name;       /* cached name */
@@ -184,6 +186,9 @@ void vel_ls_ask(struct vel_ls *ls, struct vel_ls_unit *unit);
 /* The files; with --verify their bytes are read. What is damaged does not count any
  * more when the unit is judged. */
 void vel_ls_files(struct vel_ls *ls, struct vel_ls_unit *unit);
+
+/* The same for files that are of no dataset yet. */
+void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit);
 
 /* unit->view and unit->rows; and one of them: its sets, restart and why. */
 void vel_ls_rows(struct vel_ls *ls, struct vel_ls_unit *unit);

@@ -470,6 +470,7 @@ void vel_ls_files(struct vel_ls *ls, struct vel_ls_unit *unit)
             vel_ls_wants(ls, entry->dataset.id))
             read_entry(ls, unit, entry);
     }
+    vel_ls_opened_files(ls, unit);
     vel_vec_sort(&unit->files, by_place);
     for (size_t i = 0; i < unit->files.n; i++)
         ls->has_failed |= ls->options->verify && vel_ls_file_at(unit, i)->why != NULL;

@@ -117,7 +117,7 @@ static json_t *files_of(const struct vel_ls_unit *unit, const struct vel_ls_row 
         const struct vel_ls_file *f = vel_ls_file_at(unit, i);
         json_t *one;
 
-        if (f->id != row->id)
+        if (f->id != row->id || f->opened != row->opened)
             continue;
         one = object();
         set(one, "rank", number(f->rank));

@@ -60,8 +60,10 @@ static void places_fini(struct vel_ls_unit *unit)
     }
     for (size_t i = 0; i < unit->unreadable.n; i++)
         free(((struct vel_ls_unreadable *)vel_vec_at(&unit->unreadable, i))->why);
-    for (size_t i = 0; i < unit->opened.n; i++)
+    for (size_t i = 0; i < unit->opened.n; i++) {
         free(((struct vel_ls_opened *)vel_vec_at(&unit->opened, i))->dir);
+        free(((struct vel_ls_opened *)vel_vec_at(&unit->opened, i))->node);
+    }
     vel_vec_fini(&unit->homes);
     vel_vec_fini(&unit->nodes);
     vel_vec_fini(&unit->silent);
@@ -105,7 +107,7 @@ static bool begins(const char *name, const char *with)
 static bool is_ours_in_home(const char *name)
 {
     return is_numbered(name, "index.") || strcmp(name, "lock") == 0 ||
-           vel_fs_is_temporary(name);
+           begins(name, "beside.") || vel_fs_is_temporary(name);
 }
 
 static bool is_ours_in_level(const char *name)
@@ -159,7 +161,7 @@ static int count_file(void *arg, enum vel_fs_visit what, const char *below,
 }
 
 static void add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
-                       int64_t index)
+                       const char *node, int64_t index)
 {
     struct count count = {0};
     struct vel_ls_opened opened;
@@ -168,13 +170,14 @@ static void add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *
         return;
     opened = (struct vel_ls_opened){.index = index,
                                     .dir = vel_ls_copy(dir),
+                                    .node = vel_ls_copy(node),
                                     .files = count.files,
                                     .bytes = count.bytes};
     vel_ls_push(&unit->opened, &opened);
 }
 
 static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
-                            const char *level, int64_t index)
+                            const char *level, const char *node, int64_t index)
 {
     struct vel_vec names, in;
 
@@ -184,7 +187,7 @@ static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
         char *path = vel_ls_join(level, name);
 
         if (is_numbered(name, "new.")) {
-            add_opened(ls, unit, path, index);
+            add_opened(ls, unit, path, node, index);
         } else if (is_numbered(name, "dataset.")) {
             look_for_strangers(ls, unit, path, is_ours_in_dataset, &in);
             vel_fs_names_fini(&in);
@@ -195,8 +198,9 @@ static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
 }
 
 static void look_into_home(struct vel_ls *ls, struct vel_ls_unit *unit,
-                           const char *home)
+                           const struct vel_ls_home *in)
 {
+    const char *home = in->path;
     struct vel_vec names;
     int64_t index;
 
@@ -206,7 +210,7 @@ static void look_into_home(struct vel_ls *ls, struct vel_ls_unit *unit,
         char *path = vel_ls_join(home, name);
 
         if (vel_number_behind(name, "index.", &index))
-            look_into_level(ls, unit, path, index);
+            look_into_level(ls, unit, path, in->node, index);
         free(path);
     }
     vel_fs_names_fini(&names);
@@ -274,7 +278,7 @@ static void read_caches(struct vel_ls *ls, struct vel_ls_unit *unit)
             take_inventory(ls, unit, home->node);
         if (vel_promises_scan(ls->fs, home->path, NULL, &unit->owing, &err) < 0)
             vel_tool_say("%s", err.text);
-        look_into_home(ls, unit, home->path);
+        look_into_home(ls, unit, home);
     }
     if (!unit->is_given)
         add_empty(ls, unit);

@@ -16,7 +16,8 @@ const char *const vel_ls_healths[] = {
     [VEL_LS_THERE] = "there",     [VEL_LS_RIGHT] = "right",
     [VEL_LS_MISSING] = "missing", [VEL_LS_SHORT] = "short",
     [VEL_LS_CORRUPT] = "corrupt", [VEL_LS_UNREAD] = "unread",
-    [VEL_LS_AWAY] = "away",       [VEL_LS_LOST] = "lost"};
+    [VEL_LS_AWAY] = "away",       [VEL_LS_LOST] = "lost",
+    [VEL_LS_OPEN] = "open"};
 
 struct print {
     const struct vel_ls *ls;
@@ -266,7 +267,8 @@ static void print_files(struct print *p, const struct vel_ls_row *row)
     for (size_t i = 0; i < p->unit->files.n; i++) {
         const struct vel_ls_file *file = vel_ls_file_at(p->unit, i);
 
-        if (file->id != row->id || (!p->ls->options->files && !file->why))
+        if (file->id != row->id || file->opened != row->opened ||
+            (!p->ls->options->files && !file->why))
             continue;
         vel_buf_printf(p->to, "      rank %-3d %9s  %-*s  ", file->rank,
                        size_text((int64_t)file->size).s, p->node_width, place_of(file));

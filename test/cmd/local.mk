@@ -13,7 +13,7 @@ cmd_tests = \
 	test/cmd/scrub.t \
 	test/cmd/veloc_heat.t
 TESTS += $(cmd_tests)
-EXTRA_DIST += $(cmd_tests) test/cmd/agentlab.sh test/fresh/debian-programs.sh test/fresh/fresh-debian.sh
+EXTRA_DIST += $(cmd_tests) test/cmd/agentlab.sh test/cmd/fits_schema.py test/fresh/debian-programs.sh test/fresh/fresh-debian.sh
 EXTRA_DIST += \
 	test/data/conf/README test/data/conf/bad.expected \
 	$(conf_data) \

@@ -30,6 +30,7 @@ plain() {
 # expected NAME ARGS...: the output is the recorded one
 expected() {
     local file=$top_srcdir/test/data/ls/$1.expected got status
+    list --json -r "${@:2}" >"json.$1" 2>/dev/null
     shift
     got=$(list "$@" 2>&1)
     status=$?
@@ -125,6 +126,17 @@ lab entry 2 PREFIX
 printf x | dd of=p/.veloc/index/dataset.1 bs=1 seek=40 conv=notrunc status=none
 : >p/.veloc/index/dataset.2
 expected unreadable -l
+
+# --- files of the connector that are of no dataset yet
+anew
+lab part 1 10 XOR
+lab new 2
+like "$(list -r -l)" '*announced*no: not all of it is written yet*in */new.1*rank 0 *6 B*there *ck.7.0.h5*rank 1 *2 B*open *ck.7.1.h5*1 heat*' \
+    'they are listed with the names that they have, closed or open'
+is "$(list -r | grep -c 'ck.7')" 2 'each once'
+list --json -r >json.new
+: >"$(find c -name ck.7.0.h5)"
+like "$(list -r)" '*short *ck.7.0.h5: it has not the size that it was closed with*' 'and looked at'
 
 # --- what it leaves
 anew
@@ -271,6 +283,13 @@ like "$(h5 p/out/step-30/part-1.h5) $?" '*step-30/part-1.h5: no dataset that can
 not_ok 'which is a failure' h5 p/out/step-30/part-1.h5
 
 # --- the page of --json, and what was printed so far
+if command -v python3 >/dev/null; then
+    ok 'all of it fits the schema' python3 "$top_srcdir/test/cmd/fits_schema.py" "$top_srcdir/doc/h5veloc-ls.schema.json" json.*
+    sed 's/"datasets"/"sets"/; s/"time": /"time": "x"+/; s/"x"+[0-9]*/"x"/' json.flushed >broken
+    not_ok 'and other things do not' python3 "$top_srcdir/test/cmd/fits_schema.py" "$top_srcdir/doc/h5veloc-ls.schema.json" broken
+else
+    skip 2 'there is no python3'
+fi
 keys_of() { grep -oE '"[a-z_0-9]+":' "$@" | grep -oE '[a-z_0-9]+' | sort -u; }
 anew
 lab part 1 10 XOR

@@ -3,13 +3,16 @@
  * a virtual node of its own, in VELOC_CACHE_BASE and VELOC_PREFIX. The last rank has
  * written nothing.
  *
- *   part ID STEP SCHEME      parts in the caches, protected by SCHEME; begun 5 hours
- * ago begin ID STEP            the same, of which nothing is complete publish ID its
- * files and their list on the prefix; the entry entry ID PLACE [MARK]    the entry
- * alone: CACHE, FLUSHING, PREFIX; with a mark: failed, refused, or the id of what has
- * replaced it owe ID WHAT [WHY]        encode or flush is promised by all; and has
- * failed current ID               ID is to be taken first drop ID                  ID
- * has a tombstone dir ID RANK              tell the directory of a part
+ *   part ID STEP SCHEME    parts in the caches, protected by SCHEME; begun 5 hours ago
+ *   begin ID STEP          the same, of which nothing is complete
+ *   new 1                  files of a dataset that has no id yet
+ *   publish ID             its files and their list on the prefix; the entry
+ *   entry ID PLACE [MARK]  the entry alone: CACHE, FLUSHING, PREFIX; with a mark:
+ *                          failed, refused, or the id of what has replaced it
+ *   owe ID WHAT [WHY]      encode or flush is promised by all; and has failed
+ *   current ID             ID is to be taken first
+ *   drop ID                ID has a tombstone
+ *   dir ID RANK            tell the directory of a part
  */
 #include "config.h"
 
@@ -24,6 +27,7 @@
 #include "meta/filemap.h"
 #include "meta/paths.h"
 #include "meta/prefix.h"
+#include "node/part_new.h"
 #include "node/promise.h"
 #include "red/redfile.h"
 #include "sys/clock.h"
@@ -306,6 +310,32 @@ static void owe(int64_t dataset, const char *what, const char *why)
     }
 }
 
+/* Rank 0 has a file of a dataset that has no id yet; of rank 1 it is open. */
+static void make_new(void)
+{
+    const struct vel_new_key key = {.launch = (char *)"L",
+                                    .template = (char *)"ck ck.{step}.{rank}.h5",
+                                    .step = (char *)"7",
+                                    .generation = 1};
+    struct vel_new_file closed = {.name = (char *)"ck.7.0.h5", .order = 1, .size = 6};
+    char *level = level_of(0), *dir, *path = NULL;
+    struct vel_err err = {0};
+    int64_t number;
+
+    must(vel_fs_make_dirs(redlab_fs(), level, 0700, &err), &err);
+    must(vel_part_new_make(redlab_fs(), level, 0, &key, &number, &err), &err);
+    dir = need(vel_part_new_dir(level, number));
+    must(vel_part_new_open(redlab_fs(), dir, 0, closed.name, &path, &err), &err);
+    tap_put_file(path, "closed");
+    free(path);
+    must(vel_part_new_close(redlab_fs(), dir, 0, &closed, &err), &err);
+    must(vel_part_new_open(redlab_fs(), dir, 1, "ck.7.1.h5", &path, &err), &err);
+    tap_put_file(path, "op");
+    free(path);
+    free(dir);
+    free(level);
+}
+
 /* --- commands --- */
 
 static void obey(int argc, char **argv)
@@ -321,6 +351,8 @@ static void obey(int argc, char **argv)
 
     if (strcmp(command, "part") == 0 || strcmp(command, "begin") == 0) {
         make_parts(&made);
+    } else if (strcmp(command, "new") == 0) {
+        make_new();
     } else if (strcmp(command, "publish") == 0) {
         publish(dataset);
     } else if (strcmp(command, "entry") == 0) {
