@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/path.h"
 #include "meta/ids.h"
@@ -84,5 +85,28 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *
         rc = save_launch(fs, dir, id, launch, err);
     if (rc == 0)
         *ret_id = id;
+    return rc;
+}
+
+int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
+                  struct vel_err *err)
+{
+    char *path = vel_id_launch_path(dir, id), *copy = NULL;
+    struct vel_node *body = NULL;
+    const char *launch;
+    int version,
+        rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, &body, err)
+                  : vel_out_of_memory(err, "a dataset");
+
+    if (rc == 0)
+        rc = vel_node_get_text(body, "launch", &launch, err);
+    if (rc == 0) {
+        copy = strdup(launch);
+        rc = copy ? 0 : vel_out_of_memory(err, "a dataset");
+    }
+    if (rc == 0)
+        *ret_launch = copy;
+    vel_node_destroy(body);
+    free(path);
     return rc;
 }

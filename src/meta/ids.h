@@ -15,6 +15,10 @@
 int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *launch,
                  int64_t *ret_id, struct vel_err *err);
 
+/* Who that was: a new string. VEL_ENOENT: nobody said so. */
+int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
+                  struct vel_err *err);
+
 /* The path of the record, a new string; NULL when out of memory. */
 char *vel_id_launch_path(const char *dir, int64_t id);
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "meta/ids.h"
 #include "node/service_in.h"
 #include "node/take.h"
 
@@ -40,9 +41,18 @@ static int take(struct vel_service *service, const char *launch,
     return rc;
 }
 
+/* Of the launch that sealed it: this one may write a step of an earlier one again,
+ * whose files have the same key and are none of that dataset. */
 int vel_service_take(struct vel_service_job *job, struct vel_err *err)
 {
-    return take(job->service, job->service->launch, &job->seal, err);
+    struct vel_service *service = job->service;
+    char *launch = NULL;
+    int rc = vel_id_launch(service->fs, service->dir, job->seal.id, &launch, err);
+
+    if (rc == 0)
+        rc = take(service, launch, &job->seal, err);
+    free(launch);
+    return rc;
 }
 
 /* --- what is left of launches that are over --- */
@@ -62,6 +72,14 @@ static int load_seal(struct vel_service *service, const struct vel_part_new *par
     return rc;
 }
 
+static bool has_files(const struct vel_part_new *part)
+{
+    for (size_t i = 0; i < part->ranks.n; i++)
+        if (((struct vel_new_rank *)vel_vec_at(&part->ranks, i))->files.n > 0)
+            return true;
+    return false;
+}
+
 /* Never sealed: kept for one launch, so that a person can look at it. */
 static void set_aside(struct vel_service *service, const struct vel_part_new *part)
 {
@@ -71,7 +89,7 @@ static void set_aside(struct vel_service *service, const struct vel_part_new *pa
 
     if (!mark)
         return;
-    if (vel_fs_exists(service->fs, mark)) {
+    if (!has_files(part) || vel_fs_exists(service->fs, mark)) {
         rc = vel_placeholders_lose(service->placeholders, part->dir, &why);
         if (rc == 0)
             rc = vel_part_new_remove(service->fs, part->dir, &why);

@@ -308,8 +308,35 @@ static void at_once(void)
     filelab_fini(&lab);
 }
 
+/* The next launch writes the same step again, before it has adopted the old one. */
+static void same_step(void)
+{
+    struct vel_err err = {0};
+    struct filelab lab;
+    int rc = 0;
+
+    filelab_init(&lab, "same_step", 1, 2, RULE "FLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L1");
+    rank_files(&lab, 1);
+    wait_encoded(&lab, 1);
+    filelab_drop(&lab);
+    filelab_set(&lab, RULE);
+    filelab_begin(&lab, "L2");
+    for (int rank = 0; rc == 0 && rank < lab.ranks; rank++)
+        rc = filelab_write(&lab, rank, name_of(rank, 1), text_of(rank, 99), &err);
+    is_int(rc, 0, "a step of the launch before is written again at once: %s", err.text);
+    filelab_drain(&lab);
+    for (int rank = 0; rank < lab.ranks; rank++)
+        ok(filelab_reads(&lab, rank, name_of(rank, 1), text_of(rank, 99)) &&
+               filelab_stands(&lab, name_of(rank, 1), text_of(rank, 99)),
+           "rank %d has what it wrote last", rank);
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
+    same_step();
     behind();
     renamed();
     unlinked();
