@@ -80,6 +80,7 @@ struct vel_service_job {
     char *name; /* as the process calls it */
     int64_t rank, order, size;
     int how;
+    bool is_of_many; /* its template is known to have {rank}, or has it by a line */
     const struct vel_view *view;    /* NULL: not there yet */
     enum vel_leader_others others;  /* is it to be looked for on other nodes? */
     struct vel_service_place place; /* what it ends with */
@@ -357,6 +358,9 @@ void vel_service_forget_old_copies(struct vel_service *service);
  */
 void vel_service_renew(struct vel_service *service, int64_t id,
                        const struct vel_placeholder_file *of);
+/* Has a dataset between two ids put its file of this name at `path`? */
+bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t below,
+                         const char *name, const char *path);
 /* The newest file here that was to be at `path`; false: there is none. */
 bool vel_service_renew_at(struct vel_service *service, const char *path);
 

@@ -136,36 +136,10 @@ static int copy_to(struct vel_fs *fs, const char *from, const char *to,
     return rc;
 }
 
-/* What stands at its name becomes what is in the file; *ret_is_done: it is not to have
- * a place here, and job->place tells why. */
-static int begin_with(struct vel_service_job *job, const char *path,
-                      const struct vel_watch *watch, bool *ret_is_done,
-                      struct vel_err *err)
+/* Of the datasets here with a file of this name the newest: where it lies. */
+static int find_newest(struct vel_service *service, const char *name, char **ret_path,
+                       int64_t *ret_id, struct vel_err *err)
 {
-    struct vel_service_place found = {0};
-    int rc = vel_service_look(job, VEL_BESIDE_WRITE, watch, &found, err);
-
-    if (rc < 0)
-        return rc;
-    *ret_is_done = found.where == 3;
-    if (found.where == 3) {
-        job->place = found;
-        return 0;
-    }
-    if (found.where == 1 && strcmp(found.path, path) != 0)
-        rc = copy_to(job->service->fs, found.path, path, err);
-    else if (found.where == 2)
-        rc = copy_to(job->service->fs, job->name, path, err);
-    vel_service_place_fini(&found);
-    return rc;
-}
-
-/* Where a file went that no new.N has any more: the newest dataset here with its name.
- */
-static int find_taken(struct vel_service_job *job, const char *name,
-                      struct vel_err *err)
-{
-    struct vel_service *service = job->service;
     struct vel_vec parts;
     char *path = NULL;
     int64_t id = 0;
@@ -193,9 +167,85 @@ static int find_taken(struct vel_service_job *job, const char *name,
     vel_parts_fini(&parts);
     if (rc == 0 && !path)
         rc = vel_fail(err, VEL_ENOENT, "no dataset here has a file %s", name);
+    if (rc < 0) {
+        free(path);
+        return rc;
+    }
+    *ret_path = path;
+    *ret_id = id;
+    return 0;
+}
+
+/* Where a file went that no new.N has any more. */
+static int find_taken(struct vel_service_job *job, const char *name,
+                      struct vel_err *err)
+{
+    struct vel_service_place place = {.where = VEL_AT_HERE};
+    int rc = find_newest(job->service, name, &place.path, &place.dataset, err);
+
     if (rc == 0)
-        job->place =
-            (struct vel_service_place){.where = 1, .dataset = id, .path = path};
+        job->place = place;
+    return rc;
+}
+
+/* Is a file on the prefix that no line has a version of ours all the same: are its
+ * bytes in a cache, or has this launch put it there? */
+static bool is_known(struct vel_service_job *job, const char *name)
+{
+    struct vel_service *service = job->service;
+    const struct vel_view_name *at =
+        job->view ? vel_view_find_name(job->view, name) : NULL;
+    const struct vel_view_dataset *of =
+        at && at->id > 0 ? vel_view_find_dataset(job->view, at->id) : NULL;
+    int64_t id;
+    char *path = NULL;
+    bool is = find_newest(service, name, &path, &id, NULL) == 0;
+
+    free(path);
+    return is || (of && of->is_cached) ||
+           vel_service_has_put(service, job->view ? job->view->highest : 0, INT64_MAX,
+                               name, job->name);
+}
+
+/* Only a DATASET line makes a file ours that was made without us. */
+static bool stays(struct vel_service_job *job, const char *name)
+{
+    struct vel_leader_rule rule = {0};
+    bool is_covered =
+        job->is_of_many ||
+        (vel_service_rule(job->service, job->name, &rule, NULL) == 0 && rule.is_there);
+
+    free(rule.template);
+    free(rule.step);
+    return !is_covered && !is_known(job, name);
+}
+
+/* What stands at its name becomes what is in the file; *ret_is_done: it is not to have
+ * a place here, and job->place tells why. */
+static int begin_with(struct vel_service_job *job, const char *name, const char *path,
+                      const struct vel_watch *watch, bool *ret_is_done,
+                      struct vel_err *err)
+{
+    struct vel_service_place found = {0};
+    int rc = vel_service_look(job, VEL_BESIDE_WRITE, watch, &found, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_is_done = found.where == 3;
+    if (found.where == 3) {
+        job->place = found;
+        return 0;
+    }
+    if (found.where == VEL_AT_NATIVE && stays(job, name)) {
+        *ret_is_done = true;
+        return place_native(
+            job, "it was made without h5veloc, and no DATASET line has it", err);
+    }
+    if (found.where == 1 && strcmp(found.path, path) != 0)
+        rc = copy_to(job->service->fs, found.path, path, err);
+    else if (found.where == 2)
+        rc = copy_to(job->service->fs, job->name, path, err);
+    vel_service_place_fini(&found);
     return rc;
 }
 
@@ -210,7 +260,7 @@ static int make_file(struct vel_service_job *job, const char *name,
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err);
     if (rc == 0 && job->how == 1)
-        rc = begin_with(job, path, watch, &is_done, err);
+        rc = begin_with(job, name, path, watch, &is_done, err);
     if (rc == 0 && !is_done) {
         job->place = (struct vel_service_place){.where = 1, .path = path};
         return 0;
@@ -333,6 +383,7 @@ int vel_service_note_file(struct vel_service_job *job,
     const char *name = file ? file->name : asked->name;
 
     job->how = asked->how;
+    job->is_of_many = asked->key && !asked->key->is_alone;
     job->view = service->view;
     job->others = name ? vel_leader_others(service->leader, name) : VEL_OTHERS_NONE;
     job->name = name ? strdup(name) : NULL;

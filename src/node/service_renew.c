@@ -37,13 +37,29 @@ static bool has_put(struct vel_service *service, const struct vel_entry *entry,
     return has;
 }
 
+bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t below,
+                         const char *name, const char *path)
+{
+    struct vel_vec entries;
+    bool has = false;
+
+    if (vel_index_load(service->fs, service->dir, &entries, NULL) < 0)
+        return false;
+    for (size_t i = 0; !has && i < entries.n; i++) {
+        const struct vel_entry *entry = vel_vec_at(&entries, i);
+
+        has = entry->dataset.id > above && entry->dataset.id < below &&
+              has_put(service, entry, name, path);
+    }
+    vel_index_fini(&entries);
+    return has;
+}
+
 void vel_service_renew(struct vel_service *service, int64_t id,
                        const struct vel_placeholder_file *of)
 {
     enum vel_anchor_now now = VEL_ANCHOR_STANDS;
-    char *path = NULL, *at = NULL;
-    struct vel_vec entries;
-    bool is_ours = false;
+    char *path = NULL;
 
     if (vel_placeholders_follow(service->placeholders, of, &now, &path, NULL) < 0 ||
         now == VEL_ANCHOR_STANDS || now == VEL_ANCHOR_HIDDEN) {
@@ -51,21 +67,13 @@ void vel_service_renew(struct vel_service *service, int64_t id,
         return;
     }
     free(path);
-    at = vel_placeholders_recorded(service->placeholders, of);
-    vel_vec_init(&entries, sizeof(struct vel_entry));
-    if (at && vel_fs_exists(service->fs, at) &&
-        vel_index_load(service->fs, service->dir, &entries, NULL) == 0) {
-        for (size_t i = 0; !is_ours && i < entries.n; i++) {
-            const struct vel_entry *entry = vel_vec_at(&entries, i);
-
-            is_ours = entry->dataset.id < id && has_put(service, entry, of->name, at);
-        }
-        vel_index_fini(&entries);
-    }
-    if (is_ours &&
-        vel_placeholders_set(service->placeholders, of, at, service->launch, NULL) < 0)
-        vel_log(VEL_LOG_WARN, "%s is not followed any more", at);
-    free(at);
+    path = vel_placeholders_recorded(service->placeholders, of);
+    if (path && vel_fs_exists(service->fs, path) &&
+        vel_service_has_put(service, 0, id, of->name, path) &&
+        vel_placeholders_set(service->placeholders, of, path, service->launch, NULL) <
+            0)
+        vel_log(VEL_LOG_WARN, "%s is not followed any more", path);
+    free(path);
 }
 
 bool vel_service_renew_at(struct vel_service *service, const char *path)
