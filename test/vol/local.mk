@@ -1,10 +1,10 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
-vol_tests = %D%/both.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
+vol_tests = %D%/both.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
-check_PROGRAMS += test/vol/habit test/vol/pause test/vol/placed test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
+check_PROGRAMS += test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 TESTS += $(vol_tests)
-EXTRA_DIST += %D%/beside.t %D%/both.t %D%/examples.t %D%/habits.t %D%/hdf5.t
+EXTRA_DIST += %D%/beside.t %D%/both.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
@@ -23,6 +23,9 @@ test_vol_ends_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la
 test_vol_errors_t_SOURCES = %D%/errors.c
 test_vol_errors_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_errors_t_LDADD = $(vol_test_ldadd)
+test_vol_exits_SOURCES = %D%/exits.c
+test_vol_exits_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_exits_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 test_vol_files_t_SOURCES = %D%/files.c test/tap/placelab.c test/tap/placelab.h
 test_vol_files_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_files_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la
@@ -35,6 +38,8 @@ test_vol_habit_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 test_vol_info_text_t_SOURCES = %D%/info_text.c vol/info_text.c vol/info_text.h
 test_vol_info_text_t_CPPFLAGS = $(test_cppflags) -I$(top_srcdir)/vol
 test_vol_info_text_t_LDADD = test/libtap.la
+test_vol_loads_SOURCES = %D%/loads.c
+test_vol_loads_LDADD = -ldl
 test_vol_pause_SOURCES = %D%/pause.c
 test_vol_pause_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_pause_LDADD = $(HDF5_LIBS) $(MPI_LIBS)

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# However a program ends: its last step is whole and at its path, its exit code is its own, it does
+# not hang, and says nothing. Children of it do nothing of all that; several programs in one directory
+# have nothing in common.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+dir=$(tap_dir)
+# A plug-in with a sanitizer needs a program with it; what HDF5 leaks is not ours to report.
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export VELOC_CNTL_BASE="$dir/n" VELOC_CACHE_BASE="$dir/c"
+exits=$top_builddir/test/vol/exits
+loads=$top_builddir/test/vol/loads
+list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" "$@"; }
+
+anew() {
+    rm -rf "$dir/p" "$dir/c" "$dir/n"
+    mkdir "$dir/p" "$dir/c" "$dir/n"
+    cd "$dir/p" || bail_out "no $dir/p"
+    echo 'DATASET=e PATTERN=e.{step}.h5 PUBLISH=BEHIND' >.velocconf
+}
+# native COMMAND..., run COMMAND...: without the connector, through it; what it said and its exit code
+native() {
+    timeout "${TEST_TIMEOUT:-120}" "$@" </dev/null >"$dir/out" 2>&1
+    echo "$? $(cat "$dir/out")"
+}
+run() { HDF5_VOL_CONNECTOR=veloc native "$@"; }
+# whole FILE...: those that HDF5 alone reads as they were written
+whole() {
+    for file; do
+        [ "$(head -c 8 "$file" 2>/dev/null | od -An -c | tr -d ' ')" = '211HDF\r\n032\n' ] && echo "$file"
+    done | tr '\n' ' '
+}
+for way in $("$exits"); do
+    anew
+    mkdir native
+    said=$(cd native && native "$exits" "$way")
+    case $way in
+    as_another | with_idle_child)
+        is "$(VELOC_FLUSH_BANDWIDTH=1 run "$exits" "$way") $(whole e.?.h5)" '7  ' \
+            "$way: its exit code, not a word, and nothing is flushed"
+        run "$exits" f.h5 >/dev/null # the next one does
+        ;;
+    *)
+        is "$(run "$exits" "$way")" "$said" "$way: its exit code, and not a word of ours"
+        like "$said" '7 *' 'which is what it is natively'
+        ;;
+    esac
+    is "$(whole e.?.h5)" 'e.1.h5 e.2.h5 ' 'its files are at their paths'
+done
+
+# --- HDF5 that is loaded later
+hdf5=$(sed -n 's/.*-L\([^ ]*\) .*/\1\/libhdf5.so/p' <<<"$HDF5_LIBS ")
+if [ -f "$hdf5" ] && [ -z "${SANITIZER:-}" ]; then
+    for scope in local global; do
+        anew
+        is "$(run "$loads" "$hdf5" $scope e.1.h5) $(whole e.1.h5)" '7  e.1.h5 ' "a program that loads HDF5 ($scope) ends as well"
+        is "$(list --json | grep -c '"id"')" 1 'and has the connector'
+    done
+    if command -v python3 >/dev/null; then
+        anew
+        is "$(run python3 -c 'import ctypes, sys
+h5 = ctypes.CDLL(sys.argv[1])
+h5.H5Fcreate.restype = ctypes.c_int64
+h5.H5Fcreate.argtypes = [ctypes.c_char_p, ctypes.c_uint, ctypes.c_int64, ctypes.c_int64]
+h5.H5Fclose.argtypes = [ctypes.c_int64]
+h5.H5Fclose(h5.H5Fcreate(b"e.1.h5", 2, 0, 0))
+h5.H5Fcreate(b"e.2.h5", 2, 0, 0)
+sys.exit(7)' "$hdf5") $(whole e.?.h5)" '7  e.1.h5 e.2.h5 ' 'Python does, with a file open'
+    else
+        skip 1 'there is no python3'
+    fi
+else
+    skip 5 'the library of HDF5 is not known by its file, or a sanitizer must be first'
+fi
+
+# --- eight at once, whose files look as if one program had written them
+anew
+echo 'DATASET=p PATTERN=p.{rank}.h5' >>.velocconf
+programs=()
+for i in 1 2 3 4 5 6 7 8; do
+    HDF5_VOL_CONNECTOR=veloc "$exits" "p.$i.h5" </dev/null >>"$dir/out" 2>&1 &
+    programs+=($!)
+done
+codes=
+for program in "${programs[@]}"; do
+    wait "$program"
+    codes+="$? "
+done
+is "$codes" '7 7 7 7 7 7 7 7 ' 'eight programs in one directory end as they want to'
+is "$(whole p.?.h5)" 'p.1.h5 p.2.h5 p.3.h5 p.4.h5 p.5.h5 p.6.h5 p.7.h5 p.8.h5 ' 'each with its file'
+list --json >"$dir/json"
+is "$(grep -c '"files": 1,' "$dir/json") $(grep '"launch"' "$dir/json" | sort -u | wc -l)" '8 8' 'which is a dataset of its own'
+done_testing
