@@ -72,14 +72,12 @@ api_pages = \
 if HAVE_MPI
 dist_man_MANS += $(api_pages)
 endif
-dist_doc_DATA += %D%/migrating.md
+dist_doc_DATA += %D%/migrating.md %D%/format-ls.txt %D%/h5veloc-ls.schema.json
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
 	%D%/engine.txt \
 	%D%/format-descriptor.txt \
 	%D%/format-events.txt \
-	%D%/format-ls.txt \
-	%D%/h5veloc-ls.schema.json \
 	%D%/format-mem.txt \
 	%D%/format-meta.txt \
 	%D%/format-parity.txt \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs as they end, each in a way of its own: exits HOW. They write files of steps,
  * e.STEP.h5, of one group each, know nothing of a connector, and have an exit code of
- * their own. */
+ * their own. exits NAME... makes files of these names, one after the other. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,10 +195,10 @@ int main(int argc, char **argv)
             ways[i].run();
             return CODE;
         }
-    if (argc > 1) { /* a file of this name */
-        save(argv[1]);
+    for (int i = 1; i < argc; i++)
+        save(argv[i]);
+    if (argc > 1)
         return CODE;
-    }
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         printf("%s\n", ways[i].name);
     return 0;

@@ -31,4 +31,20 @@ for how in plain tmp; do
     is "$(veloc $how 9 0)" "$said" 'and says the same through the connector'
     is "$(cd "$dir/veloc" && "$habit" $how 9 0)" "$(native $how 9 0)" 'the last three are plain files when it has ended'
 done
+
+# --- what lines say of names
+rm -rf "$dir/veloc" "$dir/cache"
+mkdir "$dir/veloc" "$dir/cache"
+cat >"$dir/veloc/.velocconf" <<'EOF'
+CACHE_SIZE=1
+PREFIX_SIZE=1
+DATASET=a PATTERN=a.{step}.h5 KEEP=2
+DATASET=b PATTERN=b.{step}.h5
+EOF
+habit=$top_builddir/test/vol/exits veloc b.1.h5 b.2.h5 b.3.h5 a.5.h5 a.6.h5 a.0.h5 a.00.h5 a.007.h5
+cached=$(find "$dir/cache" -name '*.h5' -printf '%f\n' | sort | tr '\n' ' ')
+like "$cached" 'a.00.h5 a.007.h5 *b.3.h5 ' 'the newest two of a name with KEEP=2 are in the cache, and older ones are not'
+is "$(cd "$dir/veloc" && echo ./*.h5)" './a.0.h5 ./a.00.h5 ./a.007.h5 ./a.5.h5 ./a.6.h5 ./b.1.h5 ./b.2.h5 ./b.3.h5' 'and what is on the prefix stays there'
+is "$(cd "$dir/veloc" && "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" |
+    awk '$1 == "*" { printf "(%s) %s ", $3, $4 } $2 == "a" { printf "%s ", $3 }')" '(a) 7 0 0 6 5 ' 'steps are as they are written: 0 and 00 are two'
 done_testing
