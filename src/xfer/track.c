@@ -48,8 +48,12 @@ static int save_state(const struct vel_crew *crew, struct vel_transfer *transfer
                       struct vel_err *err)
 {
     struct vel_err why = {0};
-    int rc = vel_transfer_save(transfer, &record->state, &why);
+    int rc;
 
+    /* nobody else can ask for it: the record alone says which names are not free */
+    if (vel_transfer_is_served(transfer) && !vel_transport_outlives(crew->transport))
+        return 0;
+    rc = vel_transfer_save(transfer, &record->state, &why);
     record->has_state = rc == 0;
     if (rc == 0)
         return vel_transfer_record_save(crew->fs, crew->dir, record, err);
@@ -86,7 +90,7 @@ int vel_track_move(const struct vel_crew *crew, const struct vel_tracked *move,
                    bool *ret_loose, struct vel_err *err)
 {
     struct vel_transfer_record record;
-    bool is_kept = move->n > 0 && vel_transport_outlives(crew->transport);
+    bool is_kept = move->n > 0 && vel_transport_is_service(crew->transport);
     int rc = 0, removed = 0;
 
     *ret_loose = false;

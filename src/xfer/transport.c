@@ -273,6 +273,11 @@ int vel_transfer_start(struct vel_transport *transport, const struct vel_copy_ho
     return 0;
 }
 
+bool vel_transfer_is_served(const struct vel_transfer *transfer)
+{
+    return transfer->plugin != NULL;
+}
+
 int vel_transfer_save(struct vel_transfer *transfer, struct vel_buf *state,
                       struct vel_err *err)
 {

@@ -247,6 +247,27 @@ static void half_begun(void)
        "and the files are flushed");
 }
 
+/* CPPR has no name for a transfer that another process could ask by. */
+static void not_to_be_had(void)
+{
+    struct seslab lab;
+
+    takelab_init(&lab, "cppr");
+    sdk_delay(20, false);
+    sdk_fail("cppr_test_all", 2, SDK_KILL);
+    takelab_plays(&lab, 1, 1, 1);
+    takelab_forget();
+    sdk_delay(0, false);
+    ok(!takelab_told->is_over && takelab_records(NULL) == 1,
+       "killed while CPPR moves files, which nobody else can ask about");
+    ok(takelab_plays(&lab, 1, 2, 1) && takelab_lines("warn") == 1 &&
+           takelab_lines("CPPR cannot take over a transfer") == 1 &&
+           strstr(sdk_calls(), ".h5v-1-1.tmp"),
+       "the next launch says so, and uses other names than it may still write to");
+    ok(takelab_records(NULL) == 0 && takelab_is_on_prefix(&lab, 1, 1),
+       "and the files are flushed");
+}
+
 /* The next launch has no such service. */
 static void without_service(void)
 {
@@ -315,6 +336,7 @@ int main(void)
     other_node("datawarp");
     lost_node();
     half_begun();
+    not_to_be_had();
     without_service();
     loose();
     return done_testing();
