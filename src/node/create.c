@@ -225,8 +225,12 @@ static struct vel_generation *generation_for(struct vel_leader *leader,
 
 static void set_native(struct vel_leader *leader, struct vel_file *file)
 {
+    const struct vel_leader_key key = vel_generation_key(file->generation);
+
     file->state = VEL_FILE_NATIVE;
     file->link = 0;
+    if (leader->ops->note_native) /* without, the next leader here knows less */
+        leader->ops->note_native(leader->arg, &key, file->rank, file->name, NULL);
     vel_announce_changed(leader, file->generation);
 }
 

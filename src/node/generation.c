@@ -414,6 +414,12 @@ static void load_one(struct vel_leader *leader, struct vel_leader_part *part)
 
     if (!file)
         return;
+    generation->is_dirty = true;
+    if (part->is_native) {
+        file->state = VEL_FILE_NATIVE;
+        vel_file_count(leader, file);
+        return;
+    }
     generation->part = file->part = part->file.part;
     file->order = part->file.order;
     file->size = part->file.size;
@@ -423,7 +429,6 @@ static void load_one(struct vel_leader *leader, struct vel_leader_part *part)
     vel_file_count(leader, file);
     vel_lead_event(leader, generation->lead, VEL_DATASET_ON_CREATE,
                    VEL_DATASET_IF(ROOM));
-    generation->is_dirty = true;
 }
 
 void vel_generation_load(struct vel_leader *leader)

@@ -141,7 +141,8 @@ struct vel_leader_file {
 struct vel_leader_part {
     struct vel_leader_key key; /* its texts and those of `file` are the leader's */
     struct vel_leader_file file;
-    char *path; /* in the cache; the leader frees it */
+    char *path;     /* in the cache; the leader frees it */
+    bool is_native; /* or it was noted: there is no such file */
 };
 
 /* Who had files in the newest sealed dataset of a template. */
@@ -304,6 +305,10 @@ struct vel_leader_ops {
                          struct vel_err *err);
     /* Items struct vel_leader_part: files of this launch in a new.N of this node. */
     int (*parts)(void *arg, struct vel_vec *ret, struct vel_err *err);
+    /* A file of this key is written natively; parts() tells of it from now on. NULL: no
+     * other leader will come. */
+    int (*note_native)(void *arg, const struct vel_leader_key *key, int64_t rank,
+                       const char *name, struct vel_err *err);
 
     /* --- what the chair of the connector's datasets writes and reads --- */
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "conf/rules.h"
 #include "meta/cachename.h"
@@ -61,9 +62,10 @@ static int choose_home(const struct vel_service *service,
         vel_seats_home(service->conf, *ret_level, service->homes, service->n_homes);
     return *ret_home < service->n_homes
                ? 0
-               : vel_fail(err, VEL_ESTATE, "this node has no cache for its level");
+               : vel_fail(err, VEL_ENOENT, "this node has no cache for its level");
 }
 
+/* Without a cache on this node alone it is a part of its key all the same. */
 static void decide(const struct vel_service *service,
                    const struct vel_dataset_rule *rule, struct vel_leader_rule *ret)
 {
@@ -73,7 +75,8 @@ static void decide(const struct vel_service *service,
     if (rule && rule->kind == VEL_KIND_NONE) {
         ret->is_native = true;
         snprintf(ret->why, sizeof ret->why, "its DATASET line says KIND=NONE");
-    } else if (choose_home(service, rule, &level, &home, &why) < 0) {
+    } else if (choose_home(service, rule, &level, &home, &why) < 0 &&
+               (!rule || why.status != VEL_ENOENT)) {
         ret->is_native = true;
         snprintf(ret->why, sizeof ret->why, "%.*s", (int)sizeof ret->why - 1, why.text);
     }
@@ -282,6 +285,7 @@ static int add_part(struct vel_service *service, const struct vel_part_new *from
 int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_service *service = arg;
+    struct vel_err why = {0};
     struct vel_vec found;
     int rc = 0;
 
@@ -295,5 +299,8 @@ int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
             rc = add_part(service, part, ret, err);
     }
     vel_parts_new_fini(&found);
+    if (rc == 0 && vel_service_natives(service, ret, &why) < 0)
+        vel_log(VEL_LOG_WARN, "files that were written natively are not known: %s",
+                why.text);
     return rc;
 }

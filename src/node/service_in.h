@@ -280,6 +280,13 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
 int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,
                               struct vel_err *err);
 int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
+
+/* --- service_native.c --- */
+int vel_service_note_native(void *arg, const struct vel_leader_key *key, int64_t rank,
+                            const char *name, struct vel_err *err);
+/* Those that were noted, appended to *ret as struct vel_leader_part. */
+int vel_service_natives(const struct vel_service *service, struct vel_vec *ret,
+                        struct vel_err *err);
 /* The DATASET line of a template; NULL: none has it. */
 const struct vel_line *vel_service_line(const struct vel_service *service,
                                         const char *template);

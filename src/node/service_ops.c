@@ -83,6 +83,7 @@ const struct vel_leader_ops vel_service_ops = {
     .part_new = vel_service_part_new,
     .part_renumber = vel_service_part_renumber,
     .parts = vel_service_parts,
+    .note_native = vel_service_note_native,
     .sealed = vel_service_sealed,
     .previous = vel_service_previous,
     .compose = vel_service_compose,

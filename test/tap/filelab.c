@@ -108,6 +108,14 @@ static void begin_node(struct filelab *lab, int i)
     must(vel_service_start(&of, role, &lab->service[i], &err), &err);
 }
 
+void filelab_lead_again(struct filelab *lab, int node)
+{
+    vel_service_ask_stop(lab->service[node]);
+    vel_service_stop(lab->service[node]);
+    vel_role_close(lab->alive[node]);
+    begin_node(lab, node);
+}
+
 static void begin_rank(struct filelab *lab, int rank)
 {
     int node = rank * lab->nodes / lab->ranks;

@@ -41,6 +41,9 @@ void filelab_set(struct filelab *lab, const char *text);
 void filelab_begin(struct filelab *lab, const char *launch);
 void filelab_end(struct filelab *lab);
 
+/* The leader of a node dies, and another one leads there. */
+void filelab_lead_again(struct filelab *lab, int node);
+
 /* One that ends with its processes: nobody does anything more. */
 void filelab_drop(struct filelab *lab);
 

@@ -10,6 +10,7 @@
 
 #include "node/dataset_state.h"
 #include "node/stub.h"
+#include "node/view.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -224,6 +225,40 @@ static void foreign(void)
     filelab_fini(&lab);
 }
 
+/* A rank has written natively when its node gets another leader, which is the chair. */
+static void written_natively(void)
+{
+    struct filelab lab;
+    struct vel_place place = {0};
+    struct vel_err err = {0};
+    char in_the_way[300];
+    struct vel_view view;
+    char *path;
+
+    filelab_init(&lab, "natively", 2, 2, RULE);
+    snprintf(in_the_way, sizeof in_the_way, "%s/index.0", lab.home[0]);
+    filelab_begin(&lab, "L1");
+    tap_put_file(in_the_way, "no directory");
+    filelab_create(&lab, 0, name_of(0, 1), &place, &err);
+    is_int(place.where, 2, "a rank has no place in its cache: %s", place.why);
+    vel_place_fini(&place);
+    unlink(in_the_way);
+    filelab_lead_again(&lab, 0);
+    filelab_write(&lab, 1, name_of(1, 1), text_of(1, 1), &err);
+    filelab_drain(&lab);
+    filelab_end(&lab);
+    filelab_begin(&lab, "L2");
+    filelab_read(&lab, 0, name_of(1, 1), &err); /* until there is a view */
+    path = vel_view_path(lab.dir, "L2");
+    is_int(vel_view_load(vel_fs_posix(), path, &view, &err), 0, "the next launch");
+    ok(!vel_view_find_dataset(&view, 1),
+       "cannot restore what lacks its file, although another leader came");
+    vel_view_fini(&view);
+    free(path);
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
 /* Until a dataset is encoded: it is being flushed then, slowly, or is the next. */
 static void wait_encoded(struct filelab *lab, int64_t id)
 {
@@ -343,6 +378,7 @@ int main(void)
     through();
     again();
     foreign();
+    written_natively();
     restarted(false);
     restarted(true);
     at_once();
