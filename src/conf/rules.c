@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "conf/near.h"
 #include "conf/rules.h"
+#include "sys/fs.h"
 
 static const char step_word[] = "{step}", rank_word[] = "{rank}";
 
@@ -99,13 +101,40 @@ static bool fits(const char *pattern, const char *name, struct spot *ret)
     return true;
 }
 
+/* A pattern from the root on whose directory is reached by links, without them: paths
+ * have none. A new string; NULL: it has none, or is nowhere yet. */
+static char *without_links(const char *pattern)
+{
+    size_t plain = strcspn(pattern, "{*");
+    char *text = strdup(pattern), *real = NULL, *whole = NULL;
+
+    while (plain > 0 && pattern[plain - 1] != '/')
+        plain--;
+    if (text && plain > 1) {
+        text[plain - 1] = '\0';
+        if (vel_fs_real_path(text, &real, NULL) == 0 && strcmp(real, text) != 0)
+            whole = vel_path_join(real, pattern + plain);
+    }
+    free(real);
+    free(text);
+    return whole;
+}
+
 /* As the pattern means it: from the prefix on, or from the root. */
 static bool fits_path(const char *pattern, const char *prefix, const char *path,
                       struct spot *ret)
 {
     const char *name = *pattern == '/' ? path : vel_path_below(prefix, path);
+    char *real = NULL;
+    bool is;
 
-    return name && *name && fits(pattern, name, ret);
+    while (strncmp(pattern, "./", 2) == 0)
+        pattern += 2;
+    is = name && *name && fits(pattern, name, ret);
+    if (!is && *pattern == '/' && (real = without_links(pattern)))
+        is = fits(real, name, ret);
+    free(real);
+    return is;
 }
 
 bool vel_rule_fits(const char *pattern, const char *prefix, const char *path)

@@ -4,7 +4,8 @@
  * In a PATTERN {step} and {rank} are numbers, * is any text, slashes included, and
  * every other character is itself. A number is all digits that stand there, and a
  * second {step} or {rank} is the same number as the first. A pattern without a leading
- * slash is meant from the prefix on.
+ * slash is meant from the prefix on; one with a slash may lead through symbolic links,
+ * which paths of files do not have.
  */
 #ifndef VEL_CONF_RULES_H
 #define VEL_CONF_RULES_H

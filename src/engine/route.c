@@ -136,6 +136,25 @@ static int route_any(struct vel_session *s, const char *asked, const char *absol
     return *ret_path ? 0 : vel_out_of_memory(err, "routing a file");
 }
 
+/* Without links above the file itself: so the connector knows files, and the prefix is
+ * known. What is not there yet has none. A new string, `path` on failure. */
+static char *without_links(const char *path)
+{
+    char *above = vel_path_dir(path), *real = NULL, *whole = NULL;
+
+    while (above && vel_fs_real_path(above, &real, NULL) < 0 && above[1]) {
+        char *next = vel_path_dir(above);
+
+        free(above);
+        above = next;
+    }
+    if (above && real)
+        whole = vel_path_join(real, path + strlen(above) + (above[1] != '\0'));
+    free(real);
+    free(above);
+    return whole ? whole : strdup(path);
+}
+
 /* What the program calls `path`, as a whole path and as it is called in the cache. */
 static int name_it(struct vel_session *s, const char *path, char **ret_absolute,
                    char **ret_name, struct vel_err *err)
@@ -147,8 +166,13 @@ static int name_it(struct vel_session *s, const char *path, char **ret_absolute,
         return vel_fail(err, VEL_EINVAL, "a file needs a name to be routed");
     if (*path != '/')
         rc = vel_fs_working_dir(&cwd, err);
-    if (rc == 0 && !(*ret_absolute = vel_path_absolute(cwd ? cwd : "/", path)))
-        rc = vel_out_of_memory(err, "routing a file");
+    if (rc == 0) {
+        char *plain = vel_path_absolute(cwd ? cwd : "/", path);
+
+        *ret_absolute = plain ? without_links(plain) : NULL;
+        rc = *ret_absolute ? 0 : vel_out_of_memory(err, "routing a file");
+        free(plain);
+    }
     free(cwd);
     return rc < 0 ? rc : vel_cachename_of(s->prefix, *ret_absolute, ret_name, err);
 }

@@ -112,11 +112,16 @@ static int name_things(struct vel_session *s, struct vel_err *err)
 static int open_prefix(struct vel_session *s, struct vel_err *err)
 {
     struct vel_buf bytes;
+    char *real = NULL;
     int rc = 0;
 
     vel_buf_init(&bytes);
     if (s->world->rank == 0) {
         rc = vel_prefix_open(s->fs, s->dir, s->prefix_id, err);
+        if (rc == 0 && vel_fs_real_path(s->prefix, &real, NULL) == 0) {
+            free(s->prefix); /* as files of the connector know it */
+            s->prefix = real;
+        }
         if (rc == 0) {
             vel_buf_append(&bytes, s->prefix_id, VEL_PREFIX_ID);
             vel_buf_append(&bytes, s->prefix, strlen(s->prefix) + 1);

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "conf/file.h"
 #include "conf/rules.h"
@@ -32,7 +34,7 @@ static const char *fit(const char *pattern, const char *path)
     struct vel_rule_fit got;
     struct vel_err err = {0};
     struct vel_conf *conf;
-    char line[256];
+    char line[700];
 
     snprintf(line, sizeof line, "DATASET=a PATTERN=%s\n", pattern);
     conf = parse(line, &err);
@@ -58,6 +60,7 @@ static void numbers(void)
         {"ck.{step}/part-{rank}.h5", "/q/ck.1/part-3.h5", "-",
          "a file outside of the prefix"},
         {"/q/ck.{step}.h5", "/q/ck.7.h5", "7", "unless the pattern begins with /"},
+        {"./ck.{step}.h5", "/p/ck.7.h5", "7", "./ is where it begins anyhow"},
         {"/p/ck.{step}.h5", "/p/ck.7.h5", "7", "which may lead into the prefix"},
         {"{step}/x{step}.h5", "/p/7/x7.h5", "7", "a second step is the first one"},
         {"{step}/x{step}.h5", "/p/7/x8.h5", "-", "and no other number"},
@@ -110,6 +113,20 @@ static void lines(void)
     vel_conf_destroy(conf);
 }
 
+/* Paths of files have no links. */
+static void links(void)
+{
+    char pattern[600], path[600];
+
+    if (mkdir(tap_path("real"), 0700) < 0 || symlink("real", tap_path("link")) < 0)
+        bail_out("no link");
+    snprintf(pattern, sizeof pattern, "%s/ck.{step}.h5", tap_path("link"));
+    snprintf(path, sizeof path, "%s/ck.8.h5", tap_path("real"));
+    is_str(fit(pattern, path), "8", "a whole pattern may lead through a link");
+    snprintf(pattern, sizeof pattern, "%s/*", tap_path("nowhere"));
+    is_str(fit(pattern, path), "-", "or to nowhere");
+}
+
 static void mistakes(void)
 {
     struct vel_err err = {0};
@@ -132,6 +149,7 @@ int main(void)
 {
     numbers();
     lines();
+    links();
     mistakes();
     return done_testing();
 }
