@@ -5,6 +5,8 @@ core_sources += \
 	%D%/fs.c %D%/fs.h \
 	%D%/fs_dir.c \
 	%D%/fs_fault.c %D%/fs_fault.h \
+	%D%/fs_limit.c %D%/fs_limit.h %D%/fs_limit_in.h \
+	%D%/fs_limit_call.c \
 	%D%/fs_posix.c \
 	%D%/fs_replace.c \
 	%D%/fs_undo.c %D%/fs_undo.h \

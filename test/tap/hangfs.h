@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hangfs - a file system of which one directory hangs: what is asked of it does not
+ * come back before it is let go, and is done then. */
+#ifndef TEST_TAP_HANGFS_H
+#define TEST_TAP_HANGFS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "sys/fs.h"
+
+struct hangfs {
+    struct vel_fs fs; /* to be handed on */
+    struct vel_fs_ops ops;
+    const char *below; /* borrowed */
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    bool hangs;
+    int waiting; /* operations */
+};
+
+void hangfs_init(struct hangfs *h, const char *below);
+void hangfs_fini(struct hangfs *h);
+void hangfs_hang(struct hangfs *h);
+void hangfs_let_go(struct hangfs *h);
+
+/* Waits until so many operations hang. */
+void hangfs_wait(struct hangfs *h, int waiting);
+
+#endif
