@@ -99,6 +99,7 @@ int vel_chair_settle(struct vel_leader *leader, int64_t id, const void *record,
         return 0; /* asked again */
     vel_seal_init(&seal);
     rc = leader->ops->inventory(leader->arg, id, record, len, &seal, err);
+    leader->seal_rc = 0;
     lead = rc == 0 ? vel_lead_make(leader, id) : NULL;
     if (!lead) {
         vel_seal_fini(&seal);
@@ -113,8 +114,8 @@ int vel_chair_settle(struct vel_leader *leader, int64_t id, const void *record,
                    ? 0
                    : vel_fail(err, VEL_ECANCEL, "dataset %lld: the launch was ended",
                               (long long)id);
-    return vel_fail(err, VEL_EIO, "dataset %lld: its seal cannot be written",
-                    (long long)id);
+    return vel_fail(err, leader->seal_rc == VEL_ETIMEOUT ? VEL_ETIMEOUT : VEL_EIO,
+                    "dataset %lld: its seal cannot be written", (long long)id);
 }
 
 /* --- what nodes say --- */

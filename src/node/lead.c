@@ -265,8 +265,9 @@ void vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_
     struct vel_vec found;
 
     vel_vec_init(&found, sizeof(struct vel_leader_found));
-    /* what cannot be read now is found by the next who looks */
-    leader->ops->find(leader->arg, where, id, &found, NULL);
+    /* what cannot be read now is looked for again */
+    if (leader->ops->find(leader->arg, where, id, &found, NULL) < 0)
+        leader->unread |= 1U << where;
     for (size_t i = 0; i < found.n; i++)
         vel_lead_take(leader, vel_vec_at(&found, i));
     forget_found(&found);

@@ -187,6 +187,7 @@ struct vel_leader {
     uint64_t claimed_at, view_since;
     uint64_t asked_at; /* what the nodes hold */
     uint64_t again_at; /* a record could not be written */
+    int seal_rc;       /* of the last seal */
     int64_t beat;
     struct vel_vec others; /* struct vel_leader_other, as they were first seen */
     struct vel_buf known;
@@ -196,6 +197,7 @@ struct vel_leader {
     struct vel_vec waits;   /* struct vel_leader_wait */
     struct vel_vec resting; /* int64_t: datasets that processes change themselves */
     struct vel_connector *connector; /* its files; NULL: the shell serves none */
+    unsigned unread; /* bits of enum vel_leader_look: to be looked for again */
     uint64_t last_job;
     uint64_t last_attempt; /* to encode any dataset */
     uint64_t moved_at;     /* when bytes were last seen moving */

@@ -87,8 +87,22 @@ static bool is_gone(const struct vel_leader *leader, const struct vel_lead *lead
            !leader->ops->is_held(leader->arg, lead->id);
 }
 
+/* Records that could not be read: the prefix may answer again. */
+static void look_again(struct vel_leader *leader)
+{
+    unsigned unread = leader->unread;
+
+    leader->unread = 0;
+    if (unread & 1U << VEL_LOOK_OWED)
+        vel_lead_find(leader, VEL_LOOK_OWED, 0);
+    if (unread & (1U << VEL_LOOK_SEALS | 1U << VEL_LOOK_VIEW) && leader->is_chair &&
+        leader->has_view)
+        vel_chair_adopt(leader);
+}
+
 void vel_launch_check(struct vel_leader *leader)
 {
+    look_again(leader);
     vel_leader_at(leader, VEL_TIMER_CHECK, leader->now + leader->conf.limit);
     vel_launch_may_tell(leader);
     vel_chair_check(leader);

@@ -328,6 +328,8 @@ static bool try_settle(struct vel_leader *leader, struct vel_leader_wait *wait)
         rc = seal_alone(leader, wait, &err);
     else
         return false;
+    if (rc == VEL_ETIMEOUT && leader->now < wait->since + leader->conf.stall)
+        return false; /* the prefix does not answer now */
     if (rc == 0)
         vel_leader_yes(leader, wait->link, wait->seq);
     else

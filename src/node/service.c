@@ -18,6 +18,7 @@
 enum {
     TURN_MS = 1000,   /* longest sleep of the loop */
     LAST_WORDS = 100, /* of T */
+    HANGS = 4,        /* of T: that the loop waits for the prefix */
 };
 
 /* --- what it is made of --- */
@@ -43,7 +44,6 @@ static int copy_of(struct vel_service *service, const struct vel_service_of *of,
 
     vel_buf_init(&dir);
     vel_buf_printf(&dir, "%s/launch.%s", of->dir, of->launch);
-    service->fs = of->fs;
     service->clock = of->clock;
     service->conf = of->conf;
     service->launch_dir = vel_buf_take(&dir, NULL);
@@ -68,6 +68,11 @@ static int copy_of(struct vel_service *service, const struct vel_service_of *of,
     for (size_t i = 0; i < service->n_homes; i++)
         if (!service->homes[i])
             return vel_out_of_memory(err, "a leader");
+    if (vel_fs_limit_create(of->fs, of->prefix,
+                            service->limit_ms * VEL_CLOCK_MS / HANGS, &service->limit,
+                            err) < 0)
+        return VEL_ENOMEM;
+    service->fs = vel_fs_limit_fs(service->limit);
     return 0;
 }
 
@@ -238,6 +243,7 @@ static void unmake(struct vel_service *service)
     vel_service_forget_latest(service);
     vel_placeholders_destroy(service->placeholders);
     vel_pulls_destroy(service->pulls);
+    vel_fs_limit_destroy(service->limit);
     pthread_cond_destroy(&service->over);
     pthread_mutex_destroy(&service->lock);
     free(service);
@@ -280,6 +286,7 @@ static int turn(struct vel_service *service, struct vel_err *err)
     vel_leader_tick(service->leader, now);
     vel_service_tell_unreachable(service);
     vel_service_take_results(service);
+    vel_work_relieve(service->work, service->limit_ms * VEL_CLOCK_MS / HANGS);
     vel_leader_tick(service->leader, now); /* of what was cancelled it is not told */
     vel_muster_tick(service->muster, now);
     look_for_processes(service);
@@ -343,6 +350,7 @@ static void *run(void *arg)
     struct vel_err err = {0};
     int rc = 0;
 
+    vel_fs_limit_bind(service->limit);
     vel_leader_begin(service->leader, vel_clock_monotonic(service->clock));
     while (rc == 0 && !service->is_asked_to_stop && !service->is_resigning)
         rc = turn(service, &err);

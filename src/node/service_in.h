@@ -25,6 +25,7 @@
 #include "node/service.h"
 #include "node/view.h"
 #include "node/work.h"
+#include "sys/fs_limit.h"
 
 /* A connection, under the number by which the brain knows it. */
 struct vel_service_link {
@@ -102,7 +103,8 @@ struct vel_service_latest {
 
 struct vel_service {
     /* what it was told */
-    struct vel_fs *fs;
+    struct vel_fs *fs;          /* where the loop never waits long for the prefix */
+    struct vel_fs_limit *limit; /* that */
     struct vel_clock *clock;
     struct vel_host host;
     char *launch, *prefix, *dir, *launch_dir, *prefix_id, *named;

@@ -316,12 +316,19 @@ static uint64_t bytes_of(const struct vel_service_job *job)
     return bytes;
 }
 
+/* Encoding is between caches and other nodes. */
+static bool uses_prefix(enum vel_leader_work work)
+{
+    return work != VEL_WORK_ENCODE && work != VEL_WORK_SETTLE_ENCODING;
+}
+
 static int submit(struct vel_service_job *job, struct vel_err *err)
 {
     struct vel_work_plan plan = {.order = {.urgency = urgency_of(job->what),
                                            .dataset = job->seal.id,
                                            .set = job->set},
-                                 .rate = job->rate};
+                                 .rate = job->rate,
+                                 .uses_prefix = uses_prefix(job->what)};
 
     if (job->what == VEL_WORK_COPY) {
         plan.bytes = bytes_of(job);

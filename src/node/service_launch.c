@@ -338,31 +338,33 @@ int vel_service_living(struct vel_service *service, struct vel_vec *ret,
     return list_some(service, false, ret, err);
 }
 
-/* Who evicts a dataset that is nowhere else takes the claim back. */
-static bool is_claimed(struct vel_service *service, int64_t id)
+/* What cannot be known is not taken for absent: a dataset would be forgotten. */
+static bool is_absent(struct vel_service *service, const char *path)
 {
-    char *dir = vel_dataset_dir(service->dir, id);
-    char *path = dir ? vel_path_join(dir, "launch") : NULL;
-    bool is = !path || vel_fs_exists(service->fs, path);
+    struct stat st;
 
-    free(path);
-    free(dir);
-    return is;
+    return path && vel_fs_lstat(service->fs, path, &st, NULL) == VEL_ENOENT;
 }
 
-/* Is there nothing to wait for: is the dataset on the prefix, or gone? */
+/* Is there nothing to wait for: is the dataset on the prefix, or gone? Who evicts one
+ * that is nowhere else takes the claim back. */
 static bool is_settled(struct vel_service *service, int64_t id)
 {
     char *dropped = vel_dropped_path(service->dir, id);
-    struct vel_entry entry = {0};
+    char *dir = vel_dataset_dir(service->dir, id);
+    char *claim = dir ? vel_path_join(dir, "launch") : NULL;
     bool settled = !dropped || vel_fs_exists(service->fs, dropped);
+    struct vel_entry entry = {0};
 
     if (!settled && vel_entry_load(service->fs, service->dir, id, &entry, NULL) == 0) {
         settled = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
         vel_entry_fini(&entry);
     }
+    settled = settled || is_absent(service, claim);
     free(dropped);
-    return settled || !is_claimed(service, id);
+    free(dir);
+    free(claim);
+    return settled;
 }
 
 static int add_old_seal(struct vel_service *service, const char *dir, const char *name,
@@ -370,19 +372,22 @@ static int add_old_seal(struct vel_service *service, const char *dir, const char
 {
     char *path = vel_path_join(dir, name);
     struct vel_seal seal;
-    int rc = path ? vel_service_seal_load(service, path, &seal, NULL) : VEL_ENOMEM;
+    int rc = path ? vel_service_seal_load(service, path, &seal, err)
+                  : vel_out_of_memory(err, "seals");
 
     free(path);
-    if (rc == 0 &&
-        (is_settled(service, seal.id) || seal.verdict != VEL_VERDICT_SEALED)) {
+    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT) /* what nobody can read seals nothing */
+        return 0;
+    if (rc < 0)
+        return rc;
+    if (is_settled(service, seal.id) || seal.verdict != VEL_VERDICT_SEALED) {
         vel_seal_fini(&seal);
         return 0;
     }
-    if (rc == 0 && !vel_vec_push(ret, &seal)) {
-        vel_seal_fini(&seal);
-        rc = VEL_ENOMEM;
-    }
-    return rc == VEL_ENOMEM ? vel_out_of_memory(err, "seals") : 0;
+    if (vel_vec_push(ret, &seal))
+        return 0;
+    vel_seal_fini(&seal);
+    return vel_out_of_memory(err, "seals");
 }
 
 int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,

@@ -67,7 +67,8 @@ bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
 /* What the record says counts, be it another's. */
 static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
 {
-    if (leader->ops->seal(leader->arg, &lead->seal, NULL) < 0)
+    leader->seal_rc = leader->ops->seal(leader->arg, &lead->seal, NULL);
+    if (leader->seal_rc < 0)
         return false;
     lead->id = lead->seal.id;
     lead->has_seal = true;

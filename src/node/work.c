@@ -5,6 +5,9 @@
  * does whatever job is the first in the order when its turn comes. A copy that lets a
  * more urgent job go first does that job on its own stack, from its watch; that job
  * never does the same for one that is not more urgent still, so that it ends.
+ *
+ * A worker that hangs is not counted: another thread takes its place, and when it comes
+ * back there are more of them than may work at a time, which the errands see to.
  */
 #include "config.h"
 
@@ -27,7 +30,9 @@ struct job {
     struct job *next; /* by order; when it is over, by time */
     /* guarded by the work's lock */
     enum job_state state;
-    bool is_cancelled;
+    bool is_cancelled, uses_prefix;
+    bool is_aside;        /* it runs, but lets another go first */
+    uint64_t seen_at;     /* that it has begun, or its last step */
     uint64_t left, moved; /* bytes; moved since it was asked */
     int rc;
     struct vel_err err;
@@ -38,8 +43,11 @@ struct vel_work {
     struct vel_clock *clock;
     void (*wake)(void *arg);
     void *arg;
+    unsigned workers;
 
     pthread_mutex_t lock; /* guards what follows */
+    unsigned spare;       /* threads beyond `workers` */
+    uint64_t patience;    /* with who makes no step; 0: any */
     struct job *jobs;     /* that wait or run, by order */
     struct job *over, **over_end;
     uint64_t last;    /* number given */
@@ -85,13 +93,45 @@ static void take_out(struct vel_work *work, struct job *job)
     *at = job->next;
 }
 
-/* The first that waits; more urgent than that, if there is one. */
+struct busy {
+    unsigned well, hung; /* workers */
+};
+
+static bool is_hung(const struct vel_work *work, const struct job *job)
+{
+    return work->patience > 0 && job->uses_prefix &&
+           vel_clock_monotonic(work->clock) - job->seen_at >= work->patience;
+}
+
+static struct busy count_busy(const struct vel_work *work)
+{
+    struct busy busy = {0, 0};
+
+    for (const struct job *job = work->jobs; job; job = job->next) {
+        if (job->state != RUNNING || job->is_aside)
+            continue;
+        if (is_hung(work, job))
+            busy.hung++;
+        else
+            busy.well++;
+    }
+    return busy;
+}
+
+/* The first that waits; more urgent than that, if there is one. Else that may begin. */
 static struct job *find_first(struct vel_work *work, const struct job *than)
 {
-    for (struct job *job = work->jobs; job; job = job->next)
-        if (job->state == WAITING)
-            return !than || job->order.urgency < than->order.urgency ? job : NULL;
-    return NULL;
+    const struct busy busy = than ? (struct busy){0, 0} : count_busy(work);
+    struct job *job = work->jobs;
+
+    while (job &&
+           (job->state != WAITING || (busy.hung >= VEL_WORK_SPARE && job->uses_prefix)))
+        job = job->next;
+    if (!job)
+        return NULL;
+    if (than)
+        return job->order.urgency < than->order.urgency ? job : NULL;
+    return busy.well < work->workers ? job : NULL;
 }
 
 static struct job *find(struct vel_work *work, uint64_t number)
@@ -141,14 +181,18 @@ static void run_job(struct job *job)
 }
 
 /* Do the first that waits; false: there is none. */
-static bool run_first(struct vel_work *work, const struct job *than)
+static bool run_first(struct vel_work *work, struct job *than)
 {
     struct job *job;
 
     pthread_mutex_lock(&work->lock);
     job = find_first(work, than);
-    if (job)
+    if (job) {
         job->state = RUNNING;
+        job->seen_at = vel_clock_monotonic(work->clock);
+    }
+    if (job && than)
+        than->is_aside = true;
     pthread_mutex_unlock(&work->lock);
     if (job)
         run_job(job);
@@ -159,10 +203,11 @@ static bool watch_step(void *arg, uint64_t bytes)
 {
     struct job *job = arg;
     struct vel_work *work = job->work;
-    uint64_t now = bytes ? vel_clock_monotonic(work->clock) : 0;
+    uint64_t now = vel_clock_monotonic(work->clock);
     bool tells = false, goes_on;
 
     pthread_mutex_lock(&work->lock);
+    job->seen_at = now;
     job->moved += bytes;
     job->left -= bytes < job->left ? bytes : job->left;
     if (bytes && now - work->told_at >= tell_every) {
@@ -175,6 +220,8 @@ static bool watch_step(void *arg, uint64_t bytes)
         tell(work);
     while (goes_on && job->order.urgency > VEL_URGENT_PULL && run_first(work, job)) {
         pthread_mutex_lock(&work->lock);
+        job->is_aside = false;
+        job->seen_at = vel_clock_monotonic(work->clock);
         goes_on = !job->is_cancelled;
         pthread_mutex_unlock(&work->lock);
     }
@@ -185,7 +232,9 @@ static int errand(void *arg, struct vel_err *err)
 {
     (void)err;
     vel_queue_lower(VEL_WORK_NICE);
-    run_first(arg, NULL);
+    while (
+        run_first(arg, NULL)) /* an errand may have come when too many were at work */
+        ;
     return 0;
 }
 
@@ -208,7 +257,8 @@ int vel_work_create(unsigned workers, struct vel_clock *clock, void (*wake)(void
 
     if (!work)
         return vel_out_of_memory(err, "starting workers");
-    *work = (struct vel_work){.clock = clock, .wake = wake, .arg = arg};
+    *work =
+        (struct vel_work){.clock = clock, .wake = wake, .arg = arg, .workers = workers};
     work->over_end = &work->over;
     pthread_mutex_init(&work->lock, NULL);
     rc = vel_queue_create(workers, SIZE_MAX, &work->queue, err);
@@ -264,7 +314,8 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
                         .arg = arg,
                         .watch = {watch_step, job},
                         .work = work,
-                        .left = plan->bytes};
+                        .left = plan->bytes,
+                        .uses_prefix = plan->uses_prefix};
     vel_throttle_init(&job->throttle, work->clock, plan->rate);
     vel_throttle_set_percent(&job->throttle, plan->percent);
     pthread_mutex_lock(&work->lock);
@@ -286,6 +337,30 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
     }
     pthread_mutex_unlock(&work->lock);
     return rc;
+}
+
+void vel_work_relieve(struct vel_work *work, uint64_t patience)
+{
+    struct busy busy;
+    bool is_needed, grows;
+
+    if (!enter(work))
+        return;
+    work->patience = patience;
+    busy = count_busy(work);
+    is_needed = busy.hung > 0 && find_first(work, NULL);
+    grows = is_needed && work->spare < VEL_WORK_SPARE &&
+            busy.well + busy.hung >= work->workers + work->spare;
+    if (grows)
+        work->spare++;
+    pthread_mutex_unlock(&work->lock);
+    if (grows && vel_queue_grow(work->queue, NULL) < 0) {
+        pthread_mutex_lock(&work->lock);
+        work->spare--; /* tried again */
+        pthread_mutex_unlock(&work->lock);
+    }
+    if (is_needed) /* its errand may have found too many at work */
+        vel_queue_submit(work->queue, errand, work, NULL, NULL);
 }
 
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate)

@@ -66,16 +66,23 @@ int vel_work_create(unsigned workers, struct vel_clock *clock, void (*wake)(void
 void vel_work_destroy(struct vel_work *work);
 
 /* Put a job in its place. `bytes`: how much it will move; rate: bytes per second, 0: no
- * limit; percent: of a store's speed (xfer/throttle.h), 0: no limit. *ret_number is
- * never used again. */
+ * limit; percent: of a store's speed (xfer/throttle.h), 0: no limit; uses_prefix: it
+ * may be in a call that does not come back. *ret_number is never used again. */
 struct vel_work_plan {
     struct vel_work_order order;
     uint64_t bytes, rate;
     double percent;
+    bool uses_prefix;
 };
 int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
                     vel_work_f *run, void *arg, uint64_t *ret_number,
                     struct vel_err *err);
+
+/* When all workers have been at jobs that use the prefix for so long (ns) without a
+ * step of their watch, they hang: another one does what waits meanwhile; VEL_WORK_SPARE
+ * at most, the last of them only what does not use the prefix. To be called often. */
+enum { VEL_WORK_SPARE = 8 };
+void vel_work_relieve(struct vel_work *work, uint64_t patience);
 
 /* Another rate, at once, for a job that waits or runs. */
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate);

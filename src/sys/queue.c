@@ -32,13 +32,13 @@ struct job_list {
 struct vel_queue {
     pid_t owner;
     size_t most;
-    pthread_t *threads;
-    unsigned nthreads;
 
     pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t work;  /* something waits, or it ends */
-    pthread_cond_t room;  /* fewer wait */
-    pthread_cond_t done;  /* a job is done */
+    pthread_t *threads;
+    unsigned nthreads;
+    pthread_cond_t work; /* something waits, or it ends */
+    pthread_cond_t room; /* fewer wait */
+    pthread_cond_t done; /* a job is done */
     struct job_list waiting;
     struct job_list kept; /* done, with a handle out */
     size_t running;
@@ -84,12 +84,15 @@ static int not_ours(struct vel_err *err)
                     "the worker threads belong to the process that was forked");
 }
 
-static bool is_worker(const struct vel_queue *queue)
+static bool is_worker(struct vel_queue *queue)
 {
-    for (unsigned i = 0; i < queue->nthreads; i++)
-        if (pthread_equal(queue->threads[i], pthread_self()))
-            return true;
-    return false;
+    bool is = false;
+
+    pthread_mutex_lock(&queue->lock);
+    for (unsigned i = 0; !is && i < queue->nthreads; i++)
+        is = pthread_equal(queue->threads[i], pthread_self());
+    pthread_mutex_unlock(&queue->lock);
+    return is;
 }
 
 /* The job has its result. Locked. */
@@ -149,8 +152,7 @@ static int start_threads(struct vel_queue *queue, unsigned nthreads)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_lock(
-        &queue->lock); /* workers read nthreads: not before it is final */
+    pthread_mutex_lock(&queue->lock);
     while (queue->nthreads < nthreads && rc == 0) {
         rc = pthread_create(&queue->threads[queue->nthreads], NULL, worker, queue);
         queue->nthreads += rc == 0;
@@ -188,6 +190,25 @@ int vel_queue_create(unsigned nthreads, size_t most, struct vel_queue **ret_queu
     }
     *ret_queue = queue;
     return 0;
+}
+
+int vel_queue_grow(struct vel_queue *queue, struct vel_err *err)
+{
+    unsigned nthreads;
+    pthread_t *threads;
+
+    if (!vel_queue_is_ours(queue))
+        return not_ours(err);
+    pthread_mutex_lock(&queue->lock);
+    nthreads = queue->nthreads + 1;
+    threads = realloc(queue->threads, nthreads * sizeof *threads);
+    if (threads)
+        queue->threads = threads;
+    pthread_mutex_unlock(&queue->lock);
+    if (!threads)
+        return vel_out_of_memory(err, "starting a worker thread");
+    int rc = start_threads(queue, nthreads);
+    return rc == 0 ? 0 : vel_fail_errno(err, rc, "cannot start another worker thread");
 }
 
 /* Locked. */

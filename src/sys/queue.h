@@ -27,6 +27,10 @@ typedef int vel_job_f(void *arg, struct vel_err *err);
 int vel_queue_create(unsigned nthreads, size_t most, struct vel_queue **ret_queue,
                      struct vel_err *err);
 
+/* One more worker, for what those that are there cannot do: they are in calls that do
+ * not come back. */
+int vel_queue_grow(struct vel_queue *queue, struct vel_err *err);
+
 /* Jobs that have begun are waited for, the others cancelled, and all handles are void.
  * No other thread may be inside a call, and no job may do this. */
 void vel_queue_destroy(struct vel_queue *queue);

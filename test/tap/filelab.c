@@ -30,8 +30,9 @@ static void make_conf(struct filelab *lab, const char *text)
         bail_out("out of memory");
     sprintf(all,
             "PREFIX=%s\nCACHE_BASE=%s/cache\nCNTL_BASE=%s\nVIRTUAL_NODES=%d\n"
-            "COPY_TYPE=XOR\nPEER_TIMEOUT=5\nFLUSH_STALL=5\nSEAL_AFTER=1\n%s",
-            lab->prefix, lab->root, lab->cntl, lab->nodes, text);
+            "COPY_TYPE=XOR\nFLUSH_STALL=5\nSEAL_AFTER=1\n%s%s",
+            lab->prefix, lab->root, lab->cntl, lab->nodes,
+            strstr(text, "PEER_TIMEOUT") ? "" : "PEER_TIMEOUT=5\n", text);
     must(vel_conf_create(&lab->conf, &err), &err);
     must(vel_conf_parse(lab->conf, VEL_LAYER_USER, "lab.conf", all, strlen(all), NULL,
                         NULL, &err),
@@ -119,13 +120,14 @@ void filelab_lead_again(struct filelab *lab, int node)
 static void begin_rank(struct filelab *lab, int rank)
 {
     int node = rank * lab->nodes / lab->ranks;
-    const struct vel_client_conf conf = {.role = VEL_PEER_PROCESS,
-                                         .rank = rank,
-                                         .launch = lab->launch,
-                                         .node = lab->host[node].node,
-                                         .leader = vel_role_endpoint(lab->alive[node]),
-                                         .user = geteuid(),
-                                         .limit_ms = 5000};
+    const struct vel_client_conf conf = {
+        .role = VEL_PEER_PROCESS,
+        .rank = rank,
+        .launch = lab->launch,
+        .node = lab->host[node].node,
+        .leader = vel_role_endpoint(lab->alive[node]),
+        .user = geteuid(),
+        .limit_ms = (unsigned)(lab->conf->peer_timeout * 1000)};
     struct vel_err err = {0};
 
     must(vel_client_open(&conf, &lab->client[rank], &err), &err);

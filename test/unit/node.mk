@@ -224,7 +224,8 @@ test_unit_attendcost_t_LDADD = $(test_ldadd)
 test_unit_beside_t_SOURCES = %D%/beside.c test/tap/filelab.c test/tap/filelab.h
 test_unit_beside_t_CPPFLAGS = $(test_cppflags)
 test_unit_beside_t_LDADD = $(test_ldadd)
-test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h
+test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h \
+	test/tap/hangfs.c test/tap/hangfs.h
 test_unit_connector_t_CPPFLAGS = $(test_cppflags)
 test_unit_connector_t_LDADD = $(test_ldadd)
 

@@ -191,6 +191,76 @@ static void cancelling(void)
     ok(strchr(lab.done, 'd') == NULL, "who ends cancels what waits and what runs");
 }
 
+static uint64_t submit_prefix(enum vel_urgency urgency, vel_work_f *run,
+                              const char *name)
+{
+    const struct vel_work_plan plan = {.order = {.urgency = urgency, .dataset = 1},
+                                       .uses_prefix = true};
+    struct vel_err err = {0};
+    uint64_t number = 0;
+
+    if (vel_work_submit(work, &plan, run, (void *)name, &number, &err) < 0)
+        bail_out("%s", err.text);
+    return number;
+}
+
+/* As the loop does, until so many have arrived. */
+static void relieve_until(int n)
+{
+    bool is_there = false;
+
+    while (!is_there) {
+        vel_work_relieve(work, 1);
+        usleep(1000);
+        pthread_mutex_lock(&lab.lock);
+        is_there = lab.arrived >= n;
+        pthread_mutex_unlock(&lab.lock);
+    }
+}
+
+static int alone, at_once;
+
+static int count_those(void *arg, const struct vel_work_job *job, struct vel_err *err)
+{
+    (void)job, (void)err, (void)arg;
+    pthread_mutex_lock(&lab.lock);
+    at_once += ++alone > 1;
+    pthread_mutex_unlock(&lab.lock);
+    usleep(1000);
+    pthread_mutex_lock(&lab.lock);
+    alone--;
+    pthread_mutex_unlock(&lab.lock);
+    return 0;
+}
+
+static int arrive(void *arg, const struct vel_work_job *job, struct vel_err *err)
+{
+    (void)job, (void)err, (void)arg;
+    add(&lab.arrived, 1);
+    return 0;
+}
+
+static void hanging(void)
+{
+    begin(1);
+    for (int i = 0; i < VEL_WORK_SPARE + 1; i++)
+        submit_prefix(VEL_URGENT_COPY, stand, "h");
+    relieve_until(VEL_WORK_SPARE);
+    submit(VEL_URGENT_ENCODE, 2, 0, arrive, "e");
+    relieve_until(VEL_WORK_SPARE + 1);
+    is_int(take(1), 0,
+           "when workers hang on the prefix, others take their place, at last for what "
+           "does not need it");
+    add(&lab.open, 1);
+    is_int(take(VEL_WORK_SPARE + 1), 0, "those that come back go on");
+    vel_work_relieve(work, 3600 * VEL_CLOCK_S); /* none of these hangs */
+    for (int i = 0; i < 20; i++)
+        submit_prefix(VEL_URGENT_COPY, count_those, "c");
+    is_int(take(20), 0, "with more threads than workers");
+    is_int(at_once, 0, "no more jobs run at once than before");
+    vel_work_destroy(work);
+}
+
 static int take_bytes(void *arg, const struct vel_work_job *job, struct vel_err *err)
 {
     (void)arg;
@@ -262,6 +332,7 @@ int main(void)
     order();
     giving_way();
     cancelling();
+    hanging();
     rates();
     low();
     forked();
