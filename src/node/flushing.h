@@ -57,8 +57,8 @@ struct vel_flushing {
     const char *prefix;
     const char *dir;                 /* PREFIX/.veloc */
     const char *node;                /* this node's name */
-    struct vel_transport *transport; /* NULL: copied here */
-    struct vel_copy_how copy;        /* without throttle and watch */
+    struct vel_transport *transport; /* of jobs without one; NULL: copied here */
+    struct vel_copy_how copy;        /* without throttles and watch */
     bool checks_crc;
     bool has_delta; /* FLUSH_DELTA: only what has changed; */
     bool may_patch; /* and files may be changed in place where nothing else helps,
@@ -87,8 +87,10 @@ struct vel_flush_job {
     size_t n;
     const char *home;  /* where this node's "copying" record lies: CACHE/../dataset.D */
     const char *store; /* directory of the store, for vendors' services */
-    bool may_resume;   /* whoever copied before is known not to write any more: its
-                          lock was free, or its job here is over */
+    struct vel_transport *transport; /* of that store; NULL: that of all */
+    struct vel_throttle *device;     /* of that store, for all its jobs; NULL: none */
+    bool may_resume; /* whoever copied before is known not to write any more: its
+                        lock was free, or its job here is over */
     struct vel_throttle *throttle;
     const struct vel_watch *watch;
 };

@@ -11,7 +11,7 @@
 
 bool vel_share_is_moved(const struct vel_share *s)
 {
-    const struct vel_transport *t = s->flushing->transport;
+    const struct vel_transport *t = s->crew.transport;
 
     return t && vel_transport_is_service(t);
 }
@@ -20,7 +20,7 @@ bool vel_share_is_moved(const struct vel_share *s)
 static int start_transfer(struct vel_share *s, const struct vel_xfer_file *list,
                           size_t n, struct vel_transfer **ret, struct vel_err *err)
 {
-    struct vel_transport *t = s->flushing->transport;
+    struct vel_transport *t = s->crew.transport;
     struct vel_err why = {0};
     int rc = vel_transfer_start(t, &s->crew.copy, s->job->store, list, n, ret, err);
 
@@ -83,9 +83,9 @@ static bool resume_transfer(struct vel_share *s, const struct vel_copying *old,
     if (old->id != s->job->id || !old->transfer.len ||
         make_list(s, old->owner, ret_list, ret_n) < 0)
         return false;
-    if (vel_transfer_resume(s->flushing->transport, &s->crew.copy, s->job->store,
-                            *ret_list, *ret_n, old->transfer.data, old->transfer.len,
-                            ret, &why) == 0)
+    if (vel_transfer_resume(s->crew.transport, &s->crew.copy, s->job->store, *ret_list,
+                            *ret_n, old->transfer.data, old->transfer.len, ret,
+                            &why) == 0)
         return true;
     vel_log(VEL_LOG_INFO, "a transfer is begun anew: %s", why.text);
     free_list(*ret_list, *ret_n);

@@ -87,7 +87,9 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
                                      .dir = flushing->dir,
                                      .copy = flushing->copy,
                                      .checks_crc = flushing->checks_crc}};
+    s->crew.transport = job->transport ? job->transport : flushing->transport;
     s->crew.copy.throttle = job->throttle;
+    s->crew.copy.device = job->device;
     s->crew.copy.watch = job->watch;
     vel_vec_init(&s->files, sizeof(struct vel_flush_file));
     vel_vec_init(&s->owners, sizeof(int64_t));

@@ -101,6 +101,7 @@ core_sources += \
 	%D%/service_launch.c \
 	%D%/service_link.c \
 	%D%/service_look.c \
+	%D%/service_mover.c \
 	%D%/service_names.c %D%/service_native.c \
 	%D%/service_ops.c \
 	%D%/service_renew.c \

@@ -106,23 +106,15 @@ static int listen_everywhere(struct vel_service *service, struct vel_err *err)
                : vel_out_of_memory(err, "a leader");
 }
 
-static int open_transport(struct vel_service *service, struct vel_err *err)
+static int describe_flushing(struct vel_service *service, struct vel_err *err)
 {
-    const struct vel_conf *conf = service->conf;
-    const struct vel_transport_setup setup = {.type = conf->flush_type,
-                                              .plugin = conf->flush_plugin,
-                                              .width = (unsigned)conf->flush_width,
-                                              .clock = service->clock};
-
-    vel_flushing_init(&service->flushing, conf, service->fs, service->clock);
+    vel_flushing_init(&service->flushing, service->conf, service->fs, service->clock);
     service->flushing.prefix = service->prefix;
     service->flushing.dir = service->dir;
     service->flushing.node = service->host.node;
     service->flushing.names = &vel_service_names;
     service->flushing.arg = service;
-    int rc = vel_transport_open(&setup, &service->transport, err);
-    service->flushing.transport = service->transport;
-    return rc;
+    return vel_service_open_movers(service, err);
 }
 
 static int make_brain(struct vel_service *service, struct vel_err *err)
@@ -184,7 +176,7 @@ static int make(struct vel_service *service, const struct vel_service_of *of,
     if (rc == 0)
         rc = listen_everywhere(service, err);
     if (rc == 0)
-        rc = open_transport(service, err);
+        rc = describe_flushing(service, err);
     if (rc == 0)
         rc = make_tables(service, err);
     if (rc == 0)
@@ -222,7 +214,7 @@ static void unmake(struct vel_service *service)
     vel_service_forget_copies(service);
     vel_leader_destroy(service->leader);
     vel_muster_destroy(service->muster);
-    vel_transport_close(service->transport);
+    vel_service_close_movers(service);
     if (service->view)
         vel_view_fini(service->view);
     free(service->view);

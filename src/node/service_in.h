@@ -26,6 +26,7 @@
 #include "node/view.h"
 #include "node/work.h"
 #include "sys/fs_limit.h"
+#include "topo/store.h"
 
 /* A connection, under the number by which the brain knows it. */
 struct vel_service_link {
@@ -88,6 +89,15 @@ struct vel_service_job {
     bool is_placed;
 };
 
+/* Who moves what is in a home, and how fast. */
+struct vel_service_mover {
+    const struct vel_line *line; /* STORE; NULL: it has none */
+    int flush;                   /* enum vel_flush_type, or VEL_STORE_PLUGIN */
+    struct vel_throttle device;
+};
+
+enum { VEL_SERVICE_TRANSPORTS = VEL_FLUSH_DATAWARP - VEL_STORE_PLUGIN + 1 };
+
 /* new.N of this launch. */
 struct vel_service_part {
     int64_t number;
@@ -124,7 +134,9 @@ struct vel_service {
     struct vel_work *work;
     struct vel_muster *muster;
     struct vel_flushing flushing;
-    struct vel_transport *transport;
+    struct vel_service_mover *movers; /* of each home */
+    size_t n_movers;
+    struct vel_transport *transports[VEL_SERVICE_TRANSPORTS]; /* NULL: not needed */
     struct vel_endpoint endpoint;
     struct vel_view *view;
 
@@ -386,6 +398,16 @@ void vel_service_forget_jobs(struct vel_service *service);
 char *vel_service_home_of(const struct vel_service *service, int64_t id);
 /* Is it in one of this node's caches of the prefix? */
 bool vel_service_is_ours(const struct vel_service *service, const char *dir);
+
+/* --- service_mover --- */
+
+int vel_service_open_movers(struct vel_service *service, struct vel_err *err);
+void vel_service_close_movers(struct vel_service *service);
+/* By whom, and how fast, what lies below `home`, of these nodes, goes to the prefix:
+ * into the job. */
+int vel_service_move(struct vel_service *service, const char *home,
+                     const struct vel_seal *seal, struct vel_flush_job *job,
+                     struct vel_err *err);
 
 /* --- service_stock: what this node holds, for who tells people --- */
 

@@ -175,6 +175,12 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
                                   .may_resume = true,
                                   .throttle = how->throttle,
                                   .watch = how->watch};
+    if (places.home)
+        rc = vel_service_move(job->service, places.home, &job->seal, &flush, err);
+    if (rc < 0) {
+        places_fini(&places);
+        return rc;
+    }
     if (!places.home && what == COPY) {
         rc = vel_fail(err, VEL_ENOENT, "no cache of %s has dataset %" PRId64,
                       job->service->host.node, job->seal.id);

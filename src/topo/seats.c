@@ -107,6 +107,36 @@ size_t vel_seats_home(const struct vel_conf *conf, size_t level, char *const *ho
     return i;
 }
 
+const struct vel_line *vel_seats_store(const struct vel_conf *conf, const char *home)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
+        if (is_of(conf, line->name, home))
+            return line;
+    return NULL;
+}
+
+/* Where the settings do not say who shares it, all may. */
+uint64_t vel_seats_bandwidth(const struct vel_conf *conf, const struct vel_line *line,
+                             const char *node, const char *const *nodes, size_t n)
+{
+    const struct vel_store_line *store = line ? line->data : NULL;
+    const char *group = store ? vel_group_value(conf, node, store->group) : NULL;
+    uint64_t sharers = 0;
+
+    if (!store || store->bandwidth <= 0)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *other = vel_group_value(conf, nodes[i], store->group);
+
+        sharers += !group || !other || strcmp(group, other) == 0;
+    }
+    sharers = sharers > 0 ? sharers : 1;
+    return (uint64_t)store->bandwidth > sharers ? (uint64_t)store->bandwidth / sharers
+                                                : 1;
+}
+
 const char *vel_seats_foreign_store(const struct vel_conf *conf, size_t level)
 {
     const struct vel_line *line;

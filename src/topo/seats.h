@@ -38,6 +38,14 @@ bool vel_seats_is_same_store(const struct vel_conf *conf, size_t a, size_t b);
 size_t vel_seats_home(const struct vel_conf *conf, size_t level, char *const *homes,
                       size_t homes_n);
 
+/* The STORE line of the store that a cache, "BASE/USER/ID", is in; NULL: none. */
+const struct vel_line *vel_seats_store(const struct vel_conf *conf, const char *home);
+
+/* Bytes per second that a node may read and write in a store when all these nodes, it
+ * among them, do so at once; 0: no limit. NULL: no line. */
+uint64_t vel_seats_bandwidth(const struct vel_conf *conf, const struct vel_line *line,
+                             const char *node, const char *const *nodes, size_t n);
+
 /* The directory of its store if others have to make that (MKDIR=0); else NULL. */
 const char *vel_seats_foreign_store(const struct vel_conf *conf, size_t level);
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who moves the parts of a store to the prefix (FLUSH of its STORE line, else
+ * FLUSH_PLUGIN or FLUSH_TYPE), and how fast its disks may be read (BANDWIDTH). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "node/service_in.h"
+#include "topo/seats.h"
+
+/* The same for all stores that want the same. */
+static int open_transport(struct vel_service *service, int flush, struct vel_err *err)
+{
+    const struct vel_conf *conf = service->conf;
+    struct vel_transport **slot = &service->transports[flush - VEL_STORE_PLUGIN];
+    bool is_plugin = flush == VEL_STORE_PLUGIN;
+    const struct vel_transport_setup setup = {
+        .type = is_plugin ? VEL_FLUSH_POSIX : flush,
+        .plugin = is_plugin ? conf->flush_plugin : NULL,
+        .width = (unsigned)conf->flush_width,
+        .clock = service->clock};
+
+    return *slot ? 0 : vel_transport_open(&setup, slot, err);
+}
+
+int vel_service_open_movers(struct vel_service *service, struct vel_err *err)
+{
+    const struct vel_conf *conf = service->conf;
+    int rc = 0;
+
+    service->movers = calloc(service->n_homes + 1, sizeof *service->movers);
+    if (!service->movers)
+        return vel_out_of_memory(err, "a leader");
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++) {
+        struct vel_service_mover *mover = &service->movers[i];
+
+        mover->line = vel_seats_store(conf, service->homes[i]);
+        mover->flush = mover->line && vel_conf_gives(mover->line, "FLUSH")
+                           ? ((const struct vel_store_line *)mover->line->data)->flush
+                       : conf->flush_plugin ? VEL_STORE_PLUGIN
+                                            : conf->flush_type;
+        vel_throttle_init(&mover->device, service->clock, 0);
+        service->n_movers++;
+        rc = open_transport(service, mover->flush, err);
+    }
+    return rc;
+}
+
+void vel_service_close_movers(struct vel_service *service)
+{
+    for (size_t i = 0; i < service->n_movers; i++)
+        vel_throttle_fini(&service->movers[i].device);
+    free(service->movers);
+    for (size_t i = 0; i < VEL_SERVICE_TRANSPORTS; i++)
+        vel_transport_close(service->transports[i]);
+}
+
+/* Its nodes may all be at it at once. */
+static int set_rate(struct vel_service_mover *mover, struct vel_service *service,
+                    const struct vel_seal *seal, struct vel_err *err)
+{
+    const char **nodes = calloc(seal->members.n + 1, sizeof *nodes);
+    size_t n = 0;
+
+    if (!nodes)
+        return vel_out_of_memory(err, "a job");
+    for (size_t i = 0; i < seal->members.n; i++) {
+        const char *node = vel_seal_at(seal, i)->node;
+        bool is_new = true;
+
+        for (size_t k = 0; is_new && k < n; k++)
+            is_new = strcmp(nodes[k], node) != 0;
+        if (is_new)
+            nodes[n++] = node;
+    }
+    vel_throttle_set_rate(
+        &mover->device,
+        vel_seats_bandwidth(service->conf, mover->line, service->host.node, nodes, n));
+    free(nodes);
+    return 0;
+}
+
+int vel_service_move(struct vel_service *service, const char *home,
+                     const struct vel_seal *seal, struct vel_flush_job *job,
+                     struct vel_err *err)
+{
+    for (size_t i = 0; i < service->n_movers; i++) {
+        struct vel_service_mover *mover = &service->movers[i];
+
+        if (!vel_path_below(service->homes[i], home))
+            continue;
+        job->transport = service->transports[mover->flush - VEL_STORE_PLUGIN];
+        job->device = &mover->device;
+        return set_rate(mover, service, seal, err);
+    }
+    return 0;
+}
