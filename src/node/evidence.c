@@ -55,6 +55,14 @@ struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence)
                                 .n_dropped = evidence->dropped.n};
 }
 
+/* What nobody can read says nothing; what cannot be read now may say something later,
+ * and a view is made once. */
+static bool says_nothing(int rc)
+{
+    return rc == VEL_ENOENT || rc == VEL_ECORRUPT || rc == VEL_EUNSUP ||
+           rc == VEL_EINVAL;
+}
+
 /* --- makers --- */
 
 static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
@@ -64,9 +72,9 @@ static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
     struct vel_view_maker maker = {.id = id};
     struct vel_node *body = NULL;
     const char *launch;
-    int version, rc = path ? vel_record_load(g->fs, path, "launch", FORMAT, &version,
-                                             &body, NULL)
-                           : VEL_ENOMEM;
+    int version,
+        rc = path ? vel_record_load(g->fs, path, "launch", FORMAT, &version, &body, err)
+                  : no_memory(err);
 
     free(dir);
     free(path);
@@ -74,11 +82,11 @@ static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
         maker.launch = strdup(launch);
         if (!maker.launch || !vel_vec_push(&g->all->makers, &maker)) {
             free((char *)maker.launch);
-            rc = VEL_ENOMEM;
+            rc = no_memory(err);
         }
     }
     vel_node_destroy(body);
-    return rc == VEL_ENOMEM ? no_memory(err) : 0;
+    return rc < 0 && says_nothing(rc) ? 0 : rc;
 }
 
 /* Of every dataset that has one: also of those that no node holds, so that nobody takes
@@ -158,8 +166,8 @@ static int add_seal(struct gather *g, const char *launch, const char *dir,
     free(path);
     if (rc == 0)
         return keep_seal(g, launch, &seal, err);
-    if (rc == VEL_ENOMEM)
-        return no_memory(err);
+    if (!says_nothing(rc))
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     /* a dataset whose seal is lost does not count */
     vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s", why.text);
     return 0;
@@ -242,11 +250,67 @@ static int add_launches(struct gather *g, struct vel_err *err)
         struct vel_err why = {0};
         int rc = add_seals(g, launch, &why);
 
-        if (rc == VEL_ENOMEM)
-            return no_memory(err);
+        if (rc < 0 && !says_nothing(rc))
+            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
         if (rc < 0)
             vel_log(VEL_LOG_WARN, "datasets of launch %s do not count: %s", launch,
                     why.text);
+    }
+    return 0;
+}
+
+/* Is a launch among those that are over, from place `from` on? */
+static bool is_among(const struct vel_vec *over, size_t from, const char *launch)
+{
+    for (size_t i = from; i < over->n; i++)
+        if (strcmp(*(char **)vel_vec_at(over, i), launch) == 0)
+            return true;
+    return false;
+}
+
+static int is_absent(struct gather *g, const char *launch, bool *ret_is,
+                     struct vel_err *err)
+{
+    struct vel_buf dir;
+    struct stat st;
+    int rc;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/launch.%s", g->dir, launch);
+    rc = vel_buf_status(&dir, err);
+    if (rc == 0)
+        rc = vel_fs_lstat(g->fs, dir.data, &st, err);
+    vel_buf_fini(&dir);
+    *ret_is = rc == VEL_ENOENT;
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
+/* A launch without a directory was over, and its seals not needed any more, when that
+ * was removed. */
+static int add_gone(struct gather *g, struct vel_err *err)
+{
+    struct vel_vec *over = &g->all->over;
+    size_t ended = over->n;
+
+    for (size_t i = 0; i < g->all->makers.n; i++) {
+        struct vel_view_maker *maker = vel_vec_at(&g->all->makers, i);
+        char *launch;
+        int rc;
+
+        if (is_among(over, 0, maker->launch)) {
+            maker->is_gone = is_among(over, ended, maker->launch);
+            continue;
+        }
+        rc = is_absent(g, maker->launch, &maker->is_gone, err);
+        if (rc < 0)
+            return rc;
+        if (!maker->is_gone)
+            continue;
+        launch = strdup(maker->launch);
+        if (!launch || !vel_vec_push(over, &launch)) {
+            free(launch);
+            return no_memory(err);
+        }
     }
     return 0;
 }
@@ -273,6 +337,8 @@ int vel_evidence_load(struct vel_fs *fs, const char *dir, struct vel_vec *over,
         rc = add_launches(&g, err);
     if (rc == 0)
         rc = add_makers(&g, err);
+    if (rc == 0)
+        rc = add_gone(&g, err);
     if (rc < 0)
         vel_evidence_fini(&all);
     else

@@ -285,6 +285,10 @@ int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
         }
         if (rc == 0)
             rc = load_claim(fs, self, name.data, k, launch, err);
+        if (rc == VEL_ENOENT) { /* there is a newer one, and it was removed */
+            rc = 0;
+            continue;
+        }
         if (rc == 0)
             rc = check_launch(fs, self, launch, &fits, err);
         past = k;

@@ -102,6 +102,8 @@ core_sources += \
 	%D%/service_link.c \
 	%D%/service_look.c \
 	%D%/service_mover.c \
+	%D%/service_errand.c \
+	%D%/sweep.c %D%/sweep.h \
 	%D%/service_names.c %D%/service_native.c \
 	%D%/service_ops.c \
 	%D%/service_renew.c \

@@ -134,6 +134,19 @@ static void hear_ping(struct vel_leader *leader, const struct vel_leader_link *f
     vel_leader_send(leader, from->number, &pong);
 }
 
+/* Who asks names the leader that it has met: one that came since stays. */
+static void hear_resign(struct vel_leader *leader, const struct vel_leader_link *from,
+                        const struct vel_msg *msg)
+{
+    if ((int64_t)msg->u.resign.epoch != leader->ops->epoch(leader->arg)) {
+        vel_leader_no(leader, from->number, msg->seq, VEL_ESTATE,
+                      "another leader has the role now");
+        return;
+    }
+    vel_leader_yes(leader, from->number, msg->seq);
+    leader->ops->resign(leader->arg);
+}
+
 static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
                       const struct vel_msg *msg)
 {
@@ -216,8 +229,7 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                           "this leader serves no files");
         break;
     case VEL_MSG_RESIGN:
-        vel_leader_yes(leader, from->number, msg->seq);
-        leader->ops->resign(leader->arg);
+        hear_resign(leader, from, msg);
         break;
     default:
         vel_leader_no(leader, from->number, msg->seq, VEL_EUNSUP,

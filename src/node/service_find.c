@@ -95,6 +95,8 @@ int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err
 
     if (rc == 0 && home && what & VEL_OWED_FLUSH) /* nothing is to be published */
         rc = vel_placeholders_forget(service->placeholders, home, -1, err);
+    if (rc == 0 && home && what & VEL_OWED_FLUSH)
+        vel_service_evict_older(service, id);
     free(home);
     return rc;
 }

@@ -387,6 +387,8 @@ bool vel_service_renew_at(struct vel_service *service, const char *path);
 
 /* --- service_job --- */
 
+/* The parts that its seal names here, unless another has ended the launch. */
+int vel_service_remove_parts(struct vel_service_job *job, struct vel_err *err);
 void vel_service_start_job(void *arg, const struct vel_leader_job *asked);
 void vel_service_cancel_job(void *arg, uint64_t number);
 bool vel_service_is_busy(void *arg, int64_t id);
@@ -398,6 +400,14 @@ void vel_service_forget_jobs(struct vel_service *service);
 char *vel_service_home_of(const struct vel_service *service, int64_t id);
 /* Is it in one of this node's caches of the prefix? */
 bool vel_service_is_ours(const struct vel_service *service, const char *dir);
+
+/* --- service_errand: what launches before have left; by the loop --- */
+
+/* A view was made. */
+void vel_service_sweep(struct vel_service *service);
+/* This dataset has come to the prefix: those of its name that launches before have kept
+ * in the caches go, but for KEEP. */
+void vel_service_evict_older(struct vel_service *service, int64_t id);
 
 /* --- service_mover --- */
 

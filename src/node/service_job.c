@@ -240,6 +240,11 @@ static int change_parts(struct vel_service_job *job, bool removes, struct vel_er
     return rc;
 }
 
+int vel_service_remove_parts(struct vel_service_job *job, struct vel_err *err)
+{
+    return change_parts(job, true, err);
+}
+
 static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
 {
     struct vel_service_job *job = arg;

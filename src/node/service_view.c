@@ -96,6 +96,8 @@ int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err 
         rc = save(service, &view, err);
         vel_view_fini(&view);
     }
+    if (rc == 0)
+        vel_service_sweep(service);
     for (size_t i = 0; i < nodes.n; i++)
         vel_inventory_fini(vel_vec_at(&nodes, i));
     vel_vec_fini(&nodes);

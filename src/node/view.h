@@ -42,6 +42,8 @@ struct vel_view_seal {
 struct vel_view_maker {
     int64_t id;
     const char *launch;
+    bool is_gone; /* that was over, and its seals are removed: none was needed any more
+                   */
 };
 
 /* All that a view is made of. Everything is borrowed. */

@@ -183,6 +183,14 @@ static const struct vel_view_seal *seal_of(const struct vel_view_of *of, int64_t
     return seal;
 }
 
+static bool is_gone(const struct vel_view_of *of, int64_t id)
+{
+    for (size_t i = 0; i < of->n_makers; i++)
+        if (of->makers[i].id == id)
+            return of->makers[i].is_gone;
+    return false;
+}
+
 static const char *maker_of(const struct vel_view_of *of, int64_t id)
 {
     const struct vel_view_seal *seal;
@@ -209,6 +217,7 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
                                  const char *maker, struct vel_buf *why)
 {
     const struct vel_view_seal *seal = making->seal;
+    const struct vel_entry *entry = entry_of(making->of, making->id);
 
     if (is_dropped(making->of, making->id)) {
         vel_buf_puts(why, "it was dropped");
@@ -216,6 +225,8 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
     }
     if (!maker)
         return 0; /* made without a leader: its redundancy files are its seal */
+    if (is_gone(making->of, making->id) && entry && vel_entry_is_fetchable(entry))
+        return 0; /* it was sealed, or it would not be there */
     if (!seal || !seal->is_listed) {
         vel_buf_printf(why, "launch %s ended before it was sealed", maker);
         return VEL_VIEW_UNSEALED;

@@ -152,7 +152,7 @@ static void tell_records(struct viewlab *lab, size_t i)
     struct vel_view_seal *seal = &lab->seals[of->n_seals];
 
     if (d->maker)
-        lab->makers[of->n_makers++] = (struct vel_view_maker){d->id, d->maker};
+        lab->makers[of->n_makers++] = (struct vel_view_maker){d->id, d->maker, false};
     if (d->is_dropped)
         lab->dropped[of->n_dropped++] = d->id;
     if (d->has_entry)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work that the brain does not ask for: removing what launches before have left, on
+ * the prefix (node/sweep.h) and in the caches. Its end is nobody's event; what cannot
+ * be removed now is by the next who looks. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "meta/entry.h"
+#include "meta/paths.h"
+#include "node/service_in.h"
+#include "node/sweep.h"
+
+/* After all that anybody waits for. */
+static void begin(struct vel_service *service, vel_work_f *run, int64_t id)
+{
+    const struct vel_work_plan plan = {
+        .order = {.urgency = VEL_URGENT_COPY, .dataset = INT64_MAX},
+        .uses_prefix = true};
+    struct vel_service_job *job = calloc(1, sizeof *job);
+
+    if (!job)
+        return;
+    job->service = service;
+    job->view = service->view;
+    vel_buf_init(&job->bytes);
+    vel_seal_init(&job->seal);
+    job->seal.id = id;
+    if (!vel_vec_push(&service->jobs, &job)) {
+        free(job);
+        return;
+    }
+    if (vel_work_submit(service->work, &plan, run, job, &job->work, NULL) < 0) {
+        vel_vec_remove(&service->jobs, service->jobs.n - 1);
+        free(job);
+    }
+}
+
+/* --- on the prefix: by who has made a view --- */
+
+static int sweep(void *arg, const struct vel_work_job *how, struct vel_err *err)
+{
+    struct vel_service_job *job = arg;
+    struct vel_service *service = job->service;
+    char *path = vel_view_path(service->dir, service->launch);
+    char *tools = vel_path_join(service->launch_dir, "tools");
+    struct vel_sweep of = {.fs = service->fs,
+                           .prefix = service->prefix,
+                           .dir = service->dir,
+                           .launch = service->launch,
+                           /* tools before a program do it, and tell how many */
+                           .leaves_stubs = !tools || vel_fs_exists(service->fs, tools)};
+    struct vel_swept swept = {0};
+    struct vel_view view;
+    int rc = path ? vel_view_load(service->fs, path, &view, err)
+                  : vel_out_of_memory(err, "the view");
+
+    (void)how;
+    free(path);
+    free(tools);
+    if (rc < 0)
+        return rc;
+    of.view = &view;
+    rc = vel_sweep(&of, &swept, err);
+    vel_view_fini(&view);
+    vel_log(VEL_LOG_DEBUG,
+            "of launches before %d directories, %d meetings and %d placeholders were "
+            "removed%s%s",
+            swept.launches, swept.meetings, swept.stubs, rc < 0 ? "; then: " : "",
+            rc < 0 ? err->text : "");
+    return rc;
+}
+
+void vel_service_sweep(struct vel_service *service)
+{
+    begin(service, sweep, 0);
+}
+
+/* --- in the caches: by every node --- */
+
+static bool is_on_prefix(struct vel_service *service, int64_t id, char **ret_name)
+{
+    struct vel_entry entry = {0};
+    bool is;
+
+    if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
+        return false;
+    is = entry.place == VEL_ON_PREFIX && vel_entry_is_fetchable(&entry);
+    if (is && ret_name)
+        *ret_name = strdup(entry.dataset.name);
+    vel_entry_fini(&entry);
+    return is;
+}
+
+/* All its parts that are here. */
+static int evict(struct vel_service *service, int64_t id, struct vel_err *err)
+{
+    struct vel_service_job job = {.service = service};
+    struct vel_vec names;
+    char *home = vel_service_home_of(service, id);
+    int rc = 0;
+
+    vel_seal_init(&job.seal);
+    vel_vec_init(&names, sizeof(char *));
+    job.seal.id = id;
+    if (home)
+        rc = vel_fs_list(service->fs, home, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        struct vel_seal_member member = {.node = service->host.node};
+
+        if (vel_number_behind(*(char **)vel_vec_at(&names, i), "rank.", &member.rank))
+            rc = vel_seal_add(&job.seal, &member, err);
+    }
+    if (rc == 0 && job.seal.members.n > 0)
+        rc = vel_service_remove_parts(&job, err);
+    vel_fs_names_fini(&names);
+    vel_seal_fini(&job.seal);
+    free(home);
+    return rc;
+}
+
+/* Sessions drop what is theirs by COUNT. */
+static bool is_of_session(struct vel_service *service, int64_t id)
+{
+    struct vel_seal seal = {.id = id};
+    char *path = vel_service_seal_path(service, service->launch, &seal);
+    bool is = !path || vel_fs_exists(service->fs, path);
+
+    free(path);
+    return is;
+}
+
+static int64_t keep_of(const struct vel_conf *conf, const char *name)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_DATASET, i)); i++)
+        if (strcmp(line->name, name) == 0)
+            return ((const struct vel_dataset_rule *)line->data)->keep;
+    return conf->cache_size;
+}
+
+/* Those of the view are older than any of this launch, and come the newest first. */
+static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err *err)
+{
+    struct vel_service_job *job = arg;
+    struct vel_service *service = job->service;
+    char *name = NULL;
+    int64_t newer = 1, keep;
+    int rc = 0;
+
+    (void)how;
+    if (is_of_session(service, job->seal.id) ||
+        !is_on_prefix(service, job->seal.id, &name) || !name)
+        return 0;
+    keep = keep_of(service->conf, name);
+    for (size_t i = 0; rc == 0 && i < job->view->datasets.n; i++) {
+        const struct vel_view_dataset *old = vel_vec_at(&job->view->datasets, i);
+
+        if (strcmp(old->about.name, name) != 0 || old->about.id >= job->seal.id)
+            continue;
+        if (newer++ >= keep && old->is_cached &&
+            is_on_prefix(service, old->about.id, NULL))
+            rc = evict(service, old->about.id, err);
+    }
+    free(name);
+    return rc;
+}
+
+void vel_service_evict_older(struct vel_service *service, int64_t id)
+{
+    if (service->view && service->view->datasets.n > 0)
+        begin(service, evict_older, id);
+}

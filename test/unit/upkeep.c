@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What leaders do beside files: they bear a prefix that hangs, keep to what stores
+ * allow, and remove what launches before have left. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "node/dataset_state.h"
+#include "node/stub.h"
+#include "tap/filelab.h"
+#include "tap/files.h"
+#include "tap/hangfs.h"
+#include "tap/tap.h"
+
+#define RULE "DATASET=ck PATTERN=ck.{step}.{rank}.h5\n"
+
+static const char *text_of(int rank, int step)
+{
+    static char texts[8][64];
+    static unsigned next;
+    char *text = texts[next++ % 8];
+
+    snprintf(text, sizeof texts[0], "rank %d of step %d\n", rank, step);
+    return text;
+}
+
+static const char *name_of(int rank, int step)
+{
+    static char names[8][64];
+    static unsigned next;
+    char *name = names[next++ % 8];
+
+    snprintf(name, sizeof names[0], "ck.%d.%d.h5", step, rank);
+    return name;
+}
+
+static bool is_stub(const struct filelab *lab, const char *name)
+{
+    struct vel_stub stub;
+
+    return vel_stub_read(vel_fs_posix(), filelab_path(lab, name), &stub, NULL) == 0;
+}
+
+static int save(struct filelab *lab, int step)
+{
+    struct vel_err err = {0};
+    int rc = 0;
+
+    for (int rank = 0; rc == 0 && rank < lab->ranks; rank++)
+        rc = filelab_write(lab, rank, name_of(rank, step), text_of(rank, step), &err);
+    if (rc < 0)
+        note("%s", err.text);
+    return rc;
+}
+
+static bool all_stand(const struct filelab *lab, int step)
+{
+    bool all = true;
+
+    for (int rank = 0; rank < lab->ranks; rank++)
+        all = filelab_stands(lab, name_of(rank, step), text_of(rank, step)) && all;
+    return all;
+}
+
+static bool all_read(struct filelab *lab, int step)
+{
+    bool all = true;
+
+    for (int rank = 0; rank < lab->ranks; rank++)
+        all = filelab_reads(lab, rank, name_of(rank, step), text_of(rank, step)) && all;
+    return all;
+}
+
+/* Is each leader there, again and again for longer than a silent one would be waited
+ * for? Each answer takes a little: so many in a row is a matter of order, not of time.
+ */
+static bool all_answer(struct filelab *lab, uint64_t limit)
+{
+    uint64_t until = vel_clock_deadline(vel_clock_system(), limit);
+    struct vel_err err = {0};
+    uint64_t value;
+    bool all = true;
+
+    while (all && vel_clock_monotonic(vel_clock_system()) < until) {
+        for (int rank = 0; all && rank < lab->ranks; rank++)
+            all = vel_client_ping(lab->client[rank], 0, &value, &err) == 0;
+        usleep(20000);
+    }
+    if (!all)
+        note("%s", err.text);
+    return all;
+}
+
+static struct {
+    pthread_mutex_t lock;
+    int lost;
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void hear(void *arg, enum vel_log_level level, const char *line, size_t len)
+{
+    (void)arg, (void)level, (void)len;
+    pthread_mutex_lock(&told.lock);
+    told.lost += strstr(line, "lost") || strstr(line, "silent");
+    pthread_mutex_unlock(&told.lock);
+}
+
+/* A file system of the prefix that hangs for longer than leaders wait for each other.
+ */
+static void hung(void)
+{
+    struct vel_log_sink sink = {.level = VEL_LOG_INFO, .write = hear};
+    struct hangfs prefix;
+    struct filelab lab;
+
+    vel_log_open(&sink);
+    filelab_init(&lab, "hung", 2, 2, RULE "PEER_TIMEOUT=1\n");
+    hangfs_init(&prefix, lab.prefix);
+    lab.fs = &prefix.fs;
+    filelab_begin(&lab, "L1");
+    is_int(save(&lab, 1), 0, "files are written");
+    filelab_drain(&lab);
+    hangfs_hang(&prefix);
+    hangfs_wait(&prefix, 1);
+    ok(all_answer(&lab, 3 * VEL_CLOCK_S),
+       "while the prefix hangs, its leaders answer their processes");
+    hangfs_let_go(&prefix);
+    is_int(save(&lab, 2), 0, "when it answers again files are written as before");
+    filelab_drain(&lab);
+    ok(all_stand(&lab, 1) && all_stand(&lab, 2), "and come to the prefix");
+    is_int(told.lost, 0, "and no leader has given up another");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+    hangfs_fini(&prefix);
+    vel_log_open(NULL);
+}
+
+/* What a STORE line says of its disks, which two nodes share here. */
+static void stores(void)
+{
+    enum { BYTES = 100000 };
+    char rules[1000], *text = calloc(1, BYTES + 1);
+    struct filelab lab;
+    struct vel_err err = {0};
+    uint64_t begun, spent;
+
+    if (!text)
+        bail_out("out of memory");
+    memset(text, 'x', BYTES);
+    snprintf(rules, sizeof rules,
+             RULE "FLUSH_PLUGIN=/nowhere/plugin.so\nGROUPS=n0 RACK=one\n"
+                  "GROUPS=n1 RACK=one\nSTORE=%s/cache GROUP=RACK FLUSH=POSIX "
+                  "BANDWIDTH=%d\n",
+             tap_path("stores"), 2 * BYTES);
+    filelab_init(&lab, "stores", 2, 2, rules);
+    filelab_begin(&lab, "L1");
+    ok(true, "FLUSH of a STORE line is who moves: FLUSH_PLUGIN is not loaded");
+    begun = vel_clock_monotonic(vel_clock_system());
+    for (int rank = 0; rank < 2; rank++)
+        is_int(filelab_write(&lab, rank, name_of(rank, 1), text, &err), 0,
+               "rank %d writes", rank);
+    filelab_drain(&lab);
+    spent = vel_clock_monotonic(vel_clock_system()) - begun;
+    ok(filelab_stands(&lab, name_of(0, 1), text) &&
+           filelab_stands(&lab, name_of(1, 1), text),
+       "the files come to the prefix");
+    ok(spent >= VEL_CLOCK_S * 9 / 10,
+       "no faster than BANDWIDTH allows to all who share the store");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+    free(text);
+}
+
+static void wait_encoded(struct filelab *lab, int64_t id)
+{
+    struct vel_progress now = {0};
+    struct vel_err err = {0};
+
+    for (int i = 0; i < 1000 && now.state < VEL_DATASET_ENCODED; i++) {
+        if (vel_client_ask(lab->client[0], id, &now, &err) < 0)
+            bail_out("%s", err.text);
+        vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
+    }
+    ok(now.state == VEL_DATASET_ENCODED || now.state == VEL_DATASET_FLUSHING,
+       "dataset %d is encoded and not flushed", (int)id);
+}
+
+static int count_names(const char *dir, const char *begin)
+{
+    struct vel_vec names;
+    int n = 0;
+
+    vel_vec_init(&names, sizeof(char *));
+    if (vel_fs_list(vel_fs_posix(), dir, &names, NULL) < 0)
+        bail_out("no %s", dir);
+    for (size_t i = 0; i < names.n; i++)
+        n += strncmp(*(char **)vel_vec_at(&names, i), begin, strlen(begin)) == 0;
+    vel_fs_names_fini(&names);
+    return n;
+}
+
+/* What is over and needed by nobody goes when there is a view; it waits for that. */
+static void comes_to(const char *dir, const char *begin, int most, const char *text)
+{
+    int n = count_names(dir, begin);
+
+    for (int i = 0; i < 1000 && n > most; i++) {
+        usleep(10000);
+        n = count_names(dir, begin);
+    }
+    ok(n <= most, "%s: %d", text, n);
+}
+
+static void swept(void)
+{
+    enum { LAUNCHES = 5 };
+    struct filelab lab;
+    char name[600];
+
+    filelab_init(&lab, "swept", 2, 2, RULE);
+    for (int k = 1; k <= 3; k++) {
+        snprintf(name, sizeof name, "%s/meet.0123456789abcdef.%d", lab.dir, k);
+        tap_put_file(name, "x");
+    }
+    for (int i = 1; i <= LAUNCHES; i++) {
+        snprintf(name, sizeof name, "S%d", i);
+        filelab_begin(&lab, name);
+        is_int(save(&lab, i), 0, "step %d is written", i);
+        ok(all_read(&lab, i), "and is read");
+        filelab_drain(&lab);
+        if (i == LAUNCHES) {
+            comes_to(lab.dir, "launch.", 3, "directories of launches do not pile up");
+            comes_to(lab.dir, "view.", 3, "nor do their views");
+            comes_to(lab.dir, "meet.", 1, "nor claims of meetings");
+            snprintf(name, sizeof name, "%s/index.0", lab.home[1]);
+            comes_to(name, "dataset.", 2, "nor datasets in caches");
+        }
+        filelab_end(&lab);
+    }
+    filelab_begin(&lab, "S9");
+    for (int i = 1; i <= LAUNCHES; i++)
+        ok(all_read(&lab, i), "what launch %d has written is there", i);
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+/* More nodes lose their caches than an encoding bears. */
+static void stubs_of_lost(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "stubs", 3, 3, RULE "FLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L1");
+    is_int(save(&lab, 1), 0, "a step is written");
+    wait_encoded(&lab, 1);
+    filelab_drop(&lab);
+    ok(is_stub(&lab, name_of(1, 1)), "a file has a stub");
+    filelab_lose(&lab, 0);
+    filelab_lose(&lab, 1);
+    filelab_begin(&lab, "L2");
+    ok(!filelab_reads(&lab, 2, name_of(2, 1), text_of(2, 1)),
+       "what too few nodes still have is lost");
+    for (int i = 0; i < 1000 && is_stub(&lab, name_of(1, 1)); i++)
+        usleep(10000);
+    ok(!is_stub(&lab, name_of(1, 1)),
+       "and its stub goes, though who made it knows nothing of it any more");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+int main(void)
+{
+    hung();
+    stores();
+    swept();
+    stubs_of_lost();
+    return done_testing();
+}
