@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "meta/paths.h"
 #include "node/evidence.h"
+#include "node/launchid.h"
 #include "record/record.h"
 
 enum { FORMAT = 1 };
@@ -78,7 +79,8 @@ static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
 
     free(dir);
     free(path);
-    if (rc == 0 && vel_node_get_text(body, "launch", &launch, NULL) == 0) {
+    if (rc == 0 && vel_node_get_text(body, "launch", &launch, NULL) == 0 &&
+        vel_launchid_is_name(launch)) {
         maker.launch = strdup(launch);
         if (!maker.launch || !vel_vec_push(&g->all->makers, &maker)) {
             free((char *)maker.launch);

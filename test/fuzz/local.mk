@@ -2,9 +2,8 @@
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse descriptor_decode entry_decode event_decode filelist_decode \
-	filemap_decode frame_decode image_decode link_hear node_decode parity_decode record_decode texts_decode
-	filemap_decode frame_decode image_decode node_decode parity_decode record_decode texts_decode \
-	transfer_decode
+	filemap_decode frame_decode image_decode leader_decode link_hear node_decode parity_decode record_decode \
+	texts_decode transfer_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
@@ -14,6 +13,7 @@ fuzz_tests = \
 	test/fuzz/filemap_decode.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/image_decode.t \
+	test/fuzz/leader_decode.t \
 	test/fuzz/link_hear.t \
 	test/fuzz/node_decode.t \
 	test/fuzz/parity_decode.t \
@@ -64,6 +64,35 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/image_decode/empty.hex \
 	test/fuzz/corpus/image_decode/plain.hex \
 	test/fuzz/corpus/image_decode/two.hex \
+	test/fuzz/corpus/leader_decode/bad-closed-outside \
+	test/fuzz/corpus/leader_decode/bad-closed-size \
+	test/fuzz/corpus/leader_decode/bad-copying-offset \
+	test/fuzz/corpus/leader_decode/bad-copying-owner \
+	test/fuzz/corpus/leader_decode/bad-copying-transfer \
+	test/fuzz/corpus/leader_decode/bad-endpoint-epoch \
+	test/fuzz/corpus/leader_decode/bad-launch-kind \
+	test/fuzz/corpus/leader_decode/bad-launch-name \
+	test/fuzz/corpus/leader_decode/bad-new-generation \
+	test/fuzz/corpus/leader_decode/bad-new-kind \
+	test/fuzz/corpus/leader_decode/bad-new-launch \
+	test/fuzz/corpus/leader_decode/bad-owed-node \
+	test/fuzz/corpus/leader_decode/bad-owed-nothing \
+	test/fuzz/corpus/leader_decode/bad-owed-order \
+	test/fuzz/corpus/leader_decode/bad-seal-id \
+	test/fuzz/corpus/leader_decode/bad-seal-node \
+	test/fuzz/corpus/leader_decode/bad-seal-short \
+	test/fuzz/corpus/leader_decode/bad-seal-verdict \
+	test/fuzz/corpus/leader_decode/bad-seals-outside \
+	test/fuzz/corpus/leader_decode/good-closed \
+	test/fuzz/corpus/leader_decode/good-copying \
+	test/fuzz/corpus/leader_decode/good-copying-transfer \
+	test/fuzz/corpus/leader_decode/good-endpoint \
+	test/fuzz/corpus/leader_decode/good-launch \
+	test/fuzz/corpus/leader_decode/good-new \
+	test/fuzz/corpus/leader_decode/good-owed \
+	test/fuzz/corpus/leader_decode/good-owed-failed \
+	test/fuzz/corpus/leader_decode/good-seal \
+	test/fuzz/corpus/leader_decode/good-seals \
 	test/fuzz/corpus/link_hear/leader.hex \
 	test/fuzz/corpus/link_hear/lies.hex \
 	test/fuzz/corpus/link_hear/process.hex \
@@ -116,6 +145,10 @@ test_fuzz_frame_decode_t_LDADD = $(test_ldadd)
 test_fuzz_image_decode_t_SOURCES = %D%/image_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_image_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_image_decode_t_LDADD = $(memory_ldadd)
+
+test_fuzz_leader_decode_t_SOURCES = %D%/leader_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_leader_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_leader_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_link_hear_t_SOURCES = %D%/link_hear.c %D%/replay.c %D%/fuzz.h
 test_fuzz_link_hear_t_CPPFLAGS = $(test_cppflags)

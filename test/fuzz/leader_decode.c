@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any bytes as each of the records that leaders read: what is owed, where a copy is,
+ * seals and whose launch, new.N. An error or what such a record may say, never a crash.
+ * Every file is these bytes. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fuzz/fuzz.h"
+#include "node/copying.h"
+#include "node/endpoint.h"
+#include "node/evidence.h"
+#include "node/part_new.h"
+#include "node/promise.h"
+
+/* --- a file system of one file --- */
+
+static int file = -1;
+
+static int one_open(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    int fd = fcntl(file, F_DUPFD_CLOEXEC, 0);
+
+    (void)fs, (void)path, (void)flags, (void)mode;
+    return fd < 0 ? -errno : fd;
+}
+
+static int one_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
+{
+    (void)path;
+    return fs->ops->fstat(fs, file, ret);
+}
+
+static int one_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
+{
+    static const char *const names[] = {"about",  "closed.0", "dataset.1",
+                                        "node.n", "rank.0",   "seal.1"};
+
+    (void)fs, (void)path;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *name = strdup(names[i]);
+
+        if (!name || !vel_vec_push(ret_names, &name))
+            abort();
+    }
+    return 0;
+}
+
+/* What is left out is told. */
+static void hear(void *arg, enum vel_log_level level, const char *line, size_t len)
+{
+    (void)arg, (void)level, (void)line, (void)len;
+}
+
+static void begin(const uint8_t *bytes, size_t len, struct vel_fs *ret_fs,
+                  struct vel_fs_ops *ret_ops)
+{
+    const struct vel_log_sink sink = {.level = VEL_LOG_ERROR, .write = hear};
+
+    if (file < 0) {
+        vel_log_open(&sink);
+        file = memfd_create("record", MFD_CLOEXEC);
+    }
+    if (file < 0 || ftruncate(file, 0) < 0 ||
+        (len > 0 && pwrite(file, bytes, len, 0) != (ssize_t)len))
+        abort();
+    *ret_ops = *vel_fs_posix()->ops;
+    ret_ops->open = one_open;
+    ret_ops->lstat = one_lstat;
+    ret_ops->list = one_list;
+    ret_fs->ops = ret_ops;
+}
+
+/* --- its records --- */
+
+static void told(int rc, const struct vel_err *err)
+{
+    if (rc < 0 && !err->text[0])
+        abort();
+}
+
+static void owed(struct vel_fs *fs)
+{
+    struct vel_promise promise;
+    struct vel_err err = {0};
+    int last = -1, rc = vel_promise_load(fs, "/c", "n2", &promise, &err);
+
+    told(rc, &err);
+    if (rc < 0)
+        return;
+    if (promise.id < 1 || !promise.launch || strcmp(promise.node, "n2") != 0)
+        abort();
+    for (size_t i = 0; i < promise.part.n; i++) {
+        const struct vel_promise_part *part = vel_vec_at(&promise.part, i);
+
+        if (part->rank <= last || part->what == 0)
+            abort();
+        last = part->rank;
+    }
+    vel_promise_fini(&promise);
+}
+
+static void copying(struct vel_fs *fs)
+{
+    struct vel_copying copying;
+    struct vel_err err = {0};
+    int rc = vel_copying_load(fs, "/c", "n2", &copying, &err);
+
+    told(rc, &err);
+    if (rc < 0)
+        return;
+    if (copying.id < 1 || copying.owner < 1)
+        abort();
+    vel_copying_fini(&copying);
+}
+
+static void seal(struct vel_fs *fs)
+{
+    struct vel_seal seal, again;
+    struct vel_buf written;
+    struct vel_err err = {0};
+    int rc = vel_evidence_seal(fs, "/p/seal.1", &seal, &err);
+
+    told(rc, &err);
+    if (rc < 0)
+        return;
+    vel_buf_init(&written);
+    if (vel_seal_encode(&seal, &written, NULL) < 0 ||
+        vel_seal_decode(written.data, written.len, &again, NULL) < 0 ||
+        again.members.n != seal.members.n || again.id != seal.id)
+        abort();
+    vel_buf_fini(&written);
+    vel_seal_fini(&again);
+    vel_seal_fini(&seal);
+}
+
+static void launch(struct vel_fs *fs)
+{
+    struct vel_evidence evidence;
+    struct vel_vec over, list;
+    struct vel_err err = {0};
+    char *name = strdup("x");
+
+    vel_vec_init(&over, sizeof(char *));
+    if (!name || !vel_vec_push(&over, &name))
+        abort();
+    int rc = vel_evidence_load(fs, "/p/.veloc", &over, &evidence, &err);
+    told(rc, &err);
+    if (rc == 0)
+        vel_evidence_fini(&evidence);
+    rc = vel_endpoint_list(fs, "/p/.veloc/launch.x", &list, &err);
+    told(rc, &err);
+    if (rc == 0)
+        vel_endpoint_list_fini(&list);
+}
+
+static void new_part(struct vel_fs *fs)
+{
+    struct vel_part_new part;
+    struct vel_vec files;
+    struct vel_err err = {0};
+    int rc = vel_part_new_load(fs, "/c/index.0/new.1", &part, &err);
+
+    told(rc, &err);
+    if (rc == 0) {
+        if (part.key.generation < 0 || !part.key.launch || !part.key.template)
+            abort();
+        vel_part_new_fini(&part);
+    }
+    rc = vel_part_new_files(fs, "/c/index.0/new.1", 0, &files, &err);
+    told(rc, &err);
+    for (size_t i = 0; rc == 0 && i < files.n; i++)
+        if (!((struct vel_new_file *)vel_vec_at(&files, i))->name)
+            abort();
+    if (rc == 0)
+        vel_new_files_fini(&files);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct vel_fs_ops ops;
+    struct vel_fs fs;
+
+    begin(bytes, len, &fs, &ops);
+    owed(&fs);
+    copying(&fs);
+    seal(&fs);
+    launch(&fs);
+    new_part(&fs);
+    return 0;
+}
