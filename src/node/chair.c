@@ -35,9 +35,10 @@ static void begin_leading(struct vel_leader *leader, struct vel_lead *lead)
     lead->is_staged = false;
     /* claimed first, read then: the former owner may have gone on until now */
     vel_lead_find(leader, VEL_LOOK_ONE, lead->id);
-    /* sets are formed anew, and it is told then */
-    lead->is_broken = lead->is_told =
+    /* sets are formed anew, and it is told then; or it only lacks its entry */
+    lead->is_told =
         lead->state == VEL_DATASET_SEALED && lead->seal.what & VEL_OWED_ENCODE;
+    lead->is_broken = lead->is_told && !lead->seal.is_encoded;
     if (lead->is_staged)
         lead->seal.again.n = 0; /* every part is on the prefix */
     if (lead->state == VEL_DATASET_FLUSHING)
@@ -126,7 +127,8 @@ bool vel_chair_is_whole(const struct vel_lead *lead)
                               : lead->is_staged                 ? VEL_DID_RENAME
                                                                 : VEL_DID_COPY;
 
-    if (lead->state == VEL_DATASET_SEALED && !(lead->seal.what & VEL_OWED_ENCODE))
+    if (lead->state == VEL_DATASET_SEALED &&
+        (lead->seal.is_encoded || !(lead->seal.what & VEL_OWED_ENCODE)))
         return true;
     for (size_t i = 0; i < lead->seal.members.n; i++)
         if (!vel_map_has(lead->done[step], vel_seal_member(&lead->seal, i)->node))

@@ -188,14 +188,6 @@ bool vel_part_parts(struct vel_leader *leader, struct vel_lead *lead)
     return false;
 }
 
-/* Redundancy that an earlier launch has made, without coming to write so. */
-static bool has_nothing_to_encode(const struct vel_leader *leader,
-                                  const struct vel_lead *lead)
-{
-    return lead->state == VEL_DATASET_SEALED && lead->seal.is_encoded &&
-           lead->sets.n == 0 && vel_seal_has_node(&lead->seal, leader->conf.node);
-}
-
 void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
 {
     if (!vel_part_parts(leader, lead))
@@ -210,13 +202,11 @@ void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
     vel_part_stop(leader, lead->id, 1U << VEL_WORK_ENCODE);
     list_sets(leader, lead);
     lead->attempt = lead->seal.attempt;
-    lead->did[VEL_DID_ENCODE] = has_nothing_to_encode(leader, lead);
+    lead->did[VEL_DID_ENCODE] = false;
     lead->sets_left = lead->sets.n;
     for (size_t i = 0; i < lead->sets.n; i++)
         vel_part_start(leader, lead, VEL_WORK_ENCODE,
                        *(int64_t *)vel_vec_at(&lead->sets, i), NULL);
-    if (lead->did[VEL_DID_ENCODE])
-        vel_part_report(leader, lead, VEL_DID_ENCODE);
 }
 
 /* --- copying --- */

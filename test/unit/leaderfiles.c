@@ -305,26 +305,42 @@ static void vanished(uint64_t seed)
     all_published();
 }
 
-/* All of it is killed, at any moment, and run again: what can be restored comes to its
- * path, as was promised. */
-static void killed(uint64_t seed)
+/* What can be restored after a kill comes to its path, as was promised, by a launch on
+ * these nodes. */
+static void killed_and_run_on(uint64_t nodes)
 {
     uint64_t whole = 0;
+
+    for (int64_t id = 1; id < LAB_DATASETS; id++)
+        if (lab->datasets[id].verdict == VEL_VERDICT_SEALED &&
+            lab_is_restorable(lab, id, nodes))
+            whole |= LAB_BIT(id);
+    lab_launch(lab, 1, nodes);
+    lab_run(lab, lab->now + 2 * LAB_T);
+    lab_write(lab, 1, &rule_script);
+    lab_run(lab, lab->now + 15 * LAB_T);
+    for (int64_t id = 1; id < LAB_DATASETS; id++)
+        if (whole & LAB_BIT(id) && !lab_is_over(lab, id))
+            lab_is_wrong(lab, "dataset %lld is not on the prefix", (long long)id);
+}
+
+static void killed(uint64_t seed)
+{
+    write_all(&rule_script, seed % 2);
+    lab_run(lab, lab->now + lab_chance(lab, 200, 4000) * LAB_MS);
+    lab_kill_processes(lab, 0, true);
+    killed_and_run_on(ALL(lab->nnodes));
+}
+
+static void killed_and_lost(uint64_t seed)
+{
+    int lost = (int)lab_chance(lab, 0, (uint64_t)lab->nnodes - 1);
 
     write_all(&rule_script, seed % 2);
     lab_run(lab, lab->now + lab_chance(lab, 200, 4000) * LAB_MS);
     lab_kill_processes(lab, 0, true);
-    for (int64_t id = 1; id < LAB_DATASETS; id++)
-        if (lab->datasets[id].verdict == VEL_VERDICT_SEALED &&
-            lab_is_restorable(lab, id, ALL(lab->nnodes)))
-            whole |= LAB_BIT(id);
-    lab_launch(lab, 1, ALL(lab->nnodes));
-    lab_run(lab, lab->now + 2 * LAB_T);
-    lab_write(lab, 1, &rule_script);
-    lab_run(lab, lab->now + 100 * LAB_T);
-    for (int64_t id = 1; id < LAB_DATASETS; id++)
-        if (whole & LAB_BIT(id) && !lab_is_over(lab, id))
-            lab_is_wrong(lab, "dataset %lld is never on the prefix", (long long)id);
+    lab_kill_node(lab, lost);
+    killed_and_run_on(ALL(lab->nnodes) & ~LAB_BIT(lost));
 }
 
 /* --- campaigns --- */
@@ -423,6 +439,7 @@ int main(void)
     campaign(troubled, "leaders die, freeze and thaw", 5, seeds);
     campaign(vanished, "a rank ends without a word", 4, seeds);
     campaign(killed, "all is killed, and run again", 4, seeds);
+    campaign(killed_and_lost, "and a node is lost", 4, seeds);
     costs();
     return done_testing();
 }
