@@ -83,6 +83,7 @@ struct vel_connector {
 
     /* as the chair */
     struct vel_vec expects;    /* struct vel_expect *, as they were heard of */
+    size_t many_expects;       /* so many are looked through for decided ones */
     struct vel_map *templates; /* struct vel_expect_template * */
     struct vel_map *guesses;   /* template with {n}; struct vel_guess * */
     bool has_changed;          /* something may be whole now */

@@ -259,6 +259,56 @@ void vel_expect_later(struct vel_leader *leader, struct vel_expect *expect)
     expect->retry_at = leader->now + leader->conf.limit / 4;
 }
 
+/* Its seal tells should a file of it come late; one of the same names that is not
+ * decided looks at those that are. */
+static bool may_be_forgotten(const struct vel_leader *leader,
+                             const struct vel_expect *expect)
+{
+    for (size_t i = 0; i < leader->connector->expects.n; i++) {
+        const struct vel_expect *other = vel_expect_at(leader, i);
+
+        if (!other->is_decided && strcmp(other->template, expect->template) == 0 &&
+            strcmp(other->step, expect->step) == 0)
+            return false;
+    }
+    return expect->is_decided;
+}
+
+static void forget_template(struct vel_leader *leader, const char *name)
+{
+    struct vel_expect_template *template =
+        vel_map_get(leader->connector->templates, name);
+
+    if (!template)
+        return;
+    vel_map_remove(leader->connector->templates, name);
+    destroy_template(template);
+}
+
+static void forget_decided(struct vel_leader *leader)
+{
+    struct vel_connector *connector = leader->connector;
+    struct vel_expect **items = connector->expects.items;
+    size_t least = leader->conf.many ? leader->conf.many : VEL_GENERATIONS_MANY, n = 0;
+
+    if (connector->expects.n <=
+        (connector->many_expects > least ? connector->many_expects : least))
+        return;
+    for (size_t i = 0; i < connector->expects.n; i++)
+        items[i]->is_over = may_be_forgotten(leader, items[i]);
+    for (size_t i = 0; i < connector->expects.n; i++) {
+        if (!items[i]->is_over) {
+            items[n++] = items[i];
+            continue;
+        }
+        if (items[i]->is_alone) /* a template of its own */
+            forget_template(leader, items[i]->template);
+        destroy(items[i]);
+    }
+    connector->expects.n = n;
+    connector->many_expects = 2 * n;
+}
+
 void vel_expect_advance(struct vel_leader *leader)
 {
     struct vel_connector *connector = leader->connector;
@@ -268,6 +318,7 @@ void vel_expect_advance(struct vel_leader *leader)
         return;
     connector->has_changed = false;
     connector->check_at = VEL_NEVER;
+    forget_decided(leader);
     for (size_t i = 0; i < connector->expects.n; i++)
         if (!vel_expect_at(leader, i)->is_decided)
             advance_one(leader, i);

@@ -14,6 +14,7 @@ struct vel_expect {
     struct vel_tally tally;
     bool is_looked;  /* for a seal that is there already */
     bool is_decided; /* sealed, or void */
+    bool is_over;    /* and may be forgotten */
     int64_t id;      /* 0: void */
     uint64_t heard_at, retry_at;
 };

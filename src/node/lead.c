@@ -8,6 +8,8 @@
 
 #include "node/leader_in.h"
 
+enum { DATASETS_MANY = 64 };
+
 /* --- the datasets that are known --- */
 
 struct vel_lead *vel_lead_at(const struct vel_leader *leader, size_t i)
@@ -125,6 +127,43 @@ bool vel_lead_is_over(const struct vel_lead *lead)
     default:
         return false;
     }
+}
+
+static bool is_asked_for(const struct vel_leader *leader, int64_t id)
+{
+    for (size_t i = 0; i < leader->tasks.n; i++)
+        if (((struct vel_leader_task *)vel_vec_at(&leader->tasks, i))->id == id)
+            return true;
+    for (size_t i = 0; i < leader->waits.n; i++)
+        if (((struct vel_leader_wait *)vel_vec_at(&leader->waits, i))->id == id)
+            return true;
+    return vel_owe_rests(leader, id);
+}
+
+static bool may_be_forgotten(const struct vel_leader *leader,
+                             const struct vel_lead *lead)
+{
+    return vel_lead_is_over(lead) && !lead->is_aside && !lead->is_taken &&
+           lead->owed == 0 && (lead->is_removed || !lead->is_here) &&
+           (lead->is_told || !lead->is_led) && !is_asked_for(leader, lead->id);
+}
+
+void vel_lead_forget_over(struct vel_leader *leader)
+{
+    size_t least = leader->conf.many ? leader->conf.many : DATASETS_MANY, n = 0;
+    struct vel_lead **items = leader->leads.items;
+
+    if (leader->leads.n <= (leader->many > least ? leader->many : least))
+        return;
+    /* from the oldest on: while one is not over, newer ones tell that its names are
+     * replaced */
+    while (n < leader->leads.n && may_be_forgotten(leader, items[n])) {
+        leader->moved_before += items[n]->moved;
+        vel_lead_destroy(items[n++]);
+    }
+    leader->leads.n -= n;
+    memmove(items, items + n, leader->leads.n * sizeof *items);
+    leader->many = 2 * leader->leads.n;
 }
 
 /* Bytes that this node has still to move; never 0 before it is over. */

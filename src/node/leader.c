@@ -218,6 +218,7 @@ static void advance(struct vel_leader *leader)
         if (leader->state != VEL_LAUNCH_NONE)
             vel_chair_advance(leader);
         vel_serve_advance(leader);
+        vel_lead_forget_over(leader);
     } while (steps != leader->steps && ++rounds < ROUNDS_MOST);
     if (steps != leader->steps)
         vel_leader_at(leader, VEL_TIMER_SOON, leader->now + leader->conf.limit / 100);

@@ -193,6 +193,8 @@ struct vel_leader {
     struct vel_buf known;
 
     struct vel_vec leads;   /* struct vel_lead *, by id */
+    size_t many;            /* so many are looked through for what is over */
+    uint64_t moved_before;  /* bytes, of those that are forgotten */
     struct vel_vec tasks;   /* struct vel_leader_task */
     struct vel_vec waits;   /* struct vel_leader_wait */
     struct vel_vec resting; /* int64_t: datasets that processes change themselves */
@@ -315,6 +317,9 @@ void vel_lead_remove(struct vel_leader *leader, struct vel_lead *lead);
 bool vel_lead_event(struct vel_leader *leader, struct vel_lead *lead,
                     enum vel_dataset_event event, unsigned facts);
 bool vel_lead_is_over(const struct vel_lead *lead);
+/* A program may make datasets for weeks: those that are over, and of which this node
+ * has nothing, are found again by records when somebody asks. */
+void vel_lead_forget_over(struct vel_leader *leader);
 uint64_t vel_lead_left(const struct vel_lead *lead);
 void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                      const char *text);

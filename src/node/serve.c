@@ -55,7 +55,7 @@ static uint64_t left_of(const struct vel_leader *leader, int64_t id)
 
 static uint64_t moved_of(const struct vel_leader *leader)
 {
-    uint64_t moved = 0;
+    uint64_t moved = leader->moved_before;
 
     for (size_t i = 0; i < leader->leads.n; i++)
         moved += vel_lead_at(leader, i)->moved;
@@ -207,6 +207,9 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         hear_owe(leader, from, msg);
         break;
     case VEL_MSG_ASK:
+        if (msg->u.ask.dataset > 0 &&
+            !vel_lead_get(leader, (int64_t)msg->u.ask.dataset))
+            vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.ask.dataset);
         answer_state(leader, from->number, msg->seq, (int64_t)msg->u.ask.dataset, 0,
                      NULL);
         break;

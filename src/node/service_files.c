@@ -15,7 +15,7 @@
 #include "node/service_in.h"
 #include "topo/seats.h"
 
-enum { ROOM_LEAST = 1 << 20 };
+enum { ROOM_LEAST = 1 << 20, PARTS_MANY = 256 };
 
 /* --- what the settings say --- */
 
@@ -140,11 +140,28 @@ void vel_service_forget_parts(struct vel_service *service)
     vel_vec_fini(&service->parts);
 }
 
+/* Most are parts of datasets by now, and their directories gone. */
+static void forget_taken(struct vel_service *service)
+{
+    struct vel_service_part *items = service->parts.items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < service->parts.n; i++)
+        if (vel_fs_exists(service->fs, items[i].dir))
+            items[n++] = items[i];
+        else
+            free(items[i].dir);
+    service->parts.n = n;
+    service->many_parts = n < PARTS_MANY ? PARTS_MANY : 2 * n;
+}
+
 static int know_part(struct vel_service *service, int64_t number, const char *dir,
                      struct vel_err *err)
 {
     struct vel_service_part part = {.number = number, .dir = strdup(dir)};
 
+    if (service->parts.n > service->many_parts)
+        forget_taken(service);
     if (number > service->last_part)
         service->last_part = number;
     if (part.dir && vel_vec_push(&service->parts, &part))

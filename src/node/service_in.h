@@ -148,6 +148,7 @@ struct vel_service {
 
     /* files of the connector */
     struct vel_vec parts;  /* struct vel_service_part */
+    size_t many_parts;     /* so many are looked through for what is gone */
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed;

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A process that creates, writes, closes, opens and reads files again and again holds
+ * no more descriptors and no more memory after many of them than after a few, whether
+ * they come to their path at once or behind. GROWTH_FILES: so many (make check: 300).
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "H5VLveloc.h"
+#include "tap/tap.h"
+
+enum {
+    FILES = 300,
+    KEPT = 5,       /* the program unlinks those before */
+    PER_FILE = 150, /* bytes: of a file that is gone its name is known */
+    SLACK = 400000  /* bytes: what is over is forgotten some dozens at a time */
+};
+
+struct held {
+    int descriptors;
+    size_t heap, resident; /* bytes */
+};
+
+static int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* In use, of all threads. */
+static size_t heap_in_use(void)
+{
+    char *text = NULL, *at, *next;
+    size_t len, total = 0;
+    FILE *file = open_memstream(&text, &len);
+
+    if (!file || malloc_info(0, file) != 0 || fclose(file) != 0)
+        exit(3);
+    for (at = text; (next = strstr(at, "</heap>")); at = next + 1) {
+        size_t fast = 0, rest = 0, size = 0;
+        char *found = strstr(at, "<total type=\"fast\"");
+
+        if (found && found < next)
+            sscanf(found, "<total type=\"fast\" count=\"%*u\" size=\"%zu\"", &fast);
+        found = strstr(at, "<total type=\"rest\"");
+        if (found && found < next)
+            sscanf(found, "<total type=\"rest\" count=\"%*u\" size=\"%zu\"", &rest);
+        found = strstr(at, "<system type=\"current\"");
+        if (found && found < next)
+            sscanf(found, "<system type=\"current\" size=\"%zu\"", &size);
+        total += size - fast - rest;
+    }
+    free(text);
+    return total;
+}
+
+static size_t resident(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (!file || fscanf(file, "%*u %lu", &pages) != 1 || fclose(file) != 0)
+        exit(3);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void name_file(char name[40], int i)
+{
+    snprintf(name, 40, "g/f.%d.h5", i);
+}
+
+static void write_one(int i)
+{
+    static int cells[500];
+    hsize_t n = 500;
+    char name[40];
+    hid_t file, space, data;
+
+    name_file(name, i);
+    cells[0] = i;
+    file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    space = H5Screate_simple(1, &n, NULL);
+    data = H5Dcreate2(file, "cells", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
+                      H5P_DEFAULT);
+    if (H5Dwrite(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) < 0)
+        exit(4);
+    H5Dclose(data);
+    H5Sclose(space);
+    if (H5Fclose(file) < 0)
+        exit(4);
+}
+
+static void read_one(int i)
+{
+    int cells[500];
+    char name[40];
+    hid_t file, data;
+
+    name_file(name, i);
+    file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    data = H5Dopen2(file, "cells", H5P_DEFAULT);
+    if (H5Dread(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) < 0 ||
+        cells[0] != i)
+        exit(5);
+    H5Dclose(data);
+    H5Fclose(file);
+}
+
+/* Until nothing of it is under way. */
+static struct held measure(int i)
+{
+    H5VL_veloc_status_t status;
+    struct held held;
+    char name[40];
+
+    name_file(name, i);
+    if (H5VL_veloc_wait(name, H5P_DEFAULT, H5VL_VELOC_FLUSHED, 60, &status) < 0 ||
+        status.safety < H5VL_VELOC_FLUSHED)
+        exit(6);
+    held.descriptors = count_descriptors();
+    held.heap = heap_in_use();
+    held.resident = resident();
+    return held;
+}
+
+/* Prints what is held after a fifth of the files and after all of them. */
+static int writes(int files)
+{
+    struct held held;
+    char name[40];
+
+    for (int i = 1; i <= files; i++) {
+        write_one(i);
+        read_one(i);
+        name_file(name, i - KEPT);
+        if (i > KEPT && unlink(name) < 0)
+            return 7;
+        if (i != files / 5 && i != files)
+            continue;
+        held = measure(i);
+        printf("%d %zu %zu\n", held.descriptors, held.heap, held.resident);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+/* --- run as a user would --- */
+
+static char top[] = "/dev/shm/h5veloc-growth.XXXXXX";
+
+/* In memory if it can be: thousands of files are synced. */
+static const char *make_top(void)
+{
+    if (!mkdtemp(top))
+        return tap_path("all");
+    return top;
+}
+
+static void remove_top(void)
+{
+    char command[60];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", top);
+    if (strcmp(top + sizeof top - 7, "XXXXXX") != 0 && system(command) != 0)
+        note("%s is left", top);
+}
+
+static void set_up(const char *above, const char *how)
+{
+    char path[1000];
+    FILE *file;
+
+    mkdir(above, 0700);
+    snprintf(path, sizeof path, "%s/%s", above, how);
+    if (mkdir(path, 0700) < 0 || chdir(path) < 0 || mkdir("g", 0700) < 0)
+        bail_out("no directory %s", path);
+    file = fopen(".velocconf", "w");
+    if (!file ||
+        fprintf(file, "DATASET=g PATTERN=g/f.{step}.h5 PUBLISH=%s\n", how) < 0 ||
+        fclose(file) != 0)
+        bail_out("no settings");
+    setenv("VELOC_CACHE_BASE", path, 1);
+    setenv("VELOC_CNTL_BASE", path, 1);
+    setenv("VELOC_SEAL_AFTER", "0", 1);
+    setenv("HDF5_VOL_CONNECTOR", "veloc", 1);
+}
+
+static void run(const char *self, const char *above, const char *how, int files)
+{
+    struct held first = {0}, last = {0};
+    char command[1100];
+    FILE *said;
+    int n = 0, status;
+
+    set_up(above, how);
+    snprintf(command, sizeof command, "'%s' %d", self, files);
+    said = popen(command, "r");
+    if (said)
+        n = fscanf(said, "%d %zu %zu %d %zu %zu", &first.descriptors, &first.heap,
+                   &first.resident, &last.descriptors, &last.heap, &last.resident);
+    status = said ? pclose(said) : -1;
+    is_int(status, 0, "%s: a program writes and reads %d files", how, files);
+    note("after %d files %d descriptors, %zu bytes of heap, %zu resident; after %d %d, "
+         "%zu, %zu",
+         files / 5, first.descriptors, first.heap, first.resident, files,
+         last.descriptors, last.heap, last.resident);
+    is_int(n, 6, "it tells what it holds");
+    is_int(last.descriptors, first.descriptors, "and holds no more descriptors");
+    ok(last.heap <= first.heap + (size_t)(files - files / 5) * PER_FILE + SLACK,
+       "and no more memory");
+}
+
+int main(int argc, char **argv)
+{
+    const char *text = getenv("GROWTH_FILES"), *above;
+    char self[1000];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (argc > 1)
+        return writes(atoi(argv[1]));
+    if (len < 0)
+        bail_out("who am I?");
+    self[len] = '\0';
+    atexit(remove_top);
+    above = make_top();
+    run(self, above, "THROUGH", text ? atoi(text) : FILES);
+    run(self, above, "BEHIND", text ? atoi(text) : FILES);
+    return done_testing();
+}
