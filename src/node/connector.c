@@ -21,7 +21,8 @@ struct vel_connector *vel_connector_create(void)
     connector->many = VEL_GENERATIONS_MANY;
     connector->counts = vel_map_create();
     connector->patterns = vel_map_create();
-    if (connector->counts && connector->patterns)
+    connector->begun = vel_map_create();
+    if (connector->counts && connector->patterns && connector->begun)
         return connector;
     vel_connector_destroy(connector);
     return NULL;
@@ -41,6 +42,7 @@ void vel_connector_destroy(struct vel_connector *connector)
     vel_vec_fini(&connector->expects);
     vel_map_destroy(connector->counts, free);
     vel_map_destroy(connector->patterns, free);
+    vel_map_destroy(connector->begun, NULL);
     free(connector->present_told);
     free(connector);
 }

@@ -75,6 +75,7 @@ struct vel_connector {
     size_t many;                /* so many are looked through for what is over */
     struct vel_map *counts;     /* of creates: a key, rank and name; int64_t * */
     struct vel_map *patterns;   /* inferred: template with {n}; int64_t * */
+    struct vel_map *begun;      /* a rank and such a template: it has made one */
     struct vel_vec gone;        /* struct vel_rank_gone */
     uint64_t last_file, last_order;
     struct vel_vec reports; /* struct vel_leader_report */

@@ -83,6 +83,24 @@ void vel_file_count(struct vel_leader *leader, const struct vel_file *file)
 
 /* --- its key --- */
 
+/* The first file that a rank makes of a template with {n}: others may have made theirs
+ * before anybody knew which number is the rank. */
+static bool is_first(struct vel_leader *leader, int64_t rank, const char *template)
+{
+    struct vel_buf key;
+    bool is;
+
+    vel_buf_init(&key);
+    vel_buf_printf(&key, "%" PRId64 "\n%s", rank, template);
+    is = !vel_map_has(leader->connector->begun, vel_buf_text(&key));
+    if (is &&
+        (vel_buf_status(&key, NULL) < 0 ||
+         vel_map_set(leader->connector->begun, vel_buf_text(&key), leader, NULL) < 0))
+        vel_leader_fail(leader, "a template");
+    vel_buf_fini(&key);
+    return is;
+}
+
 /* Without a rule: a file of a template whose {rank} is known, or one by itself. */
 static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
                  struct vel_leader_rule *rule)
@@ -98,6 +116,8 @@ static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
         split.len <= TEMPLATE_MOST && numbers.len <= NUMBERS_MOST)
         place = vel_announce_guess(leader, wait->rank, vel_buf_text(&split),
                                    vel_buf_text(&numbers));
+    if (is_first(leader, wait->rank, vel_buf_text(&split)))
+        place = 0;
     if (place > 0)
         vel_template_apply(vel_buf_text(&split), vel_buf_text(&numbers), place,
                            &template, &step);

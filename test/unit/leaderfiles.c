@@ -244,6 +244,9 @@ static void numbered(uint64_t seed)
     end_well(200, false);
     if (sealed("i/ck.{step}/part-{rank}", VEL_VERDICT_SEALED) < 1)
         lab_is_wrong(lab, "the ranks in the names are not found");
+    for (int64_t id = 1; id < LAB_DATASETS; id++)
+        if (lab->datasets[id].is_keyed && strcmp(lab->datasets[id].key.step, "0") == 0)
+            lab_is_wrong(lab, "some of the first step are behind, others are not");
 }
 
 static void through(uint64_t seed)
