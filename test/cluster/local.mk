@@ -13,6 +13,15 @@ EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh \
 # no libtool wrappers: a node's command is the program itself
 check_PROGRAMS += test/cluster/probe
 test_cluster_probe_SOURCES = %D%/probe.c
+cluster_tests += %D%/kills.t
+EXTRA_DIST += %D%/filer.sh
+if HAVE_MPI
+check_PROGRAMS += test/cluster/filer
+test_cluster_filer_SOURCES = %D%/filer.c
+test_cluster_filer_CPPFLAGS = $(vol_test_cppflags) -I$(top_srcdir)/include
+test_cluster_filer_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
+test_cluster_filer_LDFLAGS = $(AM_LDFLAGS) -no-install
+endif
 if HAVE_MPI
 check_PROGRAMS += test/cluster/busy
 test_cluster_busy_SOURCES = %D%/busy.c

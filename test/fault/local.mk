@@ -66,5 +66,5 @@ test_fault_behind_t_LDADD = $(test_ldadd) -lpthread
 
 .PHONY: check-fault
 check-fault:
-	@SEEDS='$(SEEDS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fault_tests)'
+	@SEEDS='$(SEEDS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fault_tests) test/cluster/kills.t'
 # End of test/fault
