@@ -19,10 +19,6 @@ case ${SANITIZER:-} in *address*) sanitize=-fsanitize=address ;; esac
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$PWD/cache" VELOC_CNTL_BASE="$PWD" VELOC_LOG_LEVEL=INFO VELOC_LOG_FILE="$PWD/log"
 read -ra flags <<<"$HDF5_CFLAGS $MPI_CFLAGS"
-# one of them prints more of its buffer than it has read
-zeros=-ftrivial-auto-var-init=zero
-echo 'int main(void) { return 0; }' >zeros.c
-$CC $zeros -o zeros zeros.c 2>/dev/null || zeros=
 read -ra libs <<<"$HDF5_LIBS $MPI_LIBS"
 
 # compile FOLDER PROGRAM
@@ -30,7 +26,7 @@ compile() {
     local old=()
     case $1 in */16) old=(-DH5_USE_16_API) ;; esac
     # shellcheck disable=SC2086  # a compiler may have options
-    $CC -w -O0 $sanitize $zeros -D_GNU_SOURCE "${flags[@]}" "${old[@]}" -o "$2" "$src/$1/$2.c" "${libs[@]}" -lm
+    $CC -w -O0 $sanitize -D_GNU_SOURCE "${flags[@]}" "${old[@]}" -o "$2" "$src/$1/$2.c" "${libs[@]}" -lm
 }
 
 # the programs of FOLDER, in the order in which HDF5 runs them; then those that it leaves out
@@ -84,6 +80,8 @@ compare() {
         (cd "$here/$connector" && mkdir red blue u2w && cp "$src/$folder"/*.h5 . 2>/dev/null)
     done
     for program in $(programs "$folder"); do
+        # prints what lies behind its array: not even HDF5 alone says the same twice
+        [ "$program" != h5ex_vds-exclim ] || continue
         compile "$folder" "$program" >"$here/$program.cc" 2>&1 || {
             note "$folder/$program does not compile here"
             continue
