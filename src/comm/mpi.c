@@ -365,7 +365,8 @@ static void mpi_destroy(struct vel_comm *comm)
 static int mpi_prepare(struct mpi *m, uint64_t *ret_id, struct vel_err *err)
 {
     int *highest = NULL, is_set = 0;
-    MPI_Comm_get_attr(m->mpi, MPI_TAG_UB, &highest, &is_set);
+    /* Only this one is promised to have it: Open MPI 5 gives its copies none. */
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &is_set);
     if (!is_set || *highest < TAG_ALARM)
         return vel_fail(err, VEL_EUNSUP,
                         "this MPI has tags up to %d, and we need them up to %d",

@@ -14,6 +14,8 @@ top_srcdir=$(cd -P "$(dirname "$0")/../.." && pwd -P) || exit 1
 [ "$(id -u)" -eq 0 ] || bail_out "this installs packages: run it as root, in a root of its own"
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export VELOC_LOG_LEVEL=INFO
+# no word of Open MPI about interfaces, which in a root of its own it may not find
+export OMPI_MCA_btl=^tcp
 cd "$(tap_dir)" || bail_out "no directory"
 mkdir tmp && export TMPDIR=$PWD/tmp
 

@@ -2,6 +2,7 @@
 /* The plug-in is found by name in HDF5_PLUGIN_PATH, as a user's program finds it. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <hdf5.h>
@@ -105,6 +106,8 @@ int main(void)
 {
     const char *path = tap_path("a.h5");
 
+    setenv("VELOC_PREFIX", tap_dir(), 1);
+    setenv("VELOC_CACHE_BASE", tap_path("cache"), 1);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     check_beside();
     hid_t connector = H5VLregister_connector_by_name(H5VL_VELOC_NAME, H5P_DEFAULT);
