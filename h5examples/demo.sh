@@ -58,10 +58,11 @@ result() { sed -n 's/^step .* result //p' "$1"; }
 list() (cd "$work" && exec "$build/libtool" --silent --mode=execute "$build/src/cmd/h5veloc-ls" -q "$@")
 
 # The process and all below it: launcher, its helpers, the ranks. KILL, so that nobody can tidy up.
+# A small machine may have no ps.
 kill_all() {
     # shellcheck disable=SC2046  # a list of numbers
-    kill -KILL $(ps -A -o pid= -o ppid= | awk -v top="$1" '
-        { parent[$1] = $2 }
+    kill -KILL $(cat /proc/[0-9]*/stat 2>/dev/null | awk -v top="$1" '
+        { pid = $1; sub(/.*\) . /, ""); parent[pid] = $1 }
         END {
             for (pid in parent) {
                 for (up = pid; up in parent && up != top; up = parent[up]) ;
