@@ -34,6 +34,7 @@ bin_PROGRAMS += src/cmd/h5veloc-ls
 src_cmd_h5veloc_ls_SOURCES = \
 	%D%/ls.c %D%/ls.h \
 	%D%/ls_ask.c \
+	%D%/ls_away.c \
 	%D%/ls_files.c \
 	%D%/ls_find.c \
 	%D%/ls_h5.c \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ls - what the files of h5veloc-ls share: ls (options, rounds), ls_find (where to
  * look), ls_read (what lies there), ls_ask (what leaders of other nodes tell), ls_files
- * (files, and their bytes), ls_opened (files of no dataset yet), ls_rows (datasets and
- * their states), ls_judge (what can be restored, as a view decides it), ls_text and
- * ls_json (what is printed), ls_h5 (what is in a file).
+ * (files, and their bytes), ls_away (those of other nodes), ls_opened (files of no
+ * dataset yet), ls_rows (datasets and their states), ls_judge (what can be restored, as
+ * a view decides it), ls_text and ls_json (what is printed), ls_h5 (what is in a file).
  *
  * Nothing is written, locked or made anywhere. Memory that is not there ends the tool.
  */
@@ -53,6 +53,11 @@ struct vel_ls_home {
 /* A node that could not be asked. */
 struct vel_ls_silent {
     char *node, *why;
+};
+
+/* A node whose leader has told, and of which launch that is. */
+struct vel_ls_teller {
+    char *node, *launch;
 };
 
 struct vel_ls_unreadable {
@@ -150,6 +155,7 @@ struct vel_ls_unit {
     struct vel_vec homes;      /* struct vel_ls_home */
     struct vel_vec nodes;      /* struct vel_inventory */
     struct vel_vec silent;     /* struct vel_ls_silent */
+    struct vel_vec tellers;    /* struct vel_ls_teller */
     struct vel_vec owing;      /* struct vel_owing */
     struct vel_vec unreadable; /* struct vel_ls_unreadable */
     struct vel_vec strange;    /* char *: what is not ours */
@@ -186,6 +192,17 @@ void vel_ls_ask(struct vel_ls *ls, struct vel_ls_unit *unit);
 /* The files; with --verify their bytes are read. What is damaged does not count any
  * more when the unit is judged. */
 void vel_ls_files(struct vel_ls *ls, struct vel_ls_unit *unit);
+
+/* What its files share: bytes were read; something is wrong with a file; an encoding
+ * (NULL: any) of a part counts no more; a file of a dataset. */
+void vel_ls_progress(uint64_t bytes);
+void vel_ls_blame(struct vel_ls_file *file, enum vel_ls_health health, const char *why);
+void vel_ls_damaged(struct vel_stock *stock, const uint8_t *id);
+struct vel_ls_file *vel_ls_add_file(struct vel_ls_unit *unit, int64_t id, int rank,
+                                    const char *name);
+
+/* The same for those that only leaders of other nodes have told of. */
+void vel_ls_away(struct vel_ls *ls, struct vel_ls_unit *unit);
 
 /* The same for files that are of no dataset yet. */
 void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit);

@@ -84,7 +84,11 @@ static void ask_node(struct asking *a, const struct vel_endpoint *endpoint)
     else
         rc = ask(a, endpoint, &inventory, &err);
     if (rc == 0) {
+        const struct vel_ls_teller teller = {.node = vel_ls_copy(endpoint->node),
+                                             .launch = vel_ls_copy(a->launch)};
+
         vel_ls_push(&a->unit->nodes, &inventory);
+        vel_ls_push(&a->unit->tellers, &teller);
         return;
     }
     a->missing += rc == VEL_ETIMEOUT;

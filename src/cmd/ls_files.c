@@ -32,7 +32,7 @@ struct progress {
 
 static struct progress progress;
 
-static void tell_progress(uint64_t more)
+void vel_ls_progress(uint64_t more)
 {
     uint64_t now = vel_clock_monotonic(vel_clock_system());
     double seconds = (double)(now - progress.begun) / (double)VEL_CLOCK_S;
@@ -61,7 +61,7 @@ static int sum_range(struct vel_fs *fs, int fd, const char *path, uint64_t at,
             crc = vel_crc32c(crc, bytes, some);
         at += some;
         len -= some;
-        tell_progress(some);
+        vel_ls_progress(some);
     }
     *ret_crc = crc;
     return rc;
@@ -82,7 +82,7 @@ static int open_regular(struct vel_fs *fs, const char *path, int *ret_fd,
     return rc;
 }
 
-static void blame(struct vel_ls_file *file, enum vel_ls_health health, const char *why)
+void vel_ls_blame(struct vel_ls_file *file, enum vel_ls_health health, const char *why)
 {
     file->health = health;
     free(file->why);
@@ -95,9 +95,10 @@ static void read_bytes(struct vel_ls *ls, struct vel_ls_file *file, int fd)
     uint32_t crc;
 
     if (sum_range(ls->fs, fd, file->path, file->at, file->size, &crc, &err) < 0)
-        blame(file, VEL_LS_UNREAD, err.text);
+        vel_ls_blame(file, VEL_LS_UNREAD, err.text);
     else if (crc != file->crc)
-        blame(file, VEL_LS_CORRUPT, "its bytes are not those that were recorded");
+        vel_ls_blame(file, VEL_LS_CORRUPT,
+                     "its bytes are not those that were recorded");
     else
         file->health = VEL_LS_RIGHT;
 }
@@ -112,16 +113,16 @@ static void look_at(struct vel_ls *ls, struct vel_ls_file *file)
 
     if (rc < 0) {
         if (rc == VEL_ENOENT)
-            blame(file, VEL_LS_MISSING, "it is not there");
+            vel_ls_blame(file, VEL_LS_MISSING, "it is not there");
         else
-            blame(file, VEL_LS_UNREAD, err.text);
+            vel_ls_blame(file, VEL_LS_UNREAD, err.text);
         return;
     }
     if (file->is_contained ? (uint64_t)st.st_size < file->at + file->size
                            : (uint64_t)st.st_size != file->size) {
         snprintf(why, sizeof why, "it has %" PRIu64 " bytes, and had %" PRIu64,
                  (uint64_t)st.st_size, file->at + file->size);
-        blame(file, VEL_LS_SHORT, why);
+        vel_ls_blame(file, VEL_LS_SHORT, why);
     } else if (ls->options->verify && file->has_crc) {
         read_bytes(ls, file, fd);
     }
@@ -155,7 +156,7 @@ static struct vel_stock *stock_of(struct vel_ls_unit *unit, const char *node,
 }
 
 /* The encoding counts no more: its part has to be rebuilt. */
-static void mark_damaged(struct vel_stock *stock, const uint8_t *id)
+void vel_ls_damaged(struct vel_stock *stock, const uint8_t *id)
 {
     for (size_t i = 0; stock && i < stock->encodings.n; i++) {
         struct vel_stock_encoding *e = vel_vec_at(&stock->encodings, i);
@@ -177,7 +178,7 @@ static void check_payload(struct vel_ls *ls, struct vel_ls_file *file,
     int fd, rc = open_regular(ls->fs, file->path, &fd, &st, &err);
 
     if (rc < 0) {
-        blame(file, VEL_LS_UNREAD, err.text);
+        vel_ls_blame(file, VEL_LS_UNREAD, err.text);
         return;
     }
     for (size_t i = 0; i < header->crcs && !file->why; i++) {
@@ -185,9 +186,9 @@ static void check_payload(struct vel_ls *ls, struct vel_ls_file *file,
 
         rc = sum_range(ls->fs, fd, file->path, at, len, &crc, &err);
         if (rc < 0)
-            blame(file, VEL_LS_UNREAD, err.text);
+            vel_ls_blame(file, VEL_LS_UNREAD, err.text);
         else if (crc != header->payload_crc[i])
-            blame(file, VEL_LS_CORRUPT, "its parity is not what was recorded");
+            vel_ls_blame(file, VEL_LS_CORRUPT, "its parity is not what was recorded");
         at += len;
     }
     if (!file->why)
@@ -195,7 +196,7 @@ static void check_payload(struct vel_ls *ls, struct vel_ls_file *file,
     vel_fs_close(ls->fs, fd, file->path, NULL);
 }
 
-static struct vel_ls_file *add_file(struct vel_ls_unit *unit, int64_t id, int rank,
+struct vel_ls_file *vel_ls_add_file(struct vel_ls_unit *unit, int64_t id, int rank,
                                     const char *name)
 {
     struct vel_ls_file *file = vel_ls_push(&unit->files, NULL);
@@ -224,7 +225,7 @@ static void add_listed(struct part_at_hand *p, const struct vel_red_header *head
     for (size_t i = 0; i < list->files.n; i++) {
         const struct vel_red_file *f = vel_manifest_file(list, i);
         struct vel_ls_file *file =
-            add_file(p->unit, p->part->id, p->part->rank, f->name);
+            vel_ls_add_file(p->unit, p->part->id, p->part->rank, f->name);
 
         file->index = p->index;
         file->node = p->node;
@@ -234,14 +235,15 @@ static void add_listed(struct part_at_hand *p, const struct vel_red_header *head
         file->has_crc = true;
         look_at(p->ls, file);
         if (!is_good(file))
-            mark_damaged(p->stock, NULL);
+            vel_ls_damaged(p->stock, NULL);
     }
 }
 
 static void add_redundancy(struct part_at_hand *p, const struct vel_redfile *red)
 {
     const char *name = vel_path_base(red->path);
-    struct vel_ls_file *file = add_file(p->unit, p->part->id, p->part->rank, name);
+    struct vel_ls_file *file =
+        vel_ls_add_file(p->unit, p->part->id, p->part->rank, name);
     struct stat st;
 
     file->index = p->index;
@@ -253,7 +255,7 @@ static void add_redundancy(struct part_at_hand *p, const struct vel_redfile *red
     if (p->ls->options->verify)
         check_payload(p->ls, file, &red->header);
     if (!is_good(file))
-        mark_damaged(p->stock, red->header.id);
+        vel_ls_damaged(p->stock, red->header.id);
 }
 
 static void read_part(struct part_at_hand *p)
@@ -292,40 +294,6 @@ static void read_home(struct vel_ls *ls, struct vel_ls_unit *unit,
         free(dir);
     }
     vel_parts_fini(&parts);
-}
-
-/* --- on other nodes --- */
-
-static bool is_looked_at(const struct vel_ls_unit *unit, const char *node)
-{
-    for (size_t i = 0; i < unit->homes.n; i++)
-        if (strcmp(((struct vel_ls_home *)vel_vec_at(&unit->homes, i))->node, node) ==
-            0)
-            return true;
-    return false;
-}
-
-static void add_away(struct vel_ls *ls, struct vel_ls_unit *unit,
-                     const struct vel_inventory *in)
-{
-    for (size_t i = 0; i < in->held.n; i++) {
-        const struct vel_stock *held = vel_vec_at(&in->held, i);
-        const struct vel_stock_list *own;
-
-        if (!vel_ls_wants(ls, held->id) || held->encodings.n == 0)
-            continue;
-        own = vel_vec_at(
-            &((struct vel_stock_encoding *)vel_vec_at(&held->encodings, 0))->lists, 0);
-        for (size_t k = 0; k < own->files.n; k++) {
-            const struct vel_stock_file *f = vel_vec_at(&own->files, k);
-            struct vel_ls_file *file = add_file(unit, held->id, held->rank, f->name);
-
-            file->index = held->index;
-            file->node = in->node;
-            file->size = f->size;
-            file->health = VEL_LS_AWAY;
-        }
-    }
 }
 
 /* --- on no node --- */
@@ -373,7 +341,7 @@ static void add_lost(struct vel_ls_unit *unit, const struct vel_stock *held)
 
             if (is_listed(unit, held->id, list->rank, f->name))
                 continue;
-            file = add_file(unit, held->id, list->rank, f->name);
+            file = vel_ls_add_file(unit, held->id, list->rank, f->name);
             file->index = held->index;
             file->size = f->size;
             file->health = VEL_LS_LOST;
@@ -386,7 +354,7 @@ static void add_lost(struct vel_ls_unit *unit, const struct vel_stock *held)
 static void add_published(struct vel_ls *ls, struct vel_ls_unit *unit, int64_t id,
                           const struct vel_listed *listed, bool *ret_is_damaged)
 {
-    struct vel_ls_file *file = add_file(unit, id, listed->rank, listed->name);
+    struct vel_ls_file *file = vel_ls_add_file(unit, id, listed->rank, listed->name);
 
     file->size = listed->size;
     file->crc = listed->crc;
@@ -396,7 +364,7 @@ static void add_published(struct vel_ls *ls, struct vel_ls_unit *unit, int64_t i
     if (file->is_contained)
         file->path = vel_ls_need(vel_container_path(unit->dir, id, listed->container));
     else if (vel_cachename_path(unit->prefix, listed->name, &file->path, NULL) < 0) {
-        blame(file, VEL_LS_UNREAD, "no path has this name");
+        vel_ls_blame(file, VEL_LS_UNREAD, "no path has this name");
         *ret_is_damaged = true;
         return;
     }
@@ -451,11 +419,10 @@ void vel_ls_files(struct vel_ls *ls, struct vel_ls_unit *unit)
         .begun = vel_clock_monotonic(vel_clock_system())};
     for (size_t i = 0; i < unit->homes.n; i++)
         read_home(ls, unit, vel_vec_at(&unit->homes, i));
+    vel_ls_away(ls, unit);
     for (size_t i = 0; i < unit->nodes.n; i++) {
         const struct vel_inventory *in = vel_vec_at(&unit->nodes, i);
 
-        if (!is_looked_at(unit, in->node))
-            add_away(ls, unit, in);
         for (size_t k = 0; k < in->held.n; k++) {
             const struct vel_stock *held = vel_vec_at(&in->held, k);
 

@@ -62,6 +62,7 @@ static struct vel_ls_unit *add_unit(struct vel_ls *ls, const char *id)
     vel_vec_init(&unit->owing, sizeof(struct vel_owing));
     vel_vec_init(&unit->unreadable, sizeof(struct vel_ls_unreadable));
     vel_vec_init(&unit->strange, sizeof(char *));
+    vel_vec_init(&unit->tellers, sizeof(struct vel_ls_teller));
     vel_vec_init(&unit->opened, sizeof(struct vel_ls_opened));
     vel_vec_init(&unit->files, sizeof(struct vel_ls_file));
     vel_vec_init(&unit->settled, sizeof(struct vel_view_maker));

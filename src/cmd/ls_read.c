@@ -60,6 +60,11 @@ static void places_fini(struct vel_ls_unit *unit)
     }
     for (size_t i = 0; i < unit->unreadable.n; i++)
         free(((struct vel_ls_unreadable *)vel_vec_at(&unit->unreadable, i))->why);
+    for (size_t i = 0; i < unit->tellers.n; i++) {
+        free(((struct vel_ls_teller *)vel_vec_at(&unit->tellers, i))->node);
+        free(((struct vel_ls_teller *)vel_vec_at(&unit->tellers, i))->launch);
+    }
+    vel_vec_fini(&unit->tellers);
     for (size_t i = 0; i < unit->opened.n; i++) {
         free(((struct vel_ls_opened *)vel_vec_at(&unit->opened, i))->dir);
         free(((struct vel_ls_opened *)vel_vec_at(&unit->opened, i))->node);

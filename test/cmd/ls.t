@@ -216,7 +216,13 @@ if [ "${MPI_KIND:?}" != no ]; then
     elsewhere() { VELOC_VIRTUAL_NODES=0 VELOC_CNTL_BASE="$dir/away" VELOC_CACHE_BASE="$dir/away" list "$@"; }
     like "$(elsewhere -r)" '*1 obey7 *SINGLE*1/1*complete*yes, cache*rank 0 * away *obey7-1.dat*' \
         'elsewhere its leader is asked, and tells'
-    is "$(elsewhere --verify >out 2>&1; echo $?) $(find away -mindepth 1)" '0 ' 'what is away cannot be read, which is no fault of it'
+    like "$(elsewhere --verify -r) $? $(find away -mindepth 1)" '*1/1*rank 0 * right *obey7-1.dat*right *.h5vr 0 ' \
+        'with --verify it reads what they have'
+    kept=$(find c -name obey7-1.dat)
+    cp "$kept" kept.dat
+    printf x | dd of="$kept" bs=1 seek=1 conv=notrunc status=none
+    like "$(elsewhere --verify 2>&1; echo $?)" '*0/1*corrupt *obey7-1.dat: its bytes are not those*1' 'and sees what is damaged there'
+    cp kept.dat "$kept"
     mv n hidden
     like "$(elsewhere)" '*1 obey7 *yes, cache' 'also over TCP, when its socket is not there'
     mv p/.veloc/single.7/key.* .
