@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,9 +28,9 @@ enum { BLOCK = 65536, BLOCKS = 12 };
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    ino_t inode; /* 0: none */
-    bool kills;
-    bool has_come, may_go; /* who writes to it */
+    ino_t inode;             /* 0: none */
+    bool kills, has_renames; /* renames of version 2 are what is watched */
+    bool has_come, may_go;   /* who writes to it */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
 
 static int clone_never(struct vel_fs *fs, int from, int to)
@@ -63,6 +64,21 @@ static ssize_t write_watched(struct vel_fs *fs, int fd, const void *buf, size_t 
     return vel_fs_posix()->ops->pwrite(vel_fs_posix(), fd, buf, len, at);
 }
 
+/* For ever. */
+static int rename_watched(struct vel_fs *fs, const char *from, const char *to)
+{
+    (void)fs;
+    pthread_mutex_lock(&gate.lock);
+    if (gate.has_renames && strstr(from, ".x.h5.h5v-2.")) {
+        gate.has_come = true;
+        pthread_cond_broadcast(&gate.moved);
+        while (!gate.may_go)
+            pthread_cond_wait(&gate.moved, &gate.lock);
+    }
+    pthread_mutex_unlock(&gate.lock);
+    return vel_fs_posix()->ops->rename(vel_fs_posix(), from, to);
+}
+
 static struct vel_fs *watched_fs(void)
 {
     static struct vel_fs_ops ops;
@@ -71,6 +87,7 @@ static struct vel_fs *watched_fs(void)
     ops = *vel_fs_posix()->ops;
     ops.clone = clone_never;
     ops.pwrite = write_watched;
+    ops.rename = rename_watched;
     return &fs;
 }
 
@@ -237,6 +254,62 @@ static void killed(void)
     end(&lab);
 }
 
+/* A node has its part of version 3, whole. */
+static void wait_for_part(const struct filelab *lab, int node)
+{
+    char pattern[700];
+    glob_t found;
+
+    snprintf(pattern, sizeof pattern, "%s/index.0/dataset.3/rank.%d/*.h5vr",
+             lab->home[node], node);
+    while (glob(pattern, 0, NULL, &found) != 0)
+        vel_clock_sleep(vel_clock_system(), VEL_CLOCK_MS);
+    globfree(&found);
+}
+
+/* Version 2 is on its way to its name and version 3 is sealed when the leader dies. */
+static void die_with_two(struct filelab *lab, bool in_place)
+{
+    filelab_begin(lab, "L2");
+    watch(lab, false);
+    if (!in_place)
+        gate.inode = 0;
+    gate.has_renames = !in_place;
+    write_version(lab, 2);
+    wait_for_writer();
+    write_version(lab, 3);
+    for (int node = 0; node < 2; node++)
+        wait_for_part(lab, node);
+    raise(SIGKILL);
+}
+
+static void killed_with_two(const char *setting)
+{
+    struct filelab lab;
+    pid_t pid;
+
+    begin(&lab, setting, setting);
+    filelab_end(&lab);
+    pid = fork();
+    if (pid < 0)
+        bail_out("cannot fork");
+    if (pid == 0)
+        die_with_two(&lab, strcmp(setting, "PATCH") == 0);
+    waitpid(pid, NULL, 0);
+    ok(!stands(&lab, 2) && !stands(&lab, 3),
+       "FLUSH_DELTA=%s: killed with a version on its way, and a newer one sealed",
+       setting);
+    filelab_begin(&lab, "L3");
+    ok(filelab_reads(&lab, 0, "x.h5", text_of(3)), "the next launch reads the newest");
+    filelab_end(&lab);
+    ok(stands(&lab, 3), "which comes to the prefix");
+    filelab_begin(&lab, "L4");
+    ok(filelab_reads(&lab, 0, "x.h5", text_of(3)) &&
+           filelab_reads(&lab, 1, "x.h5", text_of(3)),
+       "and is what all read then");
+    end(&lab);
+}
+
 static int add_event(void *arg, const struct vel_event *event, struct vel_err *err)
 {
     struct vel_event *sum = arg;
@@ -279,6 +352,8 @@ int main(void)
     asked_for("CLONE", false);
     closed_meanwhile();
     killed();
+    killed_with_two("OFF");
+    killed_with_two("PATCH");
     encoded_by_difference();
     return done_testing();
 }
