@@ -231,6 +231,14 @@ bool vel_crcmap_gap(const struct vel_crcmap *map, size_t i, uint64_t *ret_at,
     return false;
 }
 
+bool vel_crcmap_is_untouched(const struct vel_crcmap *map, size_t i)
+{
+    uint64_t at, len;
+
+    return vel_crcmap_gap(map, i, &at, &len) && at == begin_of(map, i) &&
+           at + len == end_of(map, i);
+}
+
 bool vel_crcmap_get(const struct vel_crcmap *map, size_t i, uint32_t *ret_crc)
 {
     uint64_t at, len;

@@ -51,6 +51,9 @@ void vel_crcmap_close(struct vel_crcmap *map);
 /* The checksum of segment i, when all its bytes have passed. */
 bool vel_crcmap_get(const struct vel_crcmap *map, size_t i, uint32_t *ret_crc);
 
+/* Has nothing of segment i passed? */
+bool vel_crcmap_is_untouched(const struct vel_crcmap *map, size_t i);
+
 /* The first bytes of segment i that have not passed: *ret_at and *ret_len; false when
  * none is missing. */
 bool vel_crcmap_gap(const struct vel_crcmap *map, size_t i, uint64_t *ret_at,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc.h"
 #include "red/member.h"
 
 enum { READ_SIZE = 1 << 20 };
@@ -134,7 +135,6 @@ static int write_payload(struct vel_member *member, uint64_t at, const void *byt
     return rc < 0 ? rc : vel_crcmap_bytes(&member->payload_crc, at, bytes, len, err);
 }
 
-/* NULL: no difference. */
 static int write_sum(struct vel_member *member, uint64_t at, const uint8_t *bytes,
                      size_t len, struct vel_err *err)
 {
@@ -142,24 +142,56 @@ static int write_sum(struct vel_member *member, uint64_t at, const uint8_t *byte
 
     for (size_t i = 0, n; rc == 0 && i < len; i += n) {
         n = len - i < VEL_MEMBER_SCRATCH ? len - i : VEL_MEMBER_SCRATCH;
-        rc = read_payload(member->older, at + i, member->scratch, n, err);
-        if (rc == 0 && bytes)
-            add(member->scratch, bytes + i, n);
-        if (rc == 0)
-            rc = write_payload(member, at + i, member->scratch, n, err);
+        rc = read_payload(member, at + i, member->scratch, n, err);
+        if (rc < 0)
+            return rc;
+        add(member->scratch, bytes + i, n);
+        rc = write_payload(member, at + i, member->scratch, n, err);
     }
     return rc;
 }
 
-int vel_member_differ(struct vel_member *member, struct vel_member *older,
-                      struct vel_err *err)
+/* As the header of the older one says it is; and it is written to, not counted. */
+static int copy_segment(struct vel_member *member, size_t i, uint64_t at, uint64_t end,
+                        struct vel_err *err)
 {
+    uint32_t crc = 0;
+    int rc = 0;
+
+    for (size_t n; rc == 0 && at < end; at += n) {
+        n = end - at < VEL_MEMBER_SCRATCH ? (size_t)(end - at) : VEL_MEMBER_SCRATCH;
+        rc = read_payload(member->older, at, member->scratch, n, err);
+        crc = vel_crc32c(crc, member->scratch, n);
+        if (rc == 0)
+            rc = vel_fs_write_at(member->fs, member->payload_fd, member->scratch, n,
+                                 (off_t)(member->payload_begin + at),
+                                 member->payload_path, err);
+    }
+    return rc == 0 && crc != member->older_crc[i]
+               ? vel_fail(err, VEL_ECORRUPT,
+                          "%s: block %zu of the redundancy has changed",
+                          member->older->payload_path, i)
+               : rc;
+}
+
+int vel_member_differ(struct vel_member *member, struct vel_member *older,
+                      const struct vel_red_header *header, struct vel_err *err)
+{
+    uint64_t at = 0, segment = (uint64_t)1 << header->crc_shift;
+    int rc = 0;
+
     assert(older->payload_size == member->payload_size);
     member->scratch = malloc(VEL_MEMBER_SCRATCH);
     if (!member->scratch)
         return vel_out_of_memory(err, "encoding what differs");
     member->older = older;
-    return 0;
+    member->older_crc = header->payload_crc;
+    for (size_t i = 0; rc == 0 && i < header->crcs; i++, at += segment) {
+        uint64_t left = member->payload_size - at;
+
+        rc = copy_segment(member, i, at, at + (left < segment ? left : segment), err);
+    }
+    return rc;
 }
 
 void vel_member_restart(struct vel_member *member)
@@ -169,6 +201,7 @@ void vel_member_restart(struct vel_member *member)
     free(member->scratch);
     member->scratch = NULL;
     member->older = NULL;
+    member->older_crc = NULL;
 }
 
 /* --- bytes --- */
@@ -222,9 +255,7 @@ static int read_gaps(struct vel_member *member, enum vel_region region, uint8_t 
         while (vel_crcmap_gap(map, i, &at, &len)) {
             while (len > 0) {
                 size_t n = len < READ_SIZE ? (size_t)len : READ_SIZE;
-                int rc = region == VEL_REGION_PAYLOAD && member->older
-                             ? write_sum(member, at, NULL, n, err)
-                             : vel_member_read(member, region, at, bytes, n, err);
+                int rc = vel_member_read(member, region, at, bytes, n, err);
 
                 if (rc < 0)
                     return rc;
@@ -243,6 +274,23 @@ int vel_member_sum(struct vel_member *member, size_t i, uint32_t crc,
     return vel_crcmap_sum(&member->lofi_crc, i, crc, err);
 }
 
+/* Segments of the payload to which nothing was added. */
+static int keep_sums(struct vel_member *member, struct vel_err *err)
+{
+    struct vel_crcmap *map = &member->payload_crc;
+    bool *is_kept = calloc(map->ends.n + 1, sizeof *is_kept);
+    int rc = is_kept ? 0 : vel_out_of_memory(err, "checking a member");
+
+    vel_crcmap_close(map);
+    for (size_t i = 0; rc == 0 && i < map->ends.n; i++)
+        is_kept[i] = vel_crcmap_is_untouched(map, i);
+    for (size_t i = 0; rc == 0 && i < map->ends.n; i++)
+        if (is_kept[i])
+            rc = vel_crcmap_sum(map, i, member->older_crc[i], err);
+    free(is_kept);
+    return rc;
+}
+
 int vel_member_read_rest(struct vel_member *member, struct vel_err *err)
 {
     uint8_t *bytes = malloc(READ_SIZE);
@@ -250,7 +298,9 @@ int vel_member_read_rest(struct vel_member *member, struct vel_err *err)
 
     if (!bytes)
         return vel_out_of_memory(err, "checking a member");
-    rc = read_gaps(member, VEL_REGION_LOFI, bytes, err);
+    rc = member->older ? keep_sums(member, err) : 0;
+    if (rc == 0)
+        rc = read_gaps(member, VEL_REGION_LOFI, bytes, err);
     if (rc == 0)
         rc = read_gaps(member, VEL_REGION_PAYLOAD, bytes, err);
     free(bytes);
@@ -268,13 +318,12 @@ void vel_member_store_crcs(struct vel_member *member, struct vel_red_header *hea
         vel_crcmap_get(&member->payload_crc, i, &header->payload_crc[i]);
 }
 
-int vel_member_check_crcs(struct vel_member *member,
-                          const struct vel_red_header *header, struct vel_err *err)
+int vel_member_check_files(struct vel_member *member,
+                           const struct vel_red_header *header, struct vel_err *err)
 {
     uint32_t crc;
 
     vel_crcmap_close(&member->lofi_crc);
-    vel_crcmap_close(&member->payload_crc);
     for (size_t i = 0; i < header->list[0].files.n; i++) {
         const struct vel_red_file *file = vel_manifest_file(&header->list[0], i);
 
@@ -283,12 +332,22 @@ int vel_member_check_crcs(struct vel_member *member,
                             "%s: its bytes have changed (checksum mismatch)",
                             file->name);
     }
-    for (size_t i = 0; i < header->crcs; i++)
+    return 0;
+}
+
+int vel_member_check_crcs(struct vel_member *member,
+                          const struct vel_red_header *header, struct vel_err *err)
+{
+    uint32_t crc;
+    int rc = vel_member_check_files(member, header, err);
+
+    vel_crcmap_close(&member->payload_crc);
+    for (size_t i = 0; rc == 0 && i < header->crcs; i++)
         if (!vel_crcmap_get(&member->payload_crc, i, &crc) ||
             crc != header->payload_crc[i])
-            return vel_fail(err, VEL_ECORRUPT,
-                            "%s: block %zu of the redundancy has changed "
-                            "(checksum mismatch)",
-                            member->payload_path, i);
-    return 0;
+            rc = vel_fail(err, VEL_ECORRUPT,
+                          "%s: block %zu of the redundancy has changed "
+                          "(checksum mismatch)",
+                          member->payload_path, i);
+    return rc;
 }

@@ -24,8 +24,9 @@ struct vel_member {
     struct vel_crcmap lofi_crc;    /* a segment per file */
     struct vel_crcmap payload_crc; /* a segment per recorded checksum */
     struct vel_member
-        *older;       /* NULL, or what it differs from, see vel_member_differ() */
-    uint8_t *scratch; /* then; of VEL_MEMBER_SCRATCH bytes */
+        *older; /* NULL, or what it differs from, see vel_member_differ() */
+    const uint32_t *older_crc; /* then: of its payload's segments; borrowed, */
+    uint8_t *scratch;          /* and VEL_MEMBER_SCRATCH bytes */
 };
 
 enum { VEL_MEMBER_SCRATCH = 1 << 20 };
@@ -53,12 +54,14 @@ int vel_member_read(struct vel_member *member, enum vel_region region, uint64_t 
 int vel_member_write(struct vel_member *member, enum vel_region region, uint64_t at,
                      const void *bytes, size_t len, struct vel_err *err);
 
-/* All bytes of the files have passed, and all of `older`, which has the same sizes.
- * From now on what is read of the files is by how much they differ (XOR) from those of
- * `older`, and what is written to the payload is added to its payload: the code is
- * linear. No more checksums are taken of what is read. */
+/* All bytes of the files have passed, and all of those of `older`, which has the same
+ * sizes and this header. The payload becomes a copy of the older one: VEL_ECORRUPT when
+ * that is not what the header says. From now on what is read of the files is by how
+ * much they differ (XOR) from the older ones, and what is written to the payload is
+ * added to what it is: the code is linear. No more checksums are taken of what is read.
+ */
 int vel_member_differ(struct vel_member *member, struct vel_member *older,
-                      struct vel_err *err);
+                      const struct vel_red_header *header, struct vel_err *err);
 
 /* As if nothing had been read or written. */
 void vel_member_restart(struct vel_member *member);
@@ -67,13 +70,15 @@ void vel_member_restart(struct vel_member *member);
 int vel_member_sum(struct vel_member *member, size_t i, uint32_t crc,
                    struct vel_err *err);
 
-/* Read what has not passed yet, so that every checksum is known. Of a payload that is
- * the sum with another one, what was not written is copied from that. */
+/* Read what has not passed yet, so that every checksum is known. */
 int vel_member_read_rest(struct vel_member *member, struct vel_err *err);
 
 /* Put the checksums into a header (after encoding), or compare them with it:
  * VEL_ECORRUPT names the first file that differs. All bytes must have passed. */
 void vel_member_store_crcs(struct vel_member *member, struct vel_red_header *header);
+int vel_member_check_files(struct vel_member *member,
+                           const struct vel_red_header *header,
+                           struct vel_err *err); /* those of the files alone */
 int vel_member_check_crcs(struct vel_member *member,
                           const struct vel_red_header *header, struct vel_err *err);
 

@@ -167,11 +167,9 @@ static int compare(struct vel_older *o, const struct vel_red_header *header,
     if (rc == 0)
         rc = compare_files(o, member, me, header->layout.lofi_size[me], buffer, err);
     if (rc == 0)
-        rc = vel_member_read_rest(&o->member, err);
+        rc = vel_member_check_files(&o->member, &o->chosen->header, err);
     if (rc == 0)
-        rc = vel_member_check_crcs(&o->member, &o->chosen->header, err);
-    if (rc == 0)
-        rc = vel_member_differ(member, &o->member, err);
+        rc = vel_member_differ(member, &o->member, &o->chosen->header, err);
     free(buffer);
     return rc;
 }
