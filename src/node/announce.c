@@ -365,6 +365,7 @@ static void hear_present(struct vel_leader *leader, const struct vel_leader_link
         return;
     vel_leader_text(leader, &member->present, present->ranks);
     member->has_left = present->left != 0;
+    leader->connector->present_at = leader->now;
     leader->connector->has_changed = true;
     leader->steps++;
 }

@@ -249,10 +249,38 @@ static enum vel_dataset_event left(const struct vel_expect *expect,
     return is_whole ? VEL_DATASET_ON_QUIET : VEL_DATASET_ON_LEFT;
 }
 
-static bool have_left(struct vel_leader *leader)
+/* Have all ranks that there are been seen? */
+static bool is_full(const struct vel_leader *leader, const struct vel_census *census)
+{
+    int64_t n = 0, last = -1;
+
+    for (size_t i = 0; i < census->seats.n; i++) {
+        int64_t rank =
+            ((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->rank;
+
+        n += rank != last && rank < leader->conf.ranks;
+        last = rank;
+    }
+    return leader->conf.ranks > 0 && n == leader->conf.ranks;
+}
+
+/* Until when somebody might come of whom nothing is known yet. When all ranks have been
+ * here nobody will; but what other nodes have closed may still be on its way through
+ * the tree. */
+static uint64_t comers_until(const struct vel_leader *leader,
+                             const struct vel_census *census)
+{
+    if (!is_full(leader, census))
+        return leader->claimed_at + PATIENCE * leader->conf.limit;
+    return leader->roster.members.n > 1
+               ? leader->connector->present_at + leader->conf.limit / 4
+               : 0;
+}
+
+static bool have_left(struct vel_leader *leader, const struct vel_census *census)
 {
     uint64_t patience = PATIENCE * leader->conf.limit,
-             at = leader->claimed_at + patience;
+             at = comers_until(leader, census);
 
     if (!vel_announce_has_left(leader))
         return false;
@@ -267,6 +295,7 @@ static bool have_left(struct vel_leader *leader)
     }
     return !is_too_early(leader, at);
 }
+
 bool vel_census_event(struct vel_leader *leader, size_t i,
                       const struct vel_expect_template *template,
                       const struct vel_census *census, enum vel_dataset_event *ret)
@@ -279,7 +308,7 @@ bool vel_census_event(struct vel_leader *leader, size_t i,
         *ret = VEL_DATASET_ON_REPORT;
     else if (is_quiet(leader, expect, template, census))
         *ret = VEL_DATASET_ON_QUIET;
-    else if (have_left(leader))
+    else if (have_left(leader, census))
         *ret = left(expect, template, census);
     else
         return false;

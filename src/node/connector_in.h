@@ -83,6 +83,7 @@ struct vel_connector {
     bool left_told;
 
     /* as the chair */
+    uint64_t present_at;       /* somebody said who is there */
     struct vel_vec expects;    /* struct vel_expect *, as they were heard of */
     size_t many_expects;       /* so many are looked through for decided ones */
     struct vel_map *templates; /* struct vel_expect_template * */

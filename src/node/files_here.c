@@ -199,6 +199,8 @@ static int name_launch(struct vel_err *err)
     const char *session = vel_attend_launch();
     const struct vel_launch_self self = {
         .dir = here.dir,
+        .host = &here.host,
+        .cntl_base = here.conf->cntl_base,
         .user = geteuid(),
         .program = program_invocation_name,
         .working_dir = here.cwd,

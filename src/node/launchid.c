@@ -12,6 +12,7 @@
 #include "node/endpoint.h"
 #include "node/launchid.h"
 #include "node/once.h"
+#include "node/role.h"
 #include "sys/entropy.h"
 #include "sys/host.h"
 
@@ -19,7 +20,8 @@ enum {
     FORMAT = 1,
     HASH = 16,   /* hex digits */
     ROUNDS = 64, /* launches of the same program that are passed by */
-    LOOKS = 20,  /* at a beat within the limit */
+    LOOKS = 20,  /* at a beat within the limit, at least; */
+    QUICK = 600, /* the first pause is so much shorter than it, each next one double */
 };
 
 static const char meet_type[] = "meet";
@@ -142,22 +144,28 @@ static char *launch_dir(const struct vel_launch_self *self, const char *launch)
     return vel_buf_take(&dir, NULL);
 }
 
-/* Nobody of it has our rank. *ret_begun: somebody has joined it. */
-static int check_ranks(struct vel_fs *fs, const struct vel_launch_self *self,
-                       const char *dir, bool *ret_fits, bool *ret_begun,
-                       struct vel_err *err)
+/* Who has joined a launch. */
+struct joined {
+    bool has_any, has_rank; /* ours */
+    bool is_here;           /* all of them are on this node */
+};
+
+static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
+                       const char *dir, struct joined *ret, struct vel_err *err)
 {
     struct vel_vec list;
     int rc = vel_endpoint_list(fs, dir, &list, err);
 
     if (rc < 0)
         return rc;
-    *ret_begun = list.n > 0;
+    *ret = (struct joined){.has_any = list.n > 0, .is_here = self->host != NULL};
     for (size_t i = 0; i < list.n; i++) {
         const struct vel_endpoint *endpoint = vel_vec_at(&list, i);
 
         if (vel_endpoint_has_rank(endpoint->ranks, self->rank))
-            *ret_fits = false;
+            ret->has_rank = true;
+        if (self->host && strcmp(endpoint->node, self->host->node) != 0)
+            ret->is_here = false;
     }
     vel_endpoint_list_fini(&list);
     return 0;
@@ -169,19 +177,40 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
                       const char *dir, bool is_begun, bool *ret_fits,
                       struct vel_err *err)
 {
+    uint64_t begun = vel_clock_monotonic(self->clock), most = self->limit / LOOKS;
+    uint64_t pause = self->limit / QUICK;
     int64_t first = 0, beat = 0;
     int rc = vel_beat_load(fs, dir, &first, err);
 
     if (rc < 0 || (first == 0 && !is_begun))
         return rc;
     beat = first;
-    for (int i = 0; rc == 0 && beat == first && i < LOOKS; i++) {
-        vel_clock_sleep(self->clock, self->limit / LOOKS);
+    while (rc == 0 && beat == first &&
+           vel_clock_monotonic(self->clock) - begun < self->limit) {
+        vel_clock_sleep(self->clock, pause);
+        pause = 2 * pause < most ? 2 * pause : most;
         rc = vel_beat_load(fs, dir, &beat, err);
     }
     if (rc == 0 && beat == first)
         *ret_fits = false;
     return rc;
+}
+
+/* Does anybody of it live? This node's locks tell at once: of those who are here, and
+ * of all when nobody has joined elsewhere. */
+static int check_alive(struct vel_fs *fs, const struct vel_launch_self *self,
+                       const char *launch, const char *dir, const struct joined *joined,
+                       bool *ret_fits, struct vel_err *err)
+{
+    if (self->host && joined->has_any) {
+        if (vel_role_is_alive(fs, self->host, self->cntl_base, launch))
+            return 0;
+        if (joined->is_here) {
+            *ret_fits = false;
+            return 0;
+        }
+    }
+    return check_beat(fs, self, dir, joined->has_any, ret_fits, err);
 }
 
 /* Can this be our launch? */
@@ -190,15 +219,18 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
 {
     char *dir = launch_dir(self, launch);
     char *end = dir ? vel_path_join(dir, "end") : NULL;
-    bool fits, is_begun = false;
+    struct joined joined;
+    bool fits;
     int rc = end ? 0 : vel_out_of_memory(err, launch);
 
     /* without a directory it has been removed: it was made before the claim */
     fits = rc == 0 && vel_fs_exists(fs, dir) && !vel_fs_exists(fs, end);
     if (rc == 0 && fits)
-        rc = check_ranks(fs, self, dir, &fits, &is_begun, err);
+        rc = find_joined(fs, self, dir, &joined, err);
     if (rc == 0 && fits)
-        rc = check_beat(fs, self, dir, is_begun, &fits, err);
+        fits = !joined.has_rank;
+    if (rc == 0 && fits)
+        rc = check_alive(fs, self, launch, dir, &joined, &fits, err);
     if (rc == 0)
         *ret_fits = fits;
     free(end);

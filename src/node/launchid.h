@@ -37,7 +37,9 @@ int vel_launchid_fresh(char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
 
 /* Ranks of a launcher that names nothing. */
 struct vel_launch_self {
-    const char *dir; /* .veloc of the prefix */
+    const char *dir;             /* .veloc of the prefix */
+    const struct vel_host *host; /* whose locks tell who lives here; NULL: none do */
+    const char *cntl_base;
     uid_t user;
     const char *program, *working_dir;
     int64_t rank, ranks;

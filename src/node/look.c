@@ -49,13 +49,22 @@ void vel_launch_newer(struct vel_leader *leader, int64_t term)
                   leader->now);
 }
 
+/* Whoever meets in this launch waits until the beat has moved: most come while it
+ * begins. */
+static uint64_t beat_every(const struct vel_leader *leader)
+{
+    bool is_new = leader->now < leader->claimed_at + leader->conf.limit / 2;
+
+    return leader->conf.limit / (is_new ? 60 : 4);
+}
+
 void vel_launch_beat(struct vel_leader *leader)
 {
     struct vel_leader_chair found = {0};
 
     if (!leader->is_chair)
         return;
-    vel_leader_at(leader, VEL_TIMER_BEAT, leader->now + leader->conf.limit / 4);
+    vel_leader_at(leader, VEL_TIMER_BEAT, leader->now + beat_every(leader));
     leader->ops->beat(leader->arg, ++leader->beat, NULL); /* again at the next */
     if (leader->ops->chair(leader->arg, &found, NULL) == 0 &&
         found.term > leader->term) {
