@@ -10,11 +10,13 @@
 struct vel_under *vel_under_create(hid_t id)
 {
     struct vel_under *under = malloc(sizeof *under);
+    H5VL_class_value_t value;
 
     if (!under)
         return NULL;
     H5Iinc_ref(id);
-    *under = (struct vel_under){.id = id, .uses = 1};
+    *under = (struct vel_under){.id = id, .uses = 1, .plain.under = under};
+    under->is_native = H5VLget_value(id, &value) >= 0 && value == H5_VOL_NATIVE;
     return under;
 }
 

@@ -12,13 +12,23 @@
 #ifndef VEL_VOL_OBJECT_H
 #define VEL_VOL_OBJECT_H
 
+#include <stdbool.h>
+
 #include <hdf5.h>
+
+/* What HDF5 keeps during each of its calls, to wrap what comes up meanwhile. */
+struct vel_context {
+    struct vel_under *under;
+    void *below; /* context of the connector below; NULL: it needs none */
+};
 
 /* The connector below; one for all objects of a file, since each of them would have to
  * count a reference of the id else. */
 struct vel_under {
     hid_t id;
     size_t uses;
+    bool is_native;           /* HDF5's own: it wraps nothing, and needs no context */
+    struct vel_context plain; /* whoever needs none shares this one */
     struct vel_file *file; /* that is written in the cache, while it is open; or NULL */
 };
 

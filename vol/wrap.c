@@ -8,11 +8,6 @@
 #include "classes.h"
 #include "object.h"
 
-struct context {
-    struct vel_under *under;
-    void *below; /* context of the connector below */
-};
-
 static void *get_object(const void *obj)
 {
     const struct vel_object *o = obj;
@@ -20,28 +15,34 @@ static void *get_object(const void *obj)
     return H5VLget_object(o->obj, o->under->id);
 }
 
+/* HDF5 asks for one in each of its calls. */
 static herr_t get_wrap_ctx(const void *obj, void **ret)
 {
     const struct vel_object *o = obj;
-    struct context *ctx = calloc(1, sizeof *ctx);
+    struct vel_context *context = &o->under->plain;
+    void *below = NULL;
 
-    if (!ctx)
+    if (!o->under->is_native && H5VLget_wrap_ctx(o->obj, o->under->id, &below) < 0)
         return -1;
-    if (H5VLget_wrap_ctx(o->obj, o->under->id, &ctx->below) < 0) {
-        free(ctx);
-        return -1;
+    if (below) {
+        context = malloc(sizeof *context);
+        if (!context) {
+            H5VLfree_wrap_ctx(below, o->under->id);
+            return -1;
+        }
+        *context = (struct vel_context){.under = o->under, .below = below};
     }
-    ctx->under = vel_under_share(o->under);
-    *ret = ctx;
+    vel_under_share(o->under);
+    *ret = context;
     return 0;
 }
 
-static void *wrap_object(void *obj, H5I_type_t type, void *context)
+static void *wrap_object(void *obj, H5I_type_t type, void *data)
 {
-    struct context *ctx = context;
+    struct vel_context *context = data;
 
-    return vel_object_create(H5VLwrap_object(obj, type, ctx->under->id, ctx->below),
-                             ctx->under);
+    return vel_object_create(
+        H5VLwrap_object(obj, type, context->under->id, context->below), context->under);
 }
 
 static void *unwrap_object(void *obj)
@@ -54,16 +55,21 @@ static void *unwrap_object(void *obj)
     return below;
 }
 
-static herr_t free_wrap_ctx(void *context)
+/* The stack may tell of a failure. Saving it costs more than anything else that a call
+ * through us does: only where it could be cleared. */
+static herr_t free_wrap_ctx(void *data)
 {
-    struct context *ctx = context;
-    hid_t stack = vel_stack_save();
+    struct vel_context *context = data;
+    struct vel_under *under = context->under;
 
-    if (ctx->below)
-        H5VLfree_wrap_ctx(ctx->below, ctx->under->id);
-    vel_stack_restore(stack);
-    vel_under_release(ctx->under);
-    free(ctx);
+    if (context->below) {
+        hid_t stack = vel_stack_save();
+
+        H5VLfree_wrap_ctx(context->below, under->id);
+        vel_stack_restore(stack);
+        free(context);
+    }
+    vel_under_release(under);
     return 0;
 }
 

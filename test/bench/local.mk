@@ -2,6 +2,7 @@
 # A program prints rows through bench.c, which is the one place that knows how to measure.
 bench_programs = \
 	test/bench/checkpoint \
+	test/bench/connector \
 	test/bench/copy_speed \
 	test/bench/delta \
 	test/bench/flush \
@@ -34,6 +35,10 @@ endif
 test_bench_checkpoint_SOURCES = %D%/checkpoint.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
 test_bench_checkpoint_CPPFLAGS = $(test_cppflags)
 test_bench_checkpoint_LDADD = $(test_ldadd)
+
+test_bench_connector_SOURCES = %D%/connector.c $(bench_sources)
+test_bench_connector_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_bench_connector_LDADD = src/libveloc_core.la $(HDF5_LIBS) $(MPI_LIBS)
 
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
