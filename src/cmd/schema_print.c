@@ -27,54 +27,13 @@ static void print_source(const struct vel_source *source, struct vel_buf *to)
         vel_buf_puts(to, layer_names[source->layer]);
 }
 
-/* A child of a line as it holds now, which may come from a setting; "" when there is
- * none. */
-static void print_child(const struct vel_field *field, const void *data,
-                        struct vel_buf *to)
-{
-    const void *at = (const char *)data + field->offset;
-
-    vel_buf_clear(to);
-    switch (field->type) {
-    case VEL_TYPE_BOOL:
-        vel_buf_puts(to, *(const bool *)at ? "1" : "0");
-        break;
-    case VEL_TYPE_INT:
-    case VEL_TYPE_SIZE:
-        vel_buf_printf(to, "%" PRId64, *(const int64_t *)at);
-        break;
-    case VEL_TYPE_INTERVAL:
-        if (*(const int64_t *)at < 0)
-            vel_buf_printf(to, "%" PRId64 "s", -*(const int64_t *)at);
-        else
-            vel_buf_printf(to, "%" PRId64, *(const int64_t *)at);
-        break;
-    case VEL_TYPE_SECONDS:
-    case VEL_TYPE_REAL:
-        vel_buf_printf(to, "%g", *(const double *)at);
-        break;
-    case VEL_TYPE_TEXT:
-    case VEL_TYPE_PATH:
-        vel_buf_puts(to, *(char *const *)at ? *(char *const *)at : "");
-        break;
-    case VEL_TYPE_CHOICE:
-        if (*(const int *)at >= 0) {
-            const char *choice = field->choices;
-            for (int i = *(const int *)at; i > 0; i--)
-                choice += strcspn(choice, "|") + 1;
-            vel_buf_append(to, choice, strcspn(choice, "|"));
-        }
-        break;
-    }
-}
-
 static void print_line(const struct vel_line *line, struct vel_buf *text)
 {
     const struct vel_parent_info info = vel_schema_parent(line->parent);
 
     printf("%s=%s", info.key, line->name);
     for (size_t i = 0; i < info.n; i++) {
-        print_child(&info.children[i], line->data, text);
+        vel_field_text(&info.children[i], line->data, text);
         if (text->len)
             printf(" %s=%s", info.children[i].key, vel_buf_text(text));
     }
@@ -157,7 +116,7 @@ static json_t *json_line(const struct vel_line *line)
 
     vel_buf_init(&text);
     for (size_t i = 0; i < info.n; i++) {
-        print_child(&info.children[i], line->data, &text);
+        vel_field_text(&info.children[i], line->data, &text);
         if (text.len)
             json_object_set_new(keys, info.children[i].key,
                                 json_string(vel_buf_text(&text)));

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -269,4 +270,42 @@ void vel_field_clear(const struct vel_field *field, void *base)
     char **text = at(field, base);
     free(*text);
     *text = NULL;
+}
+
+void vel_field_text(const struct vel_field *field, const void *base, struct vel_buf *to)
+{
+    const void *at = (const char *)base + field->offset;
+
+    vel_buf_clear(to);
+    switch (field->type) {
+    case VEL_TYPE_BOOL:
+        vel_buf_puts(to, *(const bool *)at ? "1" : "0");
+        break;
+    case VEL_TYPE_INT:
+    case VEL_TYPE_SIZE:
+        vel_buf_printf(to, "%" PRId64, *(const int64_t *)at);
+        break;
+    case VEL_TYPE_INTERVAL:
+        if (*(const int64_t *)at < 0)
+            vel_buf_printf(to, "%" PRId64 "s", -*(const int64_t *)at);
+        else
+            vel_buf_printf(to, "%" PRId64, *(const int64_t *)at);
+        break;
+    case VEL_TYPE_SECONDS:
+    case VEL_TYPE_REAL:
+        vel_buf_printf(to, "%.15g", *(const double *)at);
+        break;
+    case VEL_TYPE_TEXT:
+    case VEL_TYPE_PATH:
+        vel_buf_puts(to, *(char *const *)at ? *(char *const *)at : "");
+        break;
+    case VEL_TYPE_CHOICE:
+        if (*(const int *)at >= 0) {
+            const char *choice = field->choices;
+            for (int i = *(const int *)at; i > 0; i--)
+                choice += strcspn(choice, "|") + 1;
+            vel_buf_append(to, choice, strcspn(choice, "|"));
+        }
+        break;
+    }
 }

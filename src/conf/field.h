@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 enum vel_type {
@@ -39,6 +40,10 @@ int vel_field_set(const struct vel_field *field, void *base, const char *text,
 
 /* Free what a field holds. */
 void vel_field_clear(const struct vel_field *field, void *base);
+
+/* What a field holds as text that vel_field_set() reads; "" when it is not set. */
+void vel_field_text(const struct vel_field *field, const void *base,
+                    struct vel_buf *to);
 
 /* What a value of the field looks like, for people: "a size from 1MiB to 1TiB". */
 void vel_field_expects(const struct vel_field *field, char *text, size_t size);

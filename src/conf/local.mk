@@ -5,6 +5,7 @@ core_sources += \
 	%D%/field.c %D%/field.h \
 	%D%/file.c %D%/file.h \
 	%D%/lex.c %D%/lex.h %D%/lex_ini.c \
+	%D%/lines.c %D%/lines.h \
 	%D%/load.c %D%/load.h \
 	%D%/near.c %D%/near.h \
 	%D%/rules.c %D%/rules.h \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "conf/lines.h"
 #include "conf/schema.h"
 #include "node/about.h"
 #include "node/launchid.h"
@@ -12,7 +13,7 @@
 #include "node/once.h"
 #include "record/record.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2 }; /* 1 had no lines: who led by it knew no levels and rules */
 
 static const char type[] = "launch-here";
 
@@ -41,6 +42,20 @@ static int put_settings(const struct vel_conf *conf, struct vel_node *body)
     if (rc == 0)
         return vel_node_adopt(body, "settings", settings);
     vel_node_destroy(settings);
+    return rc;
+}
+
+static int put_lines(const struct vel_conf *conf, struct vel_node *body)
+{
+    struct vel_buf text;
+    int rc;
+
+    vel_buf_init(&text);
+    vel_conf_lines_text(conf, &text);
+    rc = vel_buf_status(&text, NULL);
+    if (rc == 0)
+        rc = vel_node_set_name(body, "lines", vel_buf_text(&text));
+    vel_buf_fini(&text);
     return rc;
 }
 
@@ -73,7 +88,7 @@ int vel_about_save(const struct vel_service_of *of, const char *endpoint,
         vel_node_set_text(body, "id", of->prefix_id) ||
         vel_node_set_text(body, "named", of->named) ||
         vel_node_set_int(body, "ranks", of->ranks) || put_homes(of, body) ||
-        put_settings(of->conf, body))
+        put_settings(of->conf, body) || put_lines(of->conf, body))
         rc = vel_out_of_memory(err, "a launch");
     /* all processes of the node come here at once */
     if (rc == 0 && !vel_fs_exists(of->fs, path))
@@ -165,6 +180,18 @@ static int get_settings(const struct vel_node *body, struct vel_about *about,
     return rc;
 }
 
+static int get_lines(const struct vel_node *body, struct vel_about *about,
+                     struct vel_err *err)
+{
+    char *text = NULL;
+    int rc = vel_node_get_name(body, "lines", &text, err);
+
+    if (rc == 0)
+        rc = vel_conf_lines_take(about->conf, "a launch", text, err);
+    free(text);
+    return rc;
+}
+
 static int get_all(const struct vel_node *body, struct vel_about *about,
                    struct vel_err *err)
 {
@@ -184,7 +211,8 @@ static int get_all(const struct vel_node *body, struct vel_about *about,
     if (!vel_launchid_is_name(about->launch) || !vel_host_is_name(about->host.node) ||
         !vel_host_is_name(about->host.user))
         return vel_fail(err, VEL_ECORRUPT, "a launch, node or user without a name");
-    return get_settings(body, about, err);
+    rc = get_settings(body, about, err);
+    return rc < 0 ? rc : get_lines(body, about, err);
 }
 
 int vel_about_load(struct vel_fs *fs, const char *dir, struct vel_about *ret,

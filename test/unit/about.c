@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "conf/lines.h"
 #include "node/about.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -75,6 +76,24 @@ static int save_at_once(const char *launch, const char *endpoint)
     return failed;
 }
 
+/* As the program has them, byte by byte; and a key that was left open is so still. */
+static bool has_lines(const struct vel_conf *told)
+{
+    const struct vel_line *level = vel_conf_line(told, VEL_CKPT, 0),
+                          *rule = vel_conf_line(told, VEL_DATASET, 0),
+                          *groups = vel_conf_line(told, VEL_GROUPS, 0);
+    const struct vel_group_pair *group;
+
+    if (told->lines.n != 3 || !level || !rule || !groups)
+        return false;
+    group = vel_vec_at(&((struct vel_groups_line *)groups->data)->pairs, 0);
+    return ((struct vel_ckpt *)level->data)->type == VEL_CKPT_SINGLE &&
+           !vel_conf_gives(level, "SET_SIZE") && strcmp(rule->name, "#1") == 0 &&
+           strcmp(((struct vel_dataset_rule *)rule->data)->pattern,
+                  "a b=$c\\d\n\t{step}.h5") == 0 &&
+           strcmp(group->name, "SWITCH") == 0 && strcmp(group->value, "s1") == 0;
+}
+
 static bool is_told(const char *endpoint, const char *launch)
 {
     struct vel_about about;
@@ -90,10 +109,14 @@ static bool is_told(const char *endpoint, const char *launch)
     }
     is = strcmp(about.launch, launch) == 0 && strcmp(about.prefix, "/prefix") == 0 &&
          about.n_homes == 1 && strcmp(about.homes[0], "/cache/user/id") == 0 &&
-         about.conf->flush == 3;
+         about.conf->flush == 3 && has_lines(about.conf);
     vel_about_fini(&about);
     return is;
 }
+
+static const char lines[] = "CKPT=0 TYPE=SINGLE\n"
+                            "DATASET=\\#1 PATTERN=a\\ b\\=\\$c\\\\d\\n\\t{step}.h5\n"
+                            "GROUPS=h1 SWITCH=s1\n";
 
 int main(void)
 {
@@ -102,7 +125,8 @@ int main(void)
 
     snprintf(base, sizeof base, "%s", tap_path("cntl"));
     if (vel_host_init(&host, &err) < 0 || vel_conf_create(&conf, &err) < 0 ||
-        vel_conf_set_by_program(conf, "FLUSH", "3", &err) < 0)
+        vel_conf_set_by_program(conf, "FLUSH", "3", &err) < 0 ||
+        vel_conf_lines_take(conf, "lines", lines, &err) < 0)
         bail_out("%s", err.text);
     tap_fresh_dir(base);
     for (int i = 0; i < ROUNDS; i++) {
