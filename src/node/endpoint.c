@@ -263,13 +263,15 @@ bool vel_endpoint_has_rank(const char *ranks, int64_t rank)
 
 /* --- the beat --- */
 
-int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, struct vel_err *err)
+int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *living,
+                  struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
     char *path = vel_path_join(dir, "beat");
     int rc;
 
-    if (!body || !path || vel_node_set_int(body, "beat", beat) < 0)
+    if (!body || !path || vel_node_set_int(body, "beat", beat) < 0 ||
+        vel_node_set_text(body, "living", living) < 0)
         rc = vel_out_of_memory(err, "the beat of a launch");
     else
         rc = vel_record_save(fs, path, beat_type, FORMAT, body, err);
@@ -278,8 +280,21 @@ int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, struct vel_e
     return rc;
 }
 
+/* One of an older version does not tell who lives. */
+static int get_living(const struct vel_node *body, char **ret, struct vel_err *err)
+{
+    const char *text = NULL;
+    int rc = vel_node_has(body, "living")
+                 ? vel_node_get_text(body, "living", &text, err)
+                 : 0;
+
+    if (rc == 0 && text && !(*ret = strdup(text)))
+        rc = vel_out_of_memory(err, "the beat of a launch");
+    return rc;
+}
+
 int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
-                  struct vel_err *err)
+                  char **ret_living, struct vel_err *err)
 {
     struct vel_node *body = NULL;
     char *path = vel_path_join(dir, "beat");
@@ -292,6 +307,10 @@ int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
     if (rc == 0)
         rc = vel_wrap(err, vel_node_get_int(body, "beat", 1, INT64_MAX, &beat, err),
                       "%s", path);
+    if (ret_living)
+        *ret_living = NULL;
+    if (rc == 0 && ret_living)
+        rc = vel_wrap(err, get_living(body, ret_living, err), "%s", path);
     if (rc == VEL_ENOENT)
         rc = 0;
     if (rc == 0)

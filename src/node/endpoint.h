@@ -46,11 +46,12 @@ int vel_endpoint_remove(struct vel_fs *fs, const char *dir, const char *node,
  * ranks. */
 bool vel_endpoint_has_rank(const char *ranks, int64_t rank);
 
-/* The beat of a launch: a number that its chair replaces while it lives. 0 when there
- * is none. */
-int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat,
+/* The beat of a launch: a number that its chair replaces while it lives, 0 when there
+ * is none yet; and the nodes, by blanks, on which it knows processes of the launch. */
+int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *living,
                   struct vel_err *err);
+/* *ret_living, to be freed, may be NULL: not told. */
 int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
-                  struct vel_err *err);
+                  char **ret_living, struct vel_err *err);
 
 #endif

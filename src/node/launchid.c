@@ -180,7 +180,7 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
     uint64_t begun = vel_clock_monotonic(self->clock), most = self->limit / LOOKS;
     uint64_t pause = self->limit / QUICK;
     int64_t first = 0, beat = 0;
-    int rc = vel_beat_load(fs, dir, &first, err);
+    int rc = vel_beat_load(fs, dir, &first, NULL, err);
 
     if (rc < 0 || (first == 0 && !is_begun))
         return rc;
@@ -189,7 +189,7 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
            vel_clock_monotonic(self->clock) - begun < self->limit) {
         vel_clock_sleep(self->clock, pause);
         pause = 2 * pause < most ? 2 * pause : most;
-        rc = vel_beat_load(fs, dir, &beat, err);
+        rc = vel_beat_load(fs, dir, &beat, NULL, err);
     }
     if (rc == 0 && beat == first)
         *ret_fits = false;

@@ -69,6 +69,7 @@ struct vel_leader_chair {
 struct vel_leader_other {
     char *launch;
     char *nodes;  /* of its node.* records, by blanks */
+    char *living; /* where its chair knows processes, by blanks; NULL: not told */
     int64_t beat; /* the counter */
 };
 
@@ -234,7 +235,8 @@ struct vel_leader_ops {
     int (*chair)(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
     /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
-    int (*beat)(void *arg, int64_t count, struct vel_err *err);
+    /* `living`: nodes that have processes, by blanks. */
+    int (*beat)(void *arg, int64_t count, const char *living, struct vel_err *err);
     /* Is there an end of this launch, or its directory gone? */
     int (*is_ended)(void *arg, bool *ret_is_ended, struct vel_err *err);
     int (*end)(void *arg, struct vel_err *err);

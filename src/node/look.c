@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "node/leader_in.h"
+#include "node/connector_in.h"
 
 static void found_chair(struct vel_leader *leader, const struct vel_leader_chair *found)
 {
@@ -58,14 +58,32 @@ static uint64_t beat_every(const struct vel_leader *leader)
     return leader->conf.limit / (is_new ? 60 : 4);
 }
 
+/* Nodes with processes that have not left. Whoever is gone has none for us. */
+static void put_living(const struct vel_leader *leader, struct vel_buf *ret)
+{
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+        bool is_self = strcmp(member->node, leader->conf.node) == 0;
+
+        if (is_self ? !vel_announce_has_left(leader)
+                    : member->is_here && !member->has_left)
+            vel_buf_printf(ret, "%s%s", ret->len > 0 ? " " : "", member->node);
+    }
+}
+
 void vel_launch_beat(struct vel_leader *leader)
 {
     struct vel_leader_chair found = {0};
+    struct vel_buf living;
 
     if (!leader->is_chair)
         return;
     vel_leader_at(leader, VEL_TIMER_BEAT, leader->now + beat_every(leader));
-    leader->ops->beat(leader->arg, ++leader->beat, NULL); /* again at the next */
+    vel_buf_init(&living);
+    put_living(leader, &living);
+    leader->ops->beat(leader->arg, ++leader->beat, vel_buf_text(&living),
+                      NULL); /* again at the next */
+    vel_buf_fini(&living);
     if (leader->ops->chair(leader->arg, &found, NULL) == 0 &&
         found.term > leader->term) {
         leader->term = found.term;

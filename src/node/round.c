@@ -19,12 +19,13 @@ static void forget_others(struct vel_vec *others)
 
         free(other->launch);
         free(other->nodes);
+        free(other->living);
     }
     vel_vec_fini(others);
     vel_vec_init(others, sizeof(struct vel_leader_other));
 }
 
-enum verdict { OVER, LIVES, UNDECIDED };
+enum verdict { OVER, LIVES, PARTLY_OVER, UNDECIDED };
 
 /* What those of its nodes say that have joined. One without nodes has just begun, or
  * was killed then: its beat tells. */
@@ -32,18 +33,20 @@ static enum verdict judge(const struct vel_leader *leader,
                           const struct vel_leader_other *other)
 {
     const char *nodes = other->nodes;
-    enum verdict verdict = *nodes ? OVER : UNDECIDED;
+    bool is_missed = !*nodes, is_joined = false;
     char node[VEL_ROSTER_NAME];
 
     while (vel_words_next(&nodes, node)) {
         const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
 
         if (!member || !member->is_here)
-            verdict = UNDECIDED;
+            is_missed = true;
         else if (!vel_words_have(member->over, other->launch))
             return LIVES;
+        else
+            is_joined = true;
     }
-    return verdict;
+    return !is_missed ? OVER : is_joined ? PARTLY_OVER : UNDECIDED;
 }
 
 static const struct vel_leader_other *first_seen(const struct vel_leader *leader,
@@ -58,17 +61,24 @@ static const struct vel_leader_other *first_seen(const struct vel_leader *leader
     return NULL;
 }
 
+/* The beat of a launch whose processes are gone may go on: agents flush what they made.
+ * Where its nodes say so, or are gone for its chair as well, it is over: who waited for
+ * them would restart from something older. */
 static bool is_over(const struct vel_leader *leader,
                     const struct vel_leader_other *other)
 {
     const struct vel_leader_other *first = first_seen(leader, other->launch);
     bool was_watched = leader->now - leader->claimed_at >= leader->conf.limit / 2;
+    bool stands = first && was_watched && first->beat == other->beat;
 
     switch (judge(leader, other)) {
     case OVER:
         return true;
+    case PARTLY_OVER:
+        return stands ||
+               (other->living && vel_roster_has_all(&leader->roster, other->living));
     case UNDECIDED:
-        return first && was_watched && first->beat == other->beat;
+        return stands;
     case LIVES:
         break;
     }
@@ -205,6 +215,35 @@ void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost)
 
 /* --- the view --- */
 
+/* A launch of which nodes say that it is over, and whose chair still counts on others:
+ * they are lost, and it learns of it within its limit. Who did not wait would restart
+ * from something older, so we do, beyond VIEW_WAIT, but not for ever. */
+static bool is_settled(struct vel_leader *leader)
+{
+    uint64_t last =
+        leader->view_since + leader->conf.view_limit + 2 * leader->conf.limit;
+    struct vel_vec others;
+    bool is = true;
+
+    if (leader->now >= last)
+        return true;
+    if (leader->now < leader->others_at)
+        return false;
+    leader->others_at = leader->now + leader->conf.limit / 8;
+    vel_leader_at(leader, VEL_TIMER_SOON, leader->others_at);
+    vel_vec_init(&others, sizeof(struct vel_leader_other));
+    if (leader->ops->others(leader->arg, &others, NULL) < 0)
+        is = false;
+    for (size_t i = 0; is && i < others.n; i++) {
+        const struct vel_leader_other *other = vel_vec_at(&others, i);
+
+        is = judge(leader, other) != PARTLY_OVER || is_over(leader, other);
+    }
+    forget_others(&others);
+    vel_vec_fini(&others);
+    return is;
+}
+
 /* Without inventories there is nothing to wait for but whether the other launches are
  * over: what one of them has made is nobody else's until it has an end. For that we
  * wait however short VIEW_WAIT is: of what a launch has made that is wrongly taken to
@@ -222,9 +261,19 @@ bool vel_round_is_ready(struct vel_leader *leader)
                     vel_roster_has_all(&leader->roster, leader->conf.named));
     }
     vel_buf_fini(&known);
-    for (size_t i = 0; is_ready && i < leader->others.n; i++)
-        is_ready = judge(leader, vel_vec_at(&leader->others, i)) != UNDECIDED ||
-                   leader->now - leader->claimed_at >= leader->conf.limit / 2;
+    for (size_t i = 0; is_ready && i < leader->others.n; i++) {
+        switch (judge(leader, vel_vec_at(&leader->others, i))) {
+        case UNDECIDED:
+            is_ready = leader->now - leader->claimed_at >= leader->conf.limit / 2;
+            break;
+        case PARTLY_OVER:
+            is_ready = is_settled(leader);
+            break;
+        case OVER:
+        case LIVES:
+            break;
+        }
+    }
     return is_ready;
 }
 

@@ -105,11 +105,11 @@ int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
     return rc;
 }
 
-int vel_service_beat(void *arg, int64_t count, struct vel_err *err)
+int vel_service_beat(void *arg, int64_t count, const char *living, struct vel_err *err)
 {
     struct vel_service *service = arg;
 
-    return vel_beat_save(service->fs, service->launch_dir, count, err);
+    return vel_beat_save(service->fs, service->launch_dir, count, living, err);
 }
 
 /* A launch whose directory is gone was over long ago. */
@@ -210,7 +210,7 @@ static int describe(struct vel_service *service, char *launch,
     rc = dir ? vel_endpoint_list(service->fs, dir, &nodes, err)
              : vel_out_of_memory(err, "a path");
     if (rc == 0)
-        rc = vel_beat_load(service->fs, dir, &ret->beat, err);
+        rc = vel_beat_load(service->fs, dir, &ret->beat, &ret->living, err);
     for (size_t i = 0; i < nodes.n; i++)
         vel_buf_printf(&text, "%s%s", i ? " " : "",
                        ((struct vel_endpoint *)vel_vec_at(&nodes, i))->node);
@@ -247,6 +247,7 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
         if (rc < 0 || !vel_vec_push(ret, &other)) {
             free(other.launch);
             free(other.nodes);
+            free(other.living);
             rc = rc < 0 ? rc : vel_out_of_memory(err, "launches");
         }
     }

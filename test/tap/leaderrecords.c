@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/roster.h"
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 
@@ -89,10 +90,16 @@ static int op_claim_chair(void *arg, int64_t term, struct vel_err *err)
     return 0;
 }
 
-static int op_beat(void *arg, int64_t count, struct vel_err *err)
+static int op_beat(void *arg, int64_t count, const char *living, struct vel_err *err)
 {
+    struct lab_launch *launch = launch_of(arg);
+    char node[VEL_ROSTER_NAME];
+
     (void)count, (void)err;
-    launch_of(arg)->beat++;
+    launch->beat++;
+    launch->living = 0;
+    while (vel_words_next(&living, node))
+        launch->living |= LAB_BIT(strtol(node + 1, NULL, 10));
     return 0;
 }
 
@@ -142,7 +149,7 @@ static int op_over(void *arg, struct vel_buf *ret, struct vel_err *err)
     (void)err;
     for (int i = 0; i < LAB_LAUNCHES; i++)
         if (i != of->launch && of->lab->launches[i].nodes & LAB_BIT(of->node) &&
-            !lab_leader_of(of->lab, of->node, i))
+            !lab_has_process(of->lab, of->node, i)) /* else it is an agent's */
             vel_buf_printf(ret, "%sL%d", ret->len > 0 ? " " : "", i);
     return 0;
 }
@@ -155,19 +162,26 @@ static int op_others(void *arg, struct vel_vec *ret, struct vel_err *err)
     for (int i = 0; i < LAB_LAUNCHES; i++) {
         const struct lab_launch *launch = &of->lab->launches[i];
         struct vel_leader_other other = {.beat = launch->beat};
-        struct vel_buf nodes;
+        struct vel_buf nodes, living;
         char name[16];
 
         if (i == of->launch || !launch->is_begun || launch->is_ended)
             continue;
         vel_buf_init(&nodes);
-        for (int node = 0; node < LAB_NODES; node++)
+        vel_buf_init(&living);
+        vel_buf_puts(&living, "");
+        for (int node = 0; node < LAB_NODES; node++) {
             if (launch->nodes & LAB_BIT(node))
                 vel_buf_printf(&nodes, " n%d", node);
+            if (launch->living & LAB_BIT(node))
+                vel_buf_printf(&living, " n%d", node);
+        }
         snprintf(name, sizeof name, "L%d", i);
         other.launch = strdup(name);
         other.nodes = vel_buf_take(&nodes, NULL);
-        if (!other.launch || !other.nodes || !vel_vec_push(ret, &other))
+        other.living = vel_buf_take(&living, NULL);
+        if (!other.launch || !other.nodes || !other.living ||
+            !vel_vec_push(ret, &other))
             bail_out("no memory");
     }
     return 0;

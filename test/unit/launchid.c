@@ -76,8 +76,8 @@ static void beat_and_sleep(struct vel_clock *clock, uint64_t ns)
     if (!beating)
         return;
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, beating);
-    vel_beat_load(vel_fs_posix(), launch_dir, &beat, NULL);
-    vel_beat_save(vel_fs_posix(), launch_dir, beat + 1, NULL);
+    vel_beat_load(vel_fs_posix(), launch_dir, &beat, NULL, NULL);
+    vel_beat_save(vel_fs_posix(), launch_dir, beat + 1, "n1 n2", NULL);
 }
 
 static uint64_t monotonic(struct vel_clock *clock)
@@ -175,7 +175,7 @@ static void meetings(void)
     is_str(got, first, "one that comes later finds the others");
     join(first, "n1", "0-2 4");
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, first);
-    vel_beat_save(vel_fs_posix(), launch_dir, 1, NULL);
+    vel_beat_save(vel_fs_posix(), launch_dir, 1, "n1 n2", NULL);
     beating = first;
     meet_one(3, got);
     is_str(got, first, "a launch that lives waits for its last rank");
@@ -189,7 +189,7 @@ static void meetings(void)
     is_str(got, next, "and is passed by, by all ranks");
     join(next, "n1", "0-1 3-11");
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, next);
-    vel_beat_save(vel_fs_posix(), launch_dir, 8, NULL);
+    vel_beat_save(vel_fs_posix(), launch_dir, 8, "n1 n2", NULL);
     meet_one(2, got);
     ok(got[0] && strcmp(got, next) != 0, "one whose beat stands still is none");
     in_launch(got, "end", "");

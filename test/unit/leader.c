@@ -205,6 +205,30 @@ static void node_lost(uint64_t seed)
     prefix_whole();
 }
 
+/* A node is lost and the program ends, agents flush what it has made; at any time
+ * meanwhile it begins again on the nodes that are left, and finds all of that. */
+static void agents_left(uint64_t seed)
+{
+    int node = (int)lab_chance(lab, 0, (uint64_t)lab->nnodes - 1);
+
+    (void)seed;
+    lab_launch(lab, 0, ALL(lab->nnodes));
+    lab_run(lab, lab->now + 300 * LAB_MS);
+    lab_program(lab, 0, 4, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
+    lab_run(lab, lab->now + lab_chance(lab, 1, 5000) * LAB_MS);
+    lab_kill_node(lab, node);
+    lab_kill_processes(lab, 0, false);
+    lab_run(lab, lab->now + lab_chance(lab, 1, 3000) * LAB_MS);
+    lab_launch(lab, 1, ALL(lab->nnodes) & ~LAB_BIT(node));
+    lab_run(lab, lab->now + 30 * LAB_T);
+    if (!lab->launches[1].has_view)
+        lab_is_wrong(lab, "the next launch has no view");
+    if (!lab->launches[0].is_ended)
+        lab_is_wrong(lab, "a launch without processes is taken to live");
+    view_keeps(1, 1);
+    prefix_whole();
+}
+
 /* The launch is ended while it works, some of its leaders frozen; the next one goes on
  * with what it has left behind, and the others thaw. */
 static void ended(uint64_t seed)
@@ -332,6 +356,7 @@ int main(void)
         troubled, "in a tree, too, leaders die, freeze and thaw", 24,
         (struct tap_seeds){seeds.first, seeds.first + (seeds.last - seeds.first) / 4});
     campaign(node_lost, "a node is lost", 8, seeds);
+    campaign(agents_left, "agents go on without a node", 6, seeds);
     campaign(ended, "the next launch comes early", 4, seeds);
     found(ended, "not looking for the end", LAB_END_BLIND);
     found(ended, "listing seals before the end is made", LAB_LIST_FIRST);
