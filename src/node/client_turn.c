@@ -168,8 +168,9 @@ static void hear_call(struct vel_client *client, struct call *call,
     struct vel_err why = {0};
     int rc;
 
-    if (msg->kind == VEL_MSG_MOVES && row->limit == VEL_MSG_LIMIT_MOVES) {
-        call->deadline = vel_client_now() + vel_client_limit(client);
+    if (msg->kind == VEL_MSG_MOVES) {
+        if (row->limit == VEL_MSG_LIMIT_MOVES)
+            call->deadline = vel_client_now() + vel_client_limit(client);
         return;
     }
     if (msg->kind == VEL_MSG_NO) {

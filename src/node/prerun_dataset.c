@@ -327,10 +327,25 @@ int vel_prerun_bring(struct vel_prerun *p, const struct vel_view_dataset *d,
     return rc;
 }
 
+/* What some have promised and nobody settles is not waited for. */
+static void rest_again(struct vel_prerun_work *w)
+{
+    unsigned before;
+
+    for (size_t i = 0; i < w->ranks.n; i++)
+        vel_prerun_tell(w, vel_prerun_rank(&w->ranks, i), VEL_OWE_REST, NULL, &before,
+                        NULL);
+}
+
 int vel_prerun_owe(struct vel_prerun_work *w, struct vel_err *err)
 {
+    int rc;
+
     /* what is no cache's any more, its readers know where it stands */
     if (w->ret.failed || w->ret.on_prefix > 0)
         return 0;
-    return go_on(w, vel_prerun_owe_again(w, &w->why), err);
+    rc = vel_prerun_owe_again(w, &w->why);
+    if (rc < 0)
+        rest_again(w);
+    return go_on(w, rc, err);
 }

@@ -15,7 +15,8 @@ static int block_of(const struct vel_prerun *p, int rank, int ranks)
 
     if (p->of->conf->virtual_nodes > 0)
         return (int)((int64_t)rank * nodes / ranks);
-    return rank < more * (each + 1) ? rank / (each + 1) : more + (rank - more) / each;
+    return rank < more * (each + 1) ? rank / (each + 1)
+                                    : more + (rank - more * (each + 1)) / each;
 }
 
 static int lister_of(const struct vel_prerun *p, int rank)

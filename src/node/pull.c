@@ -134,8 +134,9 @@ int vel_pull_put_dir(struct vel_pulling *p, struct vel_err *err)
                                         err);
 }
 
-int vel_pull_put(struct vel_pulling *p, const struct vel_red_header *header,
-                 struct vel_err *err)
+/* The part's map, as its redundancy file tells it. */
+static int put_map(struct vel_pulling *p, const struct vel_red_header *header,
+                   struct vel_err *err)
 {
     const struct vel_buf *brief = &header->list[0].descriptor;
     int64_t id = p->what->dataset->about.id;
@@ -155,6 +156,14 @@ int vel_pull_put(struct vel_pulling *p, const struct vel_red_header *header,
                   : vel_out_of_memory(err, "pulling a part");
     free(path);
     vel_filemap_fini(&map);
+    return rc;
+}
+
+int vel_pull_put(struct vel_pulling *p, const struct vel_red_header *header,
+                 struct vel_err *err)
+{
+    int rc = put_map(p, header, err);
+
     return rc < 0 ? rc : vel_pull_put_dir(p, err);
 }
 
@@ -183,6 +192,20 @@ static int verify(struct vel_pulling *p, const struct vel_redfile *redfile,
     return rc;
 }
 
+/* A part that leaders have rebuilt here, to flush it, has none yet. */
+static int keep_map(struct vel_pulling *p, const struct vel_red_header *header,
+                    struct vel_err *err)
+{
+    char *path =
+        vel_cache_map_path(p->level, p->what->dataset->about.id, p->what->rank);
+    int rc = !path                             ? vel_out_of_memory(err, "a part")
+             : vel_fs_exists(p->how->fs, path) ? 0
+                                               : put_map(p, header, err);
+
+    free(path);
+    return rc;
+}
+
 /* Of the encoding that the view names. */
 static int look_in(struct vel_pulling *p, struct vel_err *err)
 {
@@ -201,6 +224,8 @@ static int look_in(struct vel_pulling *p, struct vel_err *err)
                  : vel_fail(err, VEL_ENOENT, "it is in no cache here");
     if (rc < 0 && redfile)
         vel_log(VEL_LOG_WARN, "a part in the cache is damaged: %s", err->text);
+    if (rc == 0)
+        rc = keep_map(p, &redfile->header, err);
     vel_redfiles_fini(&red);
     return rc;
 }

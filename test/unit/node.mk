@@ -31,6 +31,7 @@ node_tests = test/unit/about.t \
 	test/unit/messages.t \
 	test/unit/muster.t \
 	test/unit/once.t \
+	test/unit/prerunplace.t \
 	test/unit/promise.t \
 	test/unit/pull.t \
 	test/unit/pulllinks.t \
@@ -172,6 +173,9 @@ test_unit_flushing_service_t_SOURCES = %D%/flushing_service.c test/tap/flushlab.
 test_unit_flushing_service_t_CPPFLAGS = $(test_cppflags)
 test_unit_flushing_service_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
 
+test_unit_prerunplace_t_SOURCES = %D%/prerunplace.c
+test_unit_prerunplace_t_CPPFLAGS = $(test_cppflags)
+test_unit_prerunplace_t_LDADD = $(test_ldadd)
 test_unit_promise_t_SOURCES = %D%/promise.c
 test_unit_promise_t_CPPFLAGS = $(test_cppflags)
 test_unit_promise_t_LDADD = $(test_ldadd)
