@@ -5,10 +5,11 @@ cluster_tests = \
 	%D%/lifecycle.t \
 	%D%/nodes.t \
 	%D%/loss.t \
-	%D%/rebuild.t
+	%D%/rebuild.t \
+	%D%/slurm.t
 TESTS += $(cluster_tests)
 EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh \
-	%D%/solver.sh
+	%D%/slurm.sh %D%/solver.sh
 
 # no libtool wrappers: a node's command is the program itself
 check_PROGRAMS += test/cluster/probe
