@@ -189,7 +189,7 @@ struct vel_leader {
     uint64_t again_at; /* a record could not be written */
     int seal_rc;       /* of the last seal */
     int64_t beat;
-    uint64_t others_at; /* when it is looked again who of `others` still lives */
+    uint64_t others_at;    /* when it is looked again who of `others` still lives */
     struct vel_vec others; /* struct vel_leader_other, as they were first seen */
     struct vel_buf known;
 

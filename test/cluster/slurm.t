@@ -9,6 +9,7 @@
 . "$top_srcdir/test/cluster/cluster.sh"
 # shellcheck source=test/cluster/slurm.sh
 . "$top_srcdir/test/cluster/slurm.sh"
+: "${top_builddir:?}"
 [ "${MPI_KIND:-}" = mpich ] || skip_all "Debian's Slurm starts programs of MPICH only"
 export TEST_TIMEOUT=180
 
