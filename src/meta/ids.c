@@ -36,8 +36,8 @@ static int save_launch(struct vel_fs *fs, const char *dir, int64_t id,
 }
 
 /* Above all that is there; two programs may look at the same time. */
-static int last_id(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                   struct vel_err *err)
+static int last_above(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                      struct vel_err *err)
 {
     struct vel_vec names;
     int64_t id;
@@ -55,6 +55,17 @@ static int last_id(struct vel_fs *fs, const char *dir, int64_t *ret_id,
     }
     vel_fs_names_fini(&names);
     return 0;
+}
+
+int vel_id_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                struct vel_err *err)
+{
+    int64_t id = 0;
+    int rc = last_above(fs, dir, &id, err);
+
+    if (rc == 0)
+        *ret_id = id;
+    return rc;
 }
 
 /* Whoever makes the directory has the id. */
@@ -77,7 +88,7 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *
                  int64_t *ret_id, struct vel_err *err)
 {
     int64_t id = above;
-    int rc = last_id(fs, dir, &id, err);
+    int rc = last_above(fs, dir, &id, err);
 
     if (rc == 0)
         rc = make_dir(fs, dir, &id, err);

@@ -10,6 +10,10 @@
 #include "base/err.h"
 #include "sys/fs.h"
 
+/* The highest that is there; 0: none. */
+int vel_id_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
+                struct vel_err *err);
+
 /* Claim an id above `above` and above all that are there, for a launch; dir is
  * PREFIX/.veloc. */
 int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *launch,

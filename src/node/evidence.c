@@ -204,9 +204,16 @@ static int add_listed(struct gather *g, const char *launch, const char *dir,
     return rc;
 }
 
-/* Those of a launch that has no end. */
+bool vel_evidence_is_seal(const char *name)
+{
+    return (strncmp(name, "seal.", 5) == 0 || strncmp(name, "again.", 6) == 0) &&
+           !vel_fs_is_temporary(name);
+}
+
+/* Those of a launch that has no end: `seal.`; and `again.`: those that launches after
+ * it have made. */
 static int add_present(struct gather *g, const char *launch, const char *dir,
-                       struct vel_err *err)
+                       const char *word, struct vel_err *err)
 {
     struct vel_vec names;
     int rc;
@@ -216,7 +223,7 @@ static int add_present(struct gather *g, const char *launch, const char *dir,
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
 
-        if (strncmp(name, "seal.", 5) == 0 && !vel_fs_is_temporary(name))
+        if (strncmp(name, word, strlen(word)) == 0 && !vel_fs_is_temporary(name))
             rc = add_seal(g, launch, dir, name, err);
     }
     vel_fs_names_fini(&names);
@@ -237,7 +244,9 @@ static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
     else if (vel_fs_exists(g->fs, end))
         rc = add_listed(g, launch, vel_buf_text(&dir), err);
     else
-        rc = add_present(g, launch, vel_buf_text(&dir), err);
+        rc = add_present(g, launch, vel_buf_text(&dir), "seal.", err);
+    if (rc == 0)
+        rc = add_present(g, launch, vel_buf_text(&dir), "again.", err);
     free(end);
     vel_buf_fini(&dir);
     return rc;

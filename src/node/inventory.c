@@ -18,6 +18,7 @@ int vel_inventory_init(struct vel_inventory *inventory, const char *node,
 {
     *inventory = (struct vel_inventory){.node = strdup(node)};
     vel_vec_init(&inventory->held, sizeof(struct vel_stock));
+    vel_vec_init(&inventory->left, sizeof(struct vel_left));
     return inventory->node ? 0 : vel_out_of_memory(err, "an inventory");
 }
 
@@ -56,6 +57,7 @@ void vel_inventory_fini(struct vel_inventory *inventory)
     for (size_t i = 0; i < inventory->held.n; i++)
         vel_stock_fini(&h[i]);
     vel_vec_fini(&inventory->held);
+    vel_lefts_fini(&inventory->left);
     free(inventory->node);
     inventory->node = NULL;
 }

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "meta/dataset.h"
+#include "node/left.h"
 #include "red/header.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -61,6 +62,7 @@ struct vel_stock {
 struct vel_inventory {
     char *node;
     struct vel_vec held; /* struct vel_stock, by id and rank */
+    struct vel_vec left; /* struct vel_left: what was never sealed */
 };
 
 /* Where a node keeps its parts. Everything is borrowed. */

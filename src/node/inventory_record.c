@@ -101,6 +101,19 @@ static int put_held(struct vel_node *parts, const struct vel_stock *from)
     return rc;
 }
 
+static int put_left(struct vel_node *body, const struct vel_vec *left)
+{
+    struct vel_node *list = vel_node_list();
+    int rc = list ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < left->n; i++)
+        rc = vel_node_append(list, vel_left_to_node(vel_vec_at(left, i)));
+    if (rc == 0)
+        return vel_node_adopt(body, "left", list);
+    vel_node_destroy(list);
+    return rc;
+}
+
 int vel_inventory_encode(const struct vel_inventory *inventory, struct vel_buf *ret,
                          struct vel_err *err)
 {
@@ -116,6 +129,8 @@ int vel_inventory_encode(const struct vel_inventory *inventory, struct vel_buf *
         rc = vel_node_adopt(body, "parts", parts);
         parts = NULL;
     }
+    if (rc == 0 && inventory->left.n > 0)
+        rc = put_left(body, &inventory->left);
     if (rc < 0)
         rc = vel_out_of_memory(err, "an inventory");
     else
@@ -284,6 +299,25 @@ static int get_all(const struct vel_node *body, struct vel_inventory *ret,
     return rc;
 }
 
+static int get_left(const struct vel_node *body, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    const struct vel_node *list, *item;
+    int rc = vel_node_get_list(body, "left", &list, err);
+
+    for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
+        struct vel_left *left = vel_vec_push(ret, NULL);
+
+        if (!left)
+            return vel_out_of_memory(err, "an inventory");
+        vel_left_init(left);
+        rc = vel_node_object_at(list, i, &item, err);
+        if (rc == 0)
+            rc = vel_left_from_node(item, left, err);
+    }
+    return rc;
+}
+
 int vel_inventory_decode(const void *bytes, size_t len, struct vel_inventory *ret,
                          struct vel_err *err)
 {
@@ -301,6 +335,8 @@ int vel_inventory_decode(const void *bytes, size_t len, struct vel_inventory *re
         rc = vel_inventory_init(&inventory, node, err);
     if (rc == 0)
         rc = get_all(body, &inventory, err);
+    if (rc == 0 && vel_node_has(body, "left"))
+        rc = get_left(body, &inventory.left, err);
     vel_node_destroy(body);
     if (rc < 0) {
         vel_inventory_fini(&inventory);

@@ -291,6 +291,10 @@ bool vel_launch_event(struct vel_leader *leader, enum vel_launch_event event)
     if (rc < 0) {
         if (rc == VEL_ENOMEM)
             vel_leader_fail(leader, "a record");
+        if (rc == VEL_EBUSY && row->record == VEL_LAUNCH_RECORD_VIEW) {
+            vel_round_gather(leader); /* there is more to be told now */
+            return false;
+        }
         if (rc == VEL_EEXIST && row->record == VEL_LAUNCH_RECORD_CLAIM) {
             vel_leader_at(leader, VEL_TIMER_LOOK, leader->now); /* another leads */
             return false;

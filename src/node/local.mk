@@ -52,6 +52,8 @@ core_sources += \
 	%D%/launchid.c %D%/launchid.h \
 	%D%/lead.c \
 	%D%/leader.c %D%/leader.h %D%/leader_in.h \
+	%D%/left.c %D%/left.h \
+	%D%/left_weigh.c \
 	%D%/link.c %D%/link.h %D%/link_in.h \
 	%D%/links.c \
 	%D%/look.c \
@@ -89,6 +91,7 @@ core_sources += \
 	%D%/serve.c \
 	%D%/service.c %D%/service.h %D%/service_in.h \
 	%D%/service_beside.c \
+	%D%/service_again.c \
 	%D%/service_call.c \
 	%D%/service_copies.c \
 	%D%/service_compose.c \

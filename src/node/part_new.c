@@ -74,7 +74,9 @@ static int save_key(struct vel_fs *fs, const char *dir, const struct vel_new_key
                      vel_node_set_int(body, "generation", key->generation) ||
                      vel_node_set_bool(body, "alone", key->is_alone) ||
                      vel_node_set_bool(body, "through", key->is_through) ||
-                     vel_node_set_bool(body, "late", key->is_late)
+                     vel_node_set_bool(body, "late", key->is_late) ||
+                     vel_node_set_int(body, "ranks", key->ranks) ||
+                     vel_node_set_int(body, "above", key->above)
                  ? vel_out_of_memory(err, dir)
                  : vel_record_save(fs, path, "new", FORMAT, body, err);
 
@@ -103,6 +105,10 @@ static int get_key(const struct vel_node *body, struct vel_new_key *ret,
         rc = vel_node_get_bool(body, "through", &ret->is_through, err);
     if (rc == 0)
         rc = vel_node_get_bool(body, "late", &ret->is_late, err);
+    if (rc == 0 && vel_node_has(body, "ranks"))
+        rc = vel_node_get_int(body, "ranks", 0, VEL_RANKS_MAX, &ret->ranks, err);
+    if (rc == 0 && vel_node_has(body, "above"))
+        rc = vel_node_get_int(body, "above", 0, INT64_MAX, &ret->above, err);
     if (rc < 0)
         return rc;
     ret->launch = strdup(launch);
@@ -182,7 +188,13 @@ int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
 int vel_part_new_renumber(struct vel_fs *fs, const char *dir,
                           const struct vel_new_key *key, struct vel_err *err)
 {
-    return save_key(fs, dir, key, err);
+    struct vel_new_key was = {0}, is = *key;
+    int rc = load_key(fs, dir, &was, err);
+
+    is.ranks = was.ranks;
+    is.above = was.above;
+    vel_new_key_fini(&was);
+    return rc == 0 ? save_key(fs, dir, &is, err) : rc;
 }
 
 /* --- as it is found --- */

@@ -28,6 +28,9 @@ struct vel_new_key {
     char *step;
     int64_t generation;
     bool is_alone, is_through, is_late;
+    int64_t ranks; /* of the launch; 0: not known */
+    int64_t above; /* no dataset was newer when the first file was made, but of its own
+                      launch */
 };
 
 void vel_new_key_fini(struct vel_new_key *key);
@@ -60,7 +63,7 @@ int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
                       const struct vel_new_key *key, int64_t *ret_number,
                       struct vel_err *err);
 
-/* It belongs to this key now. */
+/* It belongs to this key now; what is told of its launch stays. */
 int vel_part_new_renumber(struct vel_fs *fs, const char *dir,
                           const struct vel_new_key *key, struct vel_err *err);
 

@@ -226,6 +226,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
         vel_node_set_name(body, "step", seal->step ? seal->step : "") ||
         vel_node_set_int(body, "generation", seal->generation) ||
         vel_node_set_int(body, "after", seal->after) ||
+        (seal->point > 0 && vel_node_set_int(body, "point", seal->point)) ||
         vel_node_set_text(body, "encoding", encoding) ||
         vel_node_set_int(body, "owner", seal->owner) ||
         vel_node_set_int(body, "attempt", seal->attempt) ||
@@ -362,6 +363,8 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
         rc = vel_node_get_int(body, "generation", 0, INT64_MAX, &ret->generation, err);
     if (rc == 0)
         rc = vel_node_get_int(body, "after", 0, INT64_MAX, &ret->after, err);
+    if (rc == 0 && vel_node_has(body, "point"))
+        rc = vel_node_get_int(body, "point", 1, INT64_MAX, &ret->point, err);
     if (rc == 0)
         rc = vel_node_get_int(body, "owner", 0, INT64_MAX, &ret->owner, err);
     if (rc == 0)

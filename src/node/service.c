@@ -58,6 +58,7 @@ static int copy_of(struct vel_service *service, const struct vel_service_of *of,
     service->n_homes = of->n_homes;
     service->is_agent = of->is_agent;
     service->ranks = of->ranks;
+    service->above = -1;
     service->limit_ms = (unsigned)(of->conf->peer_timeout * 1000);
     service->busy_ms = (unsigned)(of->conf->flush_stall * 1000);
     service->memory = (uint64_t)of->conf->memory;

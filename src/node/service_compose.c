@@ -11,6 +11,7 @@
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/compose.h"
+#include "node/evidence.h"
 #include "node/service_in.h"
 
 /* --- a dataset is made --- */
@@ -72,12 +73,11 @@ static void tell_exposed(struct vel_service *service, const struct vel_settlemen
                 why->text);
 }
 
-int vel_service_compose(void *arg, struct vel_seal *seal,
-                        const struct vel_leader_key *key, struct vel_err *err)
+int vel_service_compose_for(struct vel_service *service, const char *launch,
+                            struct vel_seal *seal, struct vel_err *err)
 {
-    struct vel_service *service = arg;
     struct vel_compose of = {.conf = service->conf,
-                             .line = vel_service_line(service, key->template),
+                             .line = vel_service_line(service, seal->template),
                              .created =
                                  vel_clock_wall(service->clock) / (int64_t)VEL_CLOCK_S};
     struct vel_settlement settlement;
@@ -85,7 +85,7 @@ int vel_service_compose(void *arg, struct vel_seal *seal,
     int rc = next_checkpoint(service, &of.checkpoint, err);
 
     if (rc == 0)
-        rc = vel_id_claim(service->fs, service->dir, 0, service->launch, &of.id, err);
+        rc = vel_id_claim(service->fs, service->dir, 0, launch, &of.id, err);
     if (rc == 0)
         rc = vel_compose(&of, seal, &settlement, &why, err);
     if (rc < 0)
@@ -97,6 +97,15 @@ int vel_service_compose(void *arg, struct vel_seal *seal,
     }
     vel_settlement_fini(&settlement);
     return rc;
+}
+
+int vel_service_compose(void *arg, struct vel_seal *seal,
+                        const struct vel_leader_key *key, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+
+    (void)key;
+    return vel_service_compose_for(service, service->launch, seal, err);
 }
 
 /* --- those that were --- */
@@ -209,7 +218,7 @@ static int note_launch(struct vel_service *service, const char *launch, bool is_
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
         char *path =
-            strncmp(name, "seal.", 5) == 0 ? vel_path_join(dir.data, name) : NULL;
+            vel_evidence_is_seal(name) ? vel_path_join(dir.data, name) : NULL;
         struct vel_seal seal;
 
         if (path && vel_service_seal_load(service, path, &seal, NULL) == 0) {

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "conf/rules.h"
 #include "meta/cachename.h"
+#include "meta/ids.h"
 #include "node/compose.h"
 #include "node/service_in.h"
 #include "topo/seats.h"
@@ -202,7 +203,9 @@ static struct vel_new_key key_of(const struct vel_service *service,
                                 .generation = key->generation,
                                 .is_alone = key->is_alone,
                                 .is_through = key->is_through,
-                                .is_late = key->is_late};
+                                .is_late = key->is_late,
+                                .ranks = service->ranks,
+                                .above = service->above};
 }
 
 int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
@@ -210,12 +213,15 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
 {
     struct vel_service *service = arg;
     const struct vel_line *line = vel_service_line(service, key->template);
-    const struct vel_new_key borrowed = key_of(service, key);
+    struct vel_new_key borrowed;
     char *level = NULL, *dir = NULL;
     size_t index = 0, home = 0;
     int64_t number = 0;
     int rc = choose_home(service, line ? line->data : NULL, &index, &home, err);
 
+    if (rc == 0 && service->above < 0)
+        rc = vel_id_last(service->fs, service->dir, &service->above, err);
+    borrowed = key_of(service, key);
     if (rc == 0)
         rc = check_room(service, index, service->homes[home], err);
     if (rc == 0 && !(level = level_dir(service->homes[home], index)))

@@ -15,6 +15,7 @@
 #include "meta/events.h"
 #include "node/encode.h"
 #include "node/endpoint.h"
+#include "node/evidence.h"
 #include "node/flushing.h"
 #include "node/leader.h"
 #include "node/link.h"
@@ -153,6 +154,7 @@ struct vel_service {
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed;
     int64_t last_part, checkpoints;
+    int64_t above; /* the newest dataset when its first new.N was made; -1: none was */
     uint64_t largest_part;
     struct vel_placeholders *placeholders; /* workers use it, too */
     struct vel_pulls *pulls;
@@ -257,6 +259,14 @@ char *vel_service_seal_path(const struct vel_service *service, const char *launc
                             const struct vel_seal *seal);
 int vel_service_seal_load(struct vel_service *service, const char *path,
                           struct vel_seal *ret, struct vel_err *err);
+/* That of a key of a launch that is over, whoever has made it. */
+int vel_service_key_seal(struct vel_service *service, const char *launch,
+                         const struct vel_seal *key, struct vel_seal *ret,
+                         struct vel_err *err);
+/* For a launch that is over: made once, as any. */
+int vel_service_seal_again(struct vel_service *service, const char *launch,
+                           struct vel_seal *seal, bool *ret_is_mine,
+                           struct vel_err *err);
 int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err);
 
 /* --- service_dataset, service_find: records of datasets --- */
@@ -317,6 +327,9 @@ int vel_service_previous(void *arg, const char *template,
                          struct vel_leader_previous *ret, struct vel_err *err);
 int vel_service_compose(void *arg, struct vel_seal *seal,
                         const struct vel_leader_key *key, struct vel_err *err);
+/* The same for a launch that is over. */
+int vel_service_compose_for(struct vel_service *service, const char *launch,
+                            struct vel_seal *seal, struct vel_err *err);
 int vel_service_note_seal(struct vel_service *service, const struct vel_seal *seal,
                           bool is_ours, struct vel_err *err);
 void vel_service_forget_latest(struct vel_service *service);
@@ -385,6 +398,20 @@ bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t bel
                          const char *name, const char *path);
 /* The newest file here that was to be at `path`; false: there is none. */
 bool vel_service_renew_at(struct vel_service *service, const char *path);
+
+/* --- service_again: files that were never sealed --- */
+
+/* On a worker: of launches that are over, on this node; struct vel_left. */
+int vel_service_left(struct vel_service *service, struct vel_vec *ret,
+                     struct vel_err *err);
+/* Of such, struct vel_part_new *, those go that newer ones have replaced. */
+int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec *parts,
+                              struct vel_err *err);
+/* The chair: seal what is whole. nodes: struct vel_inventory. *ret_made: so many
+ * datasets there are more, which nodes must take before they tell what they hold. */
+int vel_service_again(struct vel_service *service, const struct vel_vec *nodes,
+                      const struct vel_evidence *evidence, unsigned *ret_made,
+                      struct vel_err *err);
 
 /* --- service_job --- */
 

@@ -115,7 +115,9 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
 
     if (rc < 0)
         return rc;
-    rc = vel_inventory_encode(&inventory, &job->bytes, err);
+    rc = vel_service_left(service, &inventory.left, err);
+    if (rc == 0)
+        rc = vel_inventory_encode(&inventory, &job->bytes, err);
     vel_inventory_fini(&inventory);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
+#include "node/evidence.h"
 #include "node/launchid.h"
 #include "node/once.h"
 #include "node/service_in.h"
@@ -408,7 +409,7 @@ int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
         for (size_t k = 0; rc == 0 && k < names.n; k++) {
             const char *name = *(char **)vel_vec_at(&names, k);
 
-            if (strncmp(name, "seal.", 5) == 0)
+            if (vel_evidence_is_seal(name))
                 rc = add_old_seal(service, dir, name, ret, err);
         }
         if (rc == VEL_ENOENT) /* it was removed meanwhile */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seals on disk: launch.L/seal.KEY.G, or seal.D for a dataset of the API. */
+/* Seals on disk: launch.L/seal.KEY.G, or seal.D for a dataset of the API; again.KEY.G of
+ * what a launch after it has sealed. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -30,19 +31,26 @@ static uint64_t key_of(const struct vel_seal *seal)
     return key;
 }
 
-char *vel_service_seal_path(const struct vel_service *service, const char *launch,
-                            const struct vel_seal *seal)
+/* seal: by a chair of the launch; again: by that of a later one. */
+static char *path_of(const struct vel_service *service, const char *launch,
+                     const char *what, const struct vel_seal *seal)
 {
     struct vel_buf path;
 
     vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/seal.", service->dir, launch);
+    vel_buf_printf(&path, "%s/launch.%s/%s.", service->dir, launch, what);
     if (seal->template && *seal->template)
         vel_buf_printf(&path, "%016" PRIx64 ".%" PRId64, key_of(seal),
                        seal->generation);
     else
         vel_buf_printf(&path, "%" PRId64, seal->id);
     return vel_buf_take(&path, NULL);
+}
+
+char *vel_service_seal_path(const struct vel_service *service, const char *launch,
+                            const struct vel_seal *seal)
+{
+    return path_of(service, launch, "seal", seal);
 }
 
 int vel_service_seal_load(struct vel_service *service, const char *path,
@@ -66,6 +74,37 @@ static int save(struct vel_service *service, const char *path,
         rc = vel_once(service->fs, path, "seal", FORMAT, body, ret_is_mine, err);
     vel_node_destroy(body);
     vel_buf_fini(&text);
+    return rc;
+}
+
+int vel_service_key_seal(struct vel_service *service, const char *launch,
+                         const struct vel_seal *key, struct vel_seal *ret,
+                         struct vel_err *err)
+{
+    static const char *const words[] = {"seal", "again"};
+    int rc = VEL_ENOENT;
+
+    for (size_t i = 0; rc == VEL_ENOENT && i < 2; i++) {
+        char *path = path_of(service, launch, words[i], key);
+
+        rc = path ? vel_service_seal_load(service, path, ret, err)
+                  : vel_out_of_memory(err, "a seal");
+        free(path);
+    }
+    return rc;
+}
+
+int vel_service_seal_again(struct vel_service *service, const char *launch,
+                           struct vel_seal *seal, bool *ret_is_mine,
+                           struct vel_err *err)
+{
+    char *path = path_of(service, launch, "again", seal);
+    int rc = path ? vel_entropy(seal->encoding, sizeof seal->encoding, err)
+                  : vel_out_of_memory(err, "a seal");
+
+    if (rc == 0)
+        rc = save(service, path, seal, ret_is_mine, err);
+    free(path);
     return rc;
 }
 

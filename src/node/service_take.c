@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/path.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "node/take.h"
@@ -64,84 +63,63 @@ static int load_seal(struct vel_service *service, const struct vel_part_new *par
     const struct vel_seal key = {.template = part->key.template,
                                  .step = part->key.step,
                                  .generation = part->key.generation};
-    char *path = vel_service_seal_path(service, part->key.launch, &key);
-    int rc = path ? vel_service_seal_load(service, path, ret, err)
-                  : vel_out_of_memory(err, "a seal");
 
-    free(path);
-    return rc;
+    return vel_service_key_seal(service, part->key.launch, &key, ret, err);
 }
 
-static bool has_files(const struct vel_part_new *part)
-{
-    for (size_t i = 0; i < part->ranks.n; i++)
-        if (((struct vel_new_rank *)vel_vec_at(&part->ranks, i))->files.n > 0)
-            return true;
-    return false;
-}
-
-/* Never sealed: kept for one launch, so that a person can look at it. */
-static void set_aside(struct vel_service *service, const struct vel_part_new *part)
-{
-    char *mark = vel_path_join(part->dir, "aside");
-    struct vel_err why = {0};
-    int rc;
-
-    if (!mark)
-        return;
-    if (!has_files(part) || vel_fs_exists(service->fs, mark)) {
-        rc = vel_placeholders_lose(service->placeholders, part->dir, &why);
-        if (rc == 0)
-            rc = vel_part_new_remove(service->fs, part->dir, &why);
-    } else {
-        vel_log(
-            VEL_LOG_INFO,
-            "files of %s, step '%s', of launch %s were never a whole dataset: %s has "
-            "what there is until the next launch",
-            part->key.template, part->key.step, part->key.launch, part->dir);
-        rc = vel_fs_replace(service->fs, mark, "", 0, 0600, &why);
-    }
-    if (rc < 0)
-        vel_log(VEL_LOG_DEBUG, "%s", why.text);
-    free(mark);
-}
-
-static void take_one(struct vel_service *service, const struct vel_part_new *part)
+/* *ret_is_left: nobody has sealed them. */
+static int take_one(struct vel_service *service, const struct vel_part_new *part,
+                    bool *ret_is_left, struct vel_err *err)
 {
     struct vel_seal seal;
-    struct vel_err why = {0};
     bool is_over = false;
-    int rc = vel_service_is_launch_over(service, part->key.launch, &is_over, &why);
+    int rc = vel_service_is_launch_over(service, part->key.launch, &is_over, err);
 
-    if (rc == 0 && !is_over)
-        return;
+    *ret_is_left = false;
+    if (rc < 0 || !is_over)
+        return rc;
     vel_seal_init(&seal);
-    if (rc == 0)
-        rc = load_seal(service, part, &seal, &why);
-    if (rc == VEL_ENOENT || (rc == 0 && seal.verdict == VEL_VERDICT_VOID))
-        set_aside(service, part);
-    else if (rc == 0)
-        rc = take(service, part->key.launch, &seal, &why);
-    if (rc < 0 && rc != VEL_ENOENT)
-        vel_log(VEL_LOG_WARN, "files of %s, step '%s', of launch %s do not count: %s",
-                part->key.template, part->key.step, part->key.launch, why.text);
+    rc = load_seal(service, part, &seal, err);
+    *ret_is_left = rc == VEL_ENOENT || (rc == 0 && seal.verdict == VEL_VERDICT_VOID);
+    if (rc == 0 && !*ret_is_left)
+        rc = take(service, part->key.launch, &seal, err);
     vel_seal_fini(&seal);
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
+static void take_all(struct vel_service *service, const struct vel_vec *found,
+                     struct vel_vec *ret_left)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        const struct vel_part_new *part = vel_vec_at(found, i);
+        struct vel_err why = {0};
+        bool is_left;
+
+        if (strcmp(part->key.launch, service->launch) == 0 ||
+            !vel_fs_exists(service->fs, part->dir))
+            continue;
+        if (take_one(service, part, &is_left, &why) < 0)
+            vel_log(VEL_LOG_WARN,
+                    "files of %s, step '%s', of launch %s do not count: %s",
+                    part->key.template, part->key.step, part->key.launch, why.text);
+        else if (is_left)
+            vel_vec_push(ret_left, &part); /* else they stay until the next time */
+    }
 }
 
 void vel_service_take_old(struct vel_service *service)
 {
-    struct vel_vec found;
+    struct vel_vec found, left;
+    struct vel_err why = {0};
 
     vel_vec_init(&found, sizeof(struct vel_part_new));
+    vel_vec_init(&left, sizeof(struct vel_part_new *));
     for (size_t i = 0; i < service->n_homes; i++)
         if (vel_parts_new_scan(service->fs, service->homes[i], &found, NULL) < 0)
             break;
-    for (size_t i = 0; i < found.n; i++) {
-        const struct vel_part_new *part = vel_vec_at(&found, i);
-
-        if (strcmp(part->key.launch, service->launch) != 0 &&
-            vel_fs_exists(service->fs, part->dir))
-            take_one(service, part);
-    }
+    take_all(service, &found, &left);
+    if (left.n > 0 && vel_service_drop_replaced(service, &left, &why) < 0)
+        vel_log(VEL_LOG_DEBUG, "%s", why.text);
+    vel_vec_fini(&left);
     vel_parts_new_fini(&found);
 }

@@ -71,12 +71,25 @@ static int save(struct vel_service *service, const struct vel_view *view,
     return rc;
 }
 
+static int make_of(struct vel_service *service, const struct vel_vec *nodes,
+                   const struct vel_evidence *evidence, struct vel_view *ret,
+                   struct vel_err *err)
+{
+    struct vel_view_of of = vel_evidence_view(evidence);
+
+    of.launch = service->launch;
+    of.nodes = nodes->items;
+    of.n_nodes = nodes->n;
+    return vel_view_make(&of, ret, err);
+}
+
 int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err)
 {
     struct vel_service *service = arg;
     struct vel_evidence evidence;
     struct vel_vec nodes;
     struct vel_view view;
+    unsigned made = 0;
     int rc;
 
     vel_vec_init(&nodes, sizeof(struct vel_inventory));
@@ -84,12 +97,11 @@ int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err 
     if (rc == 0)
         rc = load_evidence(service, &evidence, err);
     if (rc == 0) {
-        struct vel_view_of of = vel_evidence_view(&evidence);
-
-        of.launch = service->launch;
-        of.nodes = nodes.items;
-        of.n_nodes = nodes.n;
-        rc = vel_view_make(&of, &view, err);
+        rc = vel_service_again(service, &nodes, &evidence, &made, err);
+        if (rc == 0 && made > 0)
+            rc = vel_fail(err, VEL_EBUSY, "%u datasets are to be taken first", made);
+        if (rc == 0)
+            rc = make_of(service, &nodes, &evidence, &view, err);
         vel_evidence_fini(&evidence);
     }
     if (rc == 0) {

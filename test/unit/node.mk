@@ -25,6 +25,7 @@ node_tests = test/unit/about.t \
 	test/unit/leader.t \
 	test/unit/leaderfiles.t \
 	test/unit/leaderpage.t \
+	test/unit/left.t \
 	test/unit/link.t \
 	test/unit/link_flood.t \
 	test/unit/link_hostile.t \
@@ -118,6 +119,9 @@ test_unit_launchid_t_SOURCES = %D%/launchid.c
 test_unit_launchid_t_CPPFLAGS = $(test_cppflags)
 test_unit_launchid_t_LDADD = $(test_ldadd)
 
+test_unit_left_t_SOURCES = %D%/left.c
+test_unit_left_t_CPPFLAGS = $(test_cppflags)
+test_unit_left_t_LDADD = $(test_ldadd)
 test_unit_link_t_SOURCES = %D%/link.c $(linklab)
 test_unit_link_t_CPPFLAGS = $(test_cppflags)
 test_unit_link_t_LDADD = $(test_ldadd)

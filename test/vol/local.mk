@@ -1,10 +1,12 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
 vol_tests = %D%/both.t %D%/brief.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
-check_PROGRAMS += test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
+check_PROGRAMS += test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed test/vol/point test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 TESTS += $(vol_tests)
 EXTRA_DIST += %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t
+vol_tests += %D%/points.t
+EXTRA_DIST += %D%/points.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
@@ -54,6 +56,9 @@ test_vol_pause_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 test_vol_placed_SOURCES = %D%/placed.c test/tap/placelab.c test/tap/placelab.h
 test_vol_placed_CPPFLAGS = $(test_cppflags)
 test_vol_placed_LDADD = $(test_ldadd)
+test_vol_point_SOURCES = %D%/point.c
+test_vol_point_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_point_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 test_vol_plugin_t_SOURCES = %D%/plugin.c
 test_vol_plugin_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_plugin_t_LDADD = $(vol_test_ldadd)

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What launches before this one have closed, or flushed, and not sealed: nodes tell it,
+ * the chair seals what is whole before it makes the view (doc/protocol-leader.txt, 7).
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "node/left.h"
+#include "node/service_in.h"
+
+/* --- what this node has --- */
+
+static int set_key(const struct vel_new_key *key, struct vel_new_key *ret,
+                   struct vel_err *err)
+{
+    *ret = *key;
+    ret->launch = strdup(key->launch);
+    ret->template = strdup(key->template);
+    ret->step = strdup(key->step);
+    if (ret->launch && ret->template && ret->step)
+        return 0;
+    vel_new_key_fini(ret);
+    return vel_out_of_memory(err, "what is left");
+}
+
+static int add_rank(const struct vel_part_new *part, const struct vel_new_rank *rank,
+                    struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_left left;
+    int rc;
+
+    vel_left_init(&left);
+    rc = set_key(&part->key, &left.key, err);
+    left.rank = rank->rank;
+    for (size_t i = 0; i < rank->files.n; i++) {
+        const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+
+        left.closed += file->order > 0;
+        left.open += file->order == 0;
+        left.bytes += file->size;
+        left.order = file->order > left.order ? file->order : left.order;
+    }
+    if (rc == 0 && !vel_vec_push(ret, &left))
+        rc = vel_out_of_memory(err, "what is left");
+    if (rc < 0)
+        vel_left_fini(&left);
+    return rc;
+}
+
+int vel_service_left(struct vel_service *service, struct vel_vec *ret,
+                     struct vel_err *err)
+{
+    struct vel_vec found;
+    int rc = 0;
+
+    vel_vec_init(&found, sizeof(struct vel_part_new));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
+        rc = vel_parts_new_scan(service->fs, service->homes[i], &found, err);
+    for (size_t i = 0; rc == 0 && i < found.n; i++) {
+        const struct vel_part_new *part = vel_vec_at(&found, i);
+        bool is_over = false;
+
+        if (strcmp(part->key.launch, service->launch) != 0)
+            rc = vel_service_is_launch_over(service, part->key.launch, &is_over, err);
+        for (size_t r = 0; rc == 0 && is_over && r < part->ranks.n; r++)
+            if (((struct vel_new_rank *)vel_vec_at(&part->ranks, r))->files.n > 0)
+                rc = add_rank(part, vel_vec_at(&part->ranks, r), ret, err);
+    }
+    vel_parts_new_fini(&found);
+    return rc;
+}
+
+/* --- what was sealed --- */
+
+static int set_seals(const struct vel_evidence *evidence, struct vel_left_of *of,
+                     struct vel_err *err)
+{
+    of->seals = calloc(evidence->facts.n + 1, sizeof *of->seals);
+    if (!of->seals)
+        return vel_out_of_memory(err, "what is left");
+    for (; of->n_seals < evidence->facts.n; of->n_seals++) {
+        const struct vel_view_seal *fact = vel_vec_at(&evidence->facts, of->n_seals);
+
+        of->seals[of->n_seals].launch = fact->launch;
+        of->seals[of->n_seals].seal = vel_vec_at(&evidence->seals, of->n_seals);
+    }
+    return 0;
+}
+
+static bool has_files(const struct vel_part_new *part)
+{
+    for (size_t i = 0; i < part->ranks.n; i++)
+        if (((struct vel_new_rank *)vel_vec_at(&part->ranks, i))->files.n > 0)
+            return true;
+    return false;
+}
+
+static int drop(struct vel_service *service, const struct vel_left_of *of,
+                const struct vel_part_new *part, struct vel_err *err)
+{
+    int rc = 0;
+
+    if (has_files(part) && !vel_left_is_replaced(of, &part->key))
+        return 0;
+    rc = vel_placeholders_lose(service->placeholders, part->dir, err);
+    return rc == 0 ? vel_part_new_remove(service->fs, part->dir, err) : rc;
+}
+
+int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec *parts,
+                              struct vel_err *err)
+{
+    struct vel_left_of of = {.node = service->host.node};
+    struct vel_evidence evidence;
+    struct vel_vec over;
+    int rc;
+
+    vel_vec_init(&over, sizeof(char *));
+    rc = vel_service_ended(service, &over, err);
+    if (rc < 0) {
+        vel_fs_names_fini(&over);
+        return rc;
+    }
+    rc = vel_evidence_load(service->fs, service->dir, &over, &evidence, err);
+    if (rc < 0)
+        return rc;
+    rc = set_seals(&evidence, &of, err);
+    for (size_t i = 0; rc == 0 && i < parts->n; i++)
+        rc = drop(service, &of, *(struct vel_part_new **)vel_vec_at(parts, i), err);
+    free(of.seals);
+    vel_evidence_fini(&evidence);
+    return rc;
+}
+
+/* --- the chair --- */
+
+static void tell(const struct vel_left_key *key)
+{
+    const struct vel_new_key *is = key->key;
+
+    if (*key->why)
+        vel_log(VEL_LOG_WARN,
+                "files of %s, step '%s', of launch %s are no whole dataset: %s. They "
+                "are kept until there is a newer one; h5veloc-ls shows them",
+                is->template, is->step, is->launch, key->why);
+    else if (key->seal.point > 0)
+        vel_log(VEL_LOG_WARN,
+                "%s, step '%s': launch %s was killed before it was closed; it is as "
+                "H5Fflush has left it: dataset %" PRId64,
+                is->template, is->step, is->launch, key->seal.id);
+    else
+        vel_log(VEL_LOG_INFO,
+                "%s, step '%s': launch %s had closed all files, and is sealed now: "
+                "dataset %" PRId64,
+                is->template, is->step, is->launch, key->seal.id);
+}
+
+static int seal(struct vel_service *service, struct vel_left_key *key,
+                unsigned *ret_made, struct vel_err *err)
+{
+    bool is_mine = false;
+    int rc;
+
+    if (*key->why) {
+        tell(key);
+        return 0;
+    }
+    rc = vel_service_compose_for(service, key->key->launch, &key->seal, err);
+    if (rc == 0)
+        rc = vel_service_seal_again(service, key->key->launch, &key->seal, &is_mine,
+                                    err);
+    if (rc == 0 && is_mine)
+        tell(key);
+    *ret_made += rc == 0 && is_mine;
+    return rc;
+}
+
+/* A key that cannot be sealed is none of the view's. */
+static int seal_all(struct vel_service *service, const struct vel_left_of *of,
+                    unsigned *ret_made, struct vel_err *err)
+{
+    struct vel_vec keys;
+    int rc;
+
+    vel_vec_init(&keys, sizeof(struct vel_left_key));
+    rc = vel_left_weigh(of, &keys, err);
+    for (size_t i = 0; rc == 0 && i < keys.n; i++) {
+        struct vel_left_key *key = vel_vec_at(&keys, i);
+        struct vel_err why = {0};
+
+        rc = seal(service, key, ret_made, &why);
+        if (rc == VEL_ENOMEM)
+            vel_out_of_memory(err, "a seal");
+        else if (rc < 0)
+            vel_log(VEL_LOG_WARN, "files of %s, step '%s', of launch %s: %s",
+                    key->key->template, key->key->step, key->key->launch, why.text);
+        rc = rc == VEL_ENOMEM ? rc : 0;
+    }
+    vel_left_keys_fini(&keys);
+    return rc;
+}
+
+int vel_service_again(struct vel_service *service, const struct vel_vec *nodes,
+                      const struct vel_evidence *evidence, unsigned *ret_made,
+                      struct vel_err *err)
+{
+    struct vel_left_of of = {.node = service->host.node};
+    size_t n_left = 0;
+    int rc = 0;
+
+    *ret_made = 0;
+    for (size_t i = 0; i < nodes->n; i++)
+        n_left += ((struct vel_inventory *)vel_vec_at(nodes, i))->left.n;
+    if (n_left == 0)
+        return 0;
+    of.nodes = calloc(nodes->n, sizeof *of.nodes);
+    rc = of.nodes ? set_seals(evidence, &of, err)
+                  : vel_out_of_memory(err, "what is left");
+    for (; rc == 0 && of.n_nodes < nodes->n; of.n_nodes++) {
+        const struct vel_inventory *inventory = vel_vec_at(nodes, of.n_nodes);
+
+        of.nodes[of.n_nodes].node = inventory->node;
+        of.nodes[of.n_nodes].left = &inventory->left;
+    }
+    if (rc == 0)
+        rc = seal_all(service, &of, ret_made, err);
+    free(of.nodes);
+    free(of.seals);
+    return rc;
+}

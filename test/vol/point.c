@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A program that does with files what it is told: point OP...
+ *
+ *   create=NAME, open=NAME   a file to be written; it is the file from then on
+ *   write=N                  all cells of its data become N, at once
+ *   grow=N                   N in so many new cells behind the others
+ *   flush                    H5Fflush
+ *   close                    H5Fclose
+ *   read=NAME                tell the cell that all are like, and how many there are
+ *   kill                     SIGKILL to itself
+ *   wait=NAME                until there is a file of that name
+ *   latest                   files made from now on have the newest format
+ */
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CELLS = 1000 };
+
+static hid_t fapl, file = -1;
+
+static void must(int is_well, const char *what, const char *name)
+{
+    if (is_well)
+        return;
+    printf("cannot %s %s\n", what, name);
+    exit(1);
+}
+
+static void fill(hid_t data, hsize_t at, hsize_t n, int value)
+{
+    hid_t all = H5Dget_space(data), memory = H5Screate_simple(1, &n, NULL);
+    int *cells = malloc(n * sizeof *cells);
+
+    for (hsize_t i = 0; i < n; i++)
+        cells[i] = value;
+    H5Sselect_hyperslab(all, H5S_SELECT_SET, &at, NULL, &n, NULL);
+    must(H5Dwrite(data, H5T_NATIVE_INT, memory, all, H5P_DEFAULT, cells) >= 0, "write",
+         "cells");
+    free(cells);
+    H5Sclose(memory);
+    H5Sclose(all);
+}
+
+static void create(const char *name)
+{
+    hsize_t n = CELLS, most = H5S_UNLIMITED, chunk = 100;
+    hid_t space, how, data;
+
+    file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    must(file >= 0, "create", name);
+    space = H5Screate_simple(1, &n, &most);
+    how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(how, 1, &chunk);
+    data =
+        H5Dcreate2(file, "cells", H5T_NATIVE_INT, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    must(data >= 0, "create", "cells");
+    H5Dclose(data);
+    H5Pclose(how);
+    H5Sclose(space);
+}
+
+static hsize_t size_of(hid_t data)
+{
+    hid_t space = H5Dget_space(data);
+    hsize_t n = 0;
+
+    H5Sget_simple_extent_dims(space, &n, NULL);
+    H5Sclose(space);
+    return n;
+}
+
+static void put(int value, int more)
+{
+    hid_t data = H5Dopen2(file, "cells", H5P_DEFAULT);
+    hsize_t was, n;
+
+    must(data >= 0, "open", "cells");
+    was = size_of(data);
+    n = more ? was + CELLS : was;
+    if (more)
+        must(H5Dset_extent(data, &n) >= 0, "grow", "cells");
+    fill(data, more ? was : 0, more ? CELLS : was, value);
+    H5Dclose(data);
+}
+
+static void read_it(const char *name)
+{
+    hid_t from = H5Fopen(name, H5F_ACC_RDONLY, fapl), data;
+    hsize_t n;
+    int *cells, is_same = 1;
+
+    if (from < 0) {
+        printf("%s: none\n", name);
+        return;
+    }
+    data = H5Dopen2(from, "cells", H5P_DEFAULT);
+    must(data >= 0, "open cells of", name);
+    n = size_of(data);
+    cells = malloc(n * sizeof *cells);
+    must(H5Dread(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) >= 0,
+         "read", name);
+    for (hsize_t i = 1; i < CELLS; i++)
+        is_same = is_same && cells[i] == cells[0];
+    printf("%s: %s %d, %d cells, %d at the end\n", name, is_same ? "all" : "not all",
+           cells[0], (int)n, cells[n - 1]);
+    free(cells);
+    H5Dclose(data);
+    H5Fclose(from);
+}
+
+static void wait_for(const char *name)
+{
+    const struct timespec pause = {0, 5000000};
+
+    while (access(name, F_OK) < 0)
+        nanosleep(&pause, NULL);
+}
+
+static void run(const char *op, const char *what)
+{
+    if (strcmp(op, "create") == 0) {
+        create(what);
+    } else if (strcmp(op, "open") == 0) {
+        file = H5Fopen(what, H5F_ACC_RDWR, fapl);
+        must(file >= 0, "open", what);
+    } else if (strcmp(op, "write") == 0 || strcmp(op, "grow") == 0) {
+        put(atoi(what), *op == 'g');
+    } else if (strcmp(op, "flush") == 0) {
+        must(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, "flush", "the file");
+    } else if (strcmp(op, "close") == 0) {
+        must(H5Fclose(file) >= 0, "close", "the file");
+    } else if (strcmp(op, "read") == 0) {
+        read_it(what);
+    } else if (strcmp(op, "kill") == 0) {
+        raise(SIGKILL);
+    } else if (strcmp(op, "wait") == 0) {
+        wait_for(what);
+    } else if (strcmp(op, "latest") == 0) {
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    } else {
+        must(0, "do", op);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    fapl = H5Pcreate(H5P_FILE_ACCESS);
+    for (int i = 1; i < argc; i++) {
+        char *equals = strchr(argv[i], '=');
+
+        if (equals)
+            *equals = '\0';
+        run(argv[i], equals ? equals + 1 : "");
+    }
+    return 0;
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs that are killed: between the close of their files and the seal, or with files open that
+# they had flushed. What the next ones find, by HDF5 and by tools.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+dir=$(tap_dir)
+# A plug-in with a sanitizer needs a program with it; what HDF5 leaks is not ours to report.
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_PEER_TIMEOUT=2
+point=$top_builddir/test/vol/point
+# the tool of the HDF5 that the program has
+h5dump=$(ldd "$point" | sed -n 's|.* => \(.*\)/lib/libhdf5[._].*|\1/bin/h5dump|p')
+[ -x "$h5dump" ] || h5dump=h5dump
+
+fresh() {
+    rm -rf "$dir/cache" "$dir/p"
+    mkdir "$dir/cache" "$dir/p"
+    cd "$dir/p" || bail_out "no directory"
+    printf '%s\n' "$@" >.velocconf
+}
+
+# A program of one process, or of RANKS: % in OPS is the rank.
+run() { HDF5_VOL_CONNECTOR=veloc VELOC_LOG_FILE="$dir/log" "$point" "$@" 2>&1; }
+ranks() {
+    local n=$1 of=$2 rank name=${launch:-$(mktemp -u l.XXXXXXXX)}
+    shift 2
+    for ((rank = 0; rank < n; rank++)); do
+        (PMI_RANK=$rank PMI_SIZE=$of VELOC_LAUNCH=$name run "${@//%/$rank}") &
+    done 2>"$dir/killed"
+    wait 2>"$dir/killed"
+}
+
+# --- closed, and not sealed ---
+
+# where the seal of a launch is to be stands something else: nobody can seal it then
+stand_in_the_way() { (umask 077 && mkdir -p ".veloc/launch.$1/$seal"); }
+
+step='DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND'
+# the name of its seal
+fresh "$step"
+launch=first ranks 2 2 create=ck.1.%.h5 write=1 close >/dev/null
+seal=$(cd .veloc/launch.first && echo seal.*)
+
+fresh "$step"
+stand_in_the_way dies
+launch=dies ranks 2 2 create=ck.1.%.h5 write=1 close kill >/dev/null
+rmdir ".veloc/launch.dies/$seal"
+not_ok 'a launch dies between the close of all files and the seal' ls .veloc/dataset.1
+is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
+    'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
+    'the next one seals them anew, and reads them'
+ok 'and they come to their own path' "$h5dump" -H ck.1.0.h5 ck.1.1.h5
+
+fresh "$step"
+stand_in_the_way part
+launch=part ranks 2 3 create=ck.1.%.h5 write=1 close kill >/dev/null
+rmdir ".veloc/launch.part/$seal"
+is "$(ranks 3 3 read=ck.1.%.h5 | sort | tr '\n' ' ')" 'ck.1.0.h5: none ck.1.1.h5: none ck.1.2.h5: none ' \
+    'what lacks the file of a rank is nobody'"'"'s to restore'
+is "$(find "$dir/cache" -name 'ck.1.?.h5' | wc -l)" 2 'and is kept'
+ranks 3 3 create=ck.1.%.h5 write=2 close
+is "$(ranks 3 3 read=ck.1.%.h5 | grep -c 'all 2')" 3 'until there is a newer one'
+ranks 3 3 create=ck.2.%.h5 write=3 close
+is "$(find "$dir/cache" -path '*/new.*' -name 'ck.1.?.h5' | wc -l)" 0 'then it goes'
+done_testing
