@@ -11,6 +11,7 @@ flavour_LTLIBRARIES += %D%/libh5veloc.la
 	%D%/datatype.c \
 	%D%/forward.h \
 	%D%/group.c \
+	%D%/head.c %D%/head.h \
 	%D%/info.c %D%/info.h \
 	%D%/info_text.c %D%/info_text.h \
 	%D%/introspect.c \

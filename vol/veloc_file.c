@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "classes.h"
 #include "forward.h"
+#include "head.h"
 #include "info.h"
 #include "push.h"
 #include "route.h"
@@ -246,7 +247,7 @@ static herr_t specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl_id
         rc = *args->args.reopen.file ? rc : -1;
     }
     if (rc >= 0 && args->op_type == H5VL_FILE_FLUSH && call.under->file)
-        vel_file_flushed(call.under->file);
+        vel_file_flushed(call.under->file, vel_head_closed);
     return vel_call_end(&call, rc, req);
 }
 
@@ -273,7 +274,17 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, voi
                         req);
 }
 
-VEL_FORWARD_CLOSE(close_it, H5VLfile_close)
+VEL_FORWARD_CLOSE(close_below, H5VLfile_close)
+
+static herr_t close_it(void *obj, hid_t dxpl_id, void **req)
+{
+    herr_t rc;
+
+    vel_files_closing(true);
+    rc = close_below(obj, dxpl_id, req);
+    vel_files_closing(false);
+    return rc;
+}
 
 const H5VL_file_class_t vel_file_class = {
     .create = create,

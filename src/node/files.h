@@ -15,6 +15,7 @@
 #define VEL_NODE_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -83,9 +84,18 @@ int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err
 int vel_file_move_home(struct vel_file *file, const char **ret_path,
                        struct vel_err *err);
 
-/* What has been written until now is consistent: a version point. Those that come soon
- * after another are left out. */
-void vel_file_flushed(struct vel_file *file);
+/* What has been written until now is consistent: a version point, which is found when
+ * the process is killed. Of those that come too fast one after another some are left
+ * out, but not the last while nothing is written after it. head: makes of the first
+ * bytes of an open file those of a closed one, and says how many. */
+typedef size_t vel_file_head_f(void *bytes, size_t len);
+void vel_file_flushed(struct vel_file *file, vel_file_head_f *head);
+
+/* Before anything is written into it. */
+void vel_file_changes(struct vel_file *file);
+
+/* What this thread writes from now on belongs to the close of a file, or not. */
+void vel_files_closing(bool is_so);
 
 /* The session of this process; NULL: it has none any more. Files that are made, or
  * opened to be written, between its start and its complete belong to that dataset.

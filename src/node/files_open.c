@@ -13,24 +13,9 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "node/files_in.h"
+#include "node/files_open_in.h"
 #include "xfer/copy.h"
 #include "xfer/temp.h"
-
-struct vel_file {
-    char *path, *place, *why;
-    uint64_t handle; /* the leader's */
-    pid_t pid;
-    unsigned opens;   /* by the driver */
-    unsigned answers; /* not yet settled */
-    bool is_used;     /* it was open for the program */
-    bool is_removed;  /* the program has removed it since */
-    bool is_home;     /* it goes on at its own path */
-    int64_t dataset;  /* the session's; 0: the leader's */
-    bool is_fresh;    /* and it is a part only since this open */
-    enum vel_file_was was;
-    uint64_t begun, flushed;
-};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vel_vec files = {.item_size = sizeof(struct vel_file *)}; /* under it */
@@ -49,8 +34,10 @@ static double seconds(uint64_t since)
 
 static void file_free(struct vel_file *file)
 {
+    vel_file_end_points(file);
     free(file->path);
     free(file->place);
+    free(file->name);
     free(file->why);
     free(file);
 }
@@ -94,14 +81,15 @@ struct vel_file *vel_file_add(const struct vel_file_name *name,
     *file = (struct vel_file){.path = strdup(name->path),
                               .place = strdup(place->path),
                               .why = strdup(place->why ? place->why : ""),
+                              .name = strdup(name->name),
                               .handle = place->file,
                               .pid = getpid(),
                               .answers = 1,
                               .was = is_new ? VEL_FILE_WRITTEN : VEL_FILE_READ,
                               .begun = now()};
     pthread_mutex_lock(&lock);
-    bool is_kept =
-        file->path && file->place && file->why && vel_vec_push(&files, &file);
+    bool is_kept = file->path && file->place && file->why && file->name &&
+                   vel_vec_push(&files, &file);
     pthread_mutex_unlock(&lock);
     if (is_kept)
         return file;
@@ -284,6 +272,7 @@ int vel_file_move_home(struct vel_file *file, const char **ret_path,
         rc = vel_files_session_move(file->path, file->dataset, err);
     if (rc < 0)
         return rc;
+    vel_file_end_points(file);
     file->is_home = true;
     *ret_path = file->path;
     vel_log(VEL_LOG_WARN,
@@ -291,23 +280,4 @@ int vel_file_move_home(struct vel_file *file, const char **ret_path,
             "belongs, and is not protected",
             file->path);
     return 0;
-}
-
-void vel_file_flushed(struct vel_file *file)
-{
-    struct vel_client *client = vel_files_client();
-    uint64_t since = file->flushed ? file->flushed : file->begun;
-    uint64_t pause =
-        client ? (uint64_t)(vel_files_conf()->seal_after * (double)VEL_CLOCK_S) : 0;
-    struct vel_err why = {0};
-    struct stat st;
-
-    if (!client || file->dataset || file->is_home || file->pid != getpid() ||
-        now() < since + pause ||
-        vel_fs_lstat(vel_fs_posix(), file->place, &st, &why) < 0)
-        return;
-    if (vel_client_file_close(client, file->handle, VEL_CLOSE_VERSION,
-                              (uint64_t)st.st_size, 0, &why) < 0)
-        vel_log(VEL_LOG_DEBUG, "%s: %s", file->path, why.text);
-    file->flushed = now();
 }

@@ -25,6 +25,9 @@ void vel_left_init(struct vel_left *left);
 void vel_left_fini(struct vel_left *left);
 void vel_lefts_fini(struct vel_vec *lefts);
 
+/* Of these numbers only those stay that are among the others. */
+void vel_left_keep_common(struct vel_vec *points, const struct vel_vec *with);
+
 /* As it is told; NULL when out of memory. VEL_ECORRUPT: it cannot be. */
 struct vel_node *vel_left_to_node(const struct vel_left *left);
 int vel_left_from_node(const struct vel_node *node, struct vel_left *ret,

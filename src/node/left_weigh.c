@@ -66,7 +66,7 @@ static bool has_point(const struct vel_vec *points, int64_t number)
     return false;
 }
 
-static void keep_common(struct vel_vec *points, const struct vel_vec *with)
+void vel_left_keep_common(struct vel_vec *points, const struct vel_vec *with)
 {
     for (size_t i = points->n; i-- > 0;)
         if (!has_point(with, *(int64_t *)vel_vec_at(points, i)))
@@ -76,7 +76,7 @@ static void keep_common(struct vel_vec *points, const struct vel_vec *with)
 static int add_points(struct one *one, const struct vel_left *left, struct vel_err *err)
 {
     if (one->open > 0) {
-        keep_common(&one->points, &left->points);
+        vel_left_keep_common(&one->points, &left->points);
         return 0;
     }
     for (size_t i = 0; i < left->points.n; i++)

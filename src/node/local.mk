@@ -29,7 +29,8 @@ core_sources += \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
 	%D%/files_list.c \
-	%D%/files_open.c %D%/files_session.c \
+	%D%/files_open.c %D%/files_open_in.h %D%/files_session.c \
+	%D%/files_point.c \
 	%D%/flush.c \
 	%D%/flushing.c %D%/flushing.h %D%/flushing_in.h \
 	%D%/flushing_names.c \
@@ -69,6 +70,7 @@ core_sources += \
 	%D%/part_new_files.c \
 	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \
 	%D%/placeholders_follow.c \
+	%D%/point.c %D%/point.h \
 	%D%/prerun.c %D%/prerun.h %D%/prerun_in.h \
 	%D%/prerun_dataset.c \
 	%D%/prerun_meet.c \

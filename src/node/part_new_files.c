@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "meta/paths.h"
 #include "node/part_new_in.h"
+#include "node/point.h"
 #include "record/record.h"
 
 enum { FORMAT = 1 };
@@ -180,6 +181,8 @@ int vel_part_new_open(struct vel_fs *fs, const char *dir, int64_t rank,
         rc = above ? vel_fs_make_dirs(fs, above, 0700, err)
                    : vel_out_of_memory(err, name);
     }
+    if (rc == 0)
+        rc = vel_point_remove(fs, dir, rank, name, err);
     if (rc == 0)
         rc = vel_part_new_close(fs, dir, rank, &file, err);
     free(above);

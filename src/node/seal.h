@@ -55,7 +55,8 @@ struct vel_seal {
     int64_t generation;
     int64_t after; /* the dataset whose files are its own where there are no newer ones,
                       since it is of files that came late; 0: none */
-    int64_t point; /* its files were open: they are as at this version point; 0: closed */
+    int64_t
+        point; /* its files were open: they are as at this version point; 0: closed */
     uint8_t encoding[VEL_SEAL_ENCODING]; /* identity of the background encoding */
     struct vel_vec members;              /* struct vel_seal_member, by rank */
 

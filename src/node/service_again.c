@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "node/left.h"
+#include "node/point.h"
 #include "node/service_in.h"
 
 /* --- what this node has --- */
@@ -27,8 +28,28 @@ static int set_key(const struct vel_new_key *key, struct vel_new_key *ret,
     return vel_out_of_memory(err, "what is left");
 }
 
-static int add_rank(const struct vel_part_new *part, const struct vel_new_rank *rank,
-                    struct vel_vec *ret, struct vel_err *err)
+/* What all open files have in common. */
+static int note_points(struct vel_service *service, const char *dir,
+                       const struct vel_new_file *file, struct vel_left *left,
+                       struct vel_err *err)
+{
+    struct vel_vec points;
+    int rc;
+
+    vel_vec_init(&points, sizeof(int64_t));
+    rc = vel_point_list(service->fs, dir, left->rank, file->name, &points, err);
+    if (rc == 0 && left->open == 1) {
+        left->points = points;
+        return 0;
+    }
+    vel_left_keep_common(&left->points, &points);
+    vel_vec_fini(&points);
+    return rc;
+}
+
+static int add_rank(struct vel_service *service, const struct vel_part_new *part,
+                    const struct vel_new_rank *rank, struct vel_vec *ret,
+                    struct vel_err *err)
 {
     struct vel_left left;
     int rc;
@@ -43,6 +64,8 @@ static int add_rank(const struct vel_part_new *part, const struct vel_new_rank *
         left.open += file->order == 0;
         left.bytes += file->size;
         left.order = file->order > left.order ? file->order : left.order;
+        if (rc == 0 && file->order == 0)
+            rc = note_points(service, part->dir, file, &left, err);
     }
     if (rc == 0 && !vel_vec_push(ret, &left))
         rc = vel_out_of_memory(err, "what is left");
@@ -68,7 +91,7 @@ int vel_service_left(struct vel_service *service, struct vel_vec *ret,
             rc = vel_service_is_launch_over(service, part->key.launch, &is_over, err);
         for (size_t r = 0; rc == 0 && is_over && r < part->ranks.n; r++)
             if (((struct vel_new_rank *)vel_vec_at(&part->ranks, r))->files.n > 0)
-                rc = add_rank(part, vel_vec_at(&part->ranks, r), ret, err);
+                rc = add_rank(service, part, vel_vec_at(&part->ranks, r), ret, err);
     }
     vel_parts_new_fini(&found);
     return rc;

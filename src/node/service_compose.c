@@ -217,8 +217,7 @@ static int note_launch(struct vel_service *service, const char *launch, bool is_
         rc = vel_fs_list(service->fs, dir.data, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
-        char *path =
-            vel_evidence_is_seal(name) ? vel_path_join(dir.data, name) : NULL;
+        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir.data, name) : NULL;
         struct vel_seal seal;
 
         if (path && vel_service_seal_load(service, path, &seal, NULL) == 0) {

@@ -221,6 +221,8 @@ static int check_counts(struct vel_service *service, const struct vel_view *view
             counts = strcmp(part.key.launch, service->launch) == 0;
             vel_part_new_fini(&part);
         }
+        if (rc == 0 && !counts && !view) /* it may be sealed anew */
+            rc = vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
     } else if (!view) {
         return vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
     } else if (vel_number_behind(name, "dataset.", &number)) {

@@ -3,7 +3,6 @@
  * up; and what their names on the prefix are when they are flushed. */
 #include "config.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,29 +112,6 @@ static const char *why_native(struct vel_service_job *job)
     return why;
 }
 
-static int copy_to(struct vel_fs *fs, const char *from, const char *to,
-                   struct vel_err *err)
-{
-    int in = -1, out = -1;
-    struct stat st;
-    int rc = vel_fs_open(fs, from, O_RDONLY | O_NOFOLLOW, 0, &in, err);
-
-    if (rc == 0)
-        rc = vel_fs_stat(fs, in, from, &st, err);
-    if (rc == 0)
-        rc = vel_fs_open(fs, to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &out,
-                         err);
-    if (rc == 0)
-        rc = vel_fs_copy_at(fs, in, 0, from, out, 0, to, (size_t)st.st_size, err);
-    vel_fs_close(fs, in, from, NULL);
-    if (out >= 0) {
-        int closed = vel_fs_close(fs, out, to, rc == 0 ? err : NULL);
-
-        rc = rc < 0 ? rc : closed;
-    }
-    return rc;
-}
-
 /* Of the datasets here with a file of this name the newest: where it lies. */
 static int find_newest(struct vel_service *service, const char *name, char **ret_path,
                        int64_t *ret_id, struct vel_err *err)
@@ -242,9 +218,9 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
             job, "it was made without h5veloc, and no DATASET line has it", err);
     }
     if (found.where == 1 && strcmp(found.path, path) != 0)
-        rc = copy_to(job->service->fs, found.path, path, err);
+        rc = vel_fs_copy(job->service->fs, found.path, path, err);
     else if (found.where == 2)
-        rc = copy_to(job->service->fs, job->name, path, err);
+        rc = vel_fs_copy(job->service->fs, job->name, path, err);
     vel_service_place_fini(&found);
     return rc;
 }
@@ -299,13 +275,11 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
     struct vel_new_file file = {.order = job->order, .size = job->size};
     int rc = 0;
 
-    if (job->how != 0)
-        return 0; /* still open: nothing of it counts */
     if (!job->dir)
         return vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
     rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
     of.name = file.name;
-    if (rc == 0)
+    if (rc == 0 && job->how == 0) /* else it is still open, and is none yet */
         rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
     if (rc == 0)
         rc = vel_placeholders_set(service->placeholders, &of, job->name,

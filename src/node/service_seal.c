@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seals on disk: launch.L/seal.KEY.G, or seal.D for a dataset of the API; again.KEY.G of
- * what a launch after it has sealed. */
+/* Seals on disk: launch.L/seal.KEY.G, or seal.D for a dataset of the API; again.KEY.G
+ * of what a launch after it has sealed. */
 #include "config.h"
 
 #include <inttypes.h>

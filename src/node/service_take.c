@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "meta/ids.h"
+#include "node/point.h"
 #include "node/service_in.h"
 #include "node/take.h"
 
@@ -67,6 +68,29 @@ static int load_seal(struct vel_service *service, const struct vel_part_new *par
     return vel_service_key_seal(service, part->key.launch, &key, ret, err);
 }
 
+/* Files that were open become what they were at the version point that is sealed. */
+static int close_at_point(struct vel_service *service, const struct vel_part_new *part,
+                          const struct vel_new_rank *rank, int64_t point,
+                          struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < rank->files.n; i++) {
+        struct vel_new_file file = *(struct vel_new_file *)vel_vec_at(&rank->files, i);
+
+        if (file.order > 0)
+            continue;
+        file.order = INT64_MAX; /* nothing follows */
+        rc = vel_point_restore(service->fs, part->dir, rank->rank, file.name, point,
+                               &file.size, err);
+        if (rc == 0)
+            rc = vel_part_new_close(service->fs, part->dir, rank->rank, &file, err);
+        if (rc == 0)
+            rc = vel_point_remove(service->fs, part->dir, rank->rank, file.name, err);
+    }
+    return rc;
+}
+
 /* *ret_is_left: nobody has sealed them. */
 static int take_one(struct vel_service *service, const struct vel_part_new *part,
                     bool *ret_is_left, struct vel_err *err)
@@ -81,6 +105,9 @@ static int take_one(struct vel_service *service, const struct vel_part_new *part
     vel_seal_init(&seal);
     rc = load_seal(service, part, &seal, err);
     *ret_is_left = rc == VEL_ENOENT || (rc == 0 && seal.verdict == VEL_VERDICT_VOID);
+    for (size_t i = 0; rc == 0 && seal.point > 0 && i < part->ranks.n; i++)
+        rc =
+            close_at_point(service, part, vel_vec_at(&part->ranks, i), seal.point, err);
     if (rc == 0 && !*ret_is_left)
         rc = take(service, part->key.launch, &seal, err);
     vel_seal_fini(&seal);

@@ -13,7 +13,7 @@
 #define HEAD "h5veloc stub 1\nlaunch "
 #define MARK "\nmark "
 #define REST                                                                           \
-    "\nThe file of this name is complete, but not in this place yet: h5veloc keeps "   \
+    "\nThe file of this name is written, but not in this place yet: h5veloc keeps "    \
     "it "                                                                              \
     "in the caches of\nthe nodes that wrote it and will put it here. h5veloc-ls "      \
     "tells "                                                                           \

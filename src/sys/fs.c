@@ -151,6 +151,39 @@ int vel_fs_clone(struct vel_fs *fs, int from, const char *from_path, int to,
                : 0;
 }
 
+static int copy_open(struct vel_fs *fs, int in, const char *from, int out,
+                     const char *to, const struct stat *st, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = fs->ops->set_mode(fs, out, st->st_mode & 07777);
+
+    if (rc < 0)
+        return vel_fail_errno(err, -rc, "cannot set the mode of %s", to);
+    if (vel_fs_clone(fs, in, from, out, to, &why) == 0)
+        return 0;
+    return vel_fs_copy_at(fs, in, 0, from, out, 0, to, (size_t)st->st_size, err);
+}
+
+int vel_fs_copy(struct vel_fs *fs, const char *from, const char *to,
+                struct vel_err *err)
+{
+    int in = -1, out = -1, closed = 0;
+    struct stat st;
+    int rc = vel_fs_open(fs, from, O_RDONLY | O_NOFOLLOW, 0, &in, err);
+
+    if (rc == 0)
+        rc = vel_fs_stat(fs, in, from, &st, err);
+    if (rc == 0)
+        rc = vel_fs_open(fs, to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &out,
+                         err);
+    if (rc == 0)
+        rc = copy_open(fs, in, from, out, to, &st, err);
+    vel_fs_close(fs, in, from, NULL);
+    if (out >= 0)
+        closed = vel_fs_close(fs, out, to, rc == 0 ? err : NULL);
+    return rc < 0 ? rc : closed;
+}
+
 int vel_fs_truncate(struct vel_fs *fs, int fd, off_t size, const char *path,
                     struct vel_err *err)
 {

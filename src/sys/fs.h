@@ -99,6 +99,12 @@ int vel_fs_copy_at(struct vel_fs *fs, int from, off_t from_at, const char *from_
 int vel_fs_clone(struct vel_fs *fs, int from, const char *from_path, int to,
                  const char *to_path, struct vel_err *err);
 
+/* Make `to` a copy of the regular file `from`, with its mode, sharing its blocks where
+ * the file system can; what stands at `to` is overwritten. Links are not followed.
+ * Nothing is synced, and nothing removed on failure. */
+int vel_fs_copy(struct vel_fs *fs, const char *from, const char *to,
+                struct vel_err *err);
+
 /* What ftruncate, fsync and fstat do, with a sentence. */
 int vel_fs_truncate(struct vel_fs *fs, int fd, off_t size, const char *path,
                     struct vel_err *err);

@@ -53,6 +53,13 @@ void *vel_pages_alloc(size_t len)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
+void *vel_pages_map(int fd, size_t len)
+{
+    void *pages = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
 void vel_pages_free(void *pages, size_t len)
 {
     int saved = errno;

@@ -16,6 +16,11 @@
  * the same length. NULL when memory is short. */
 void *vel_pages_alloc(size_t len);
 
+/* The first `len` bytes of an open file, which has them, as memory: what is stored
+ * there is in the file, also when the process is killed. Freed like pages; the file may
+ * be closed before. NULL when it cannot be. */
+void *vel_pages_map(int fd, size_t len);
+
 /* NULL is nothing. Keeps errno. */
 void vel_pages_free(void *pages, size_t len);
 

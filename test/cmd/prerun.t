@@ -137,7 +137,7 @@ cat >out/step-4/part-2.bin <<'EOF'
 h5veloc stub 1
 launch gone
 mark 0123456789abcdef
-The file of this name is complete, but not in this place yet: h5veloc keeps it in the caches of
+The file of this name is written, but not in this place yet: h5veloc keeps it in the caches of
 the nodes that wrote it and will put it here. h5veloc-ls tells more.
 EOF
 echo mine >out/step-4/part-3.bin

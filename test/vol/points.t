@@ -64,4 +64,37 @@ ranks 3 3 create=ck.1.%.h5 write=2 close
 is "$(ranks 3 3 read=ck.1.%.h5 | grep -c 'all 2')" 3 'until there is a newer one'
 ranks 3 3 create=ck.2.%.h5 write=3 close
 is "$(find "$dir/cache" -path '*/new.*' -name 'ck.1.?.h5' | wc -l)" 0 'then it goes'
+
+# --- flushed, and not closed ---
+
+fresh
+run create=a.h5 write=1 flush kill >/dev/null 2>&1
+is "$(run read=a.h5)" 'a.h5: all 1, 1000 cells, 1 at the end' 'killed after H5Fflush: the next program reads what was flushed'
+like "$(cat "$dir/log")" '*a.h5*killed before it was closed; it is as H5Fflush has left it*' 'and is told so'
+ok 'it comes to its own path, a file as any' "$h5dump" -H a.h5
+run open=a.h5 write=2 flush grow=3 kill >/dev/null 2>&1
+is "$(run read=a.h5)" 'a.h5: all 2, 1000 cells, 2 at the end' 'what was written after it does not count'
+run open=a.h5 write=4 flush write=5 flush write=6 flush flush write=7 kill >/dev/null 2>&1
+is "$(run read=a.h5)" 'a.h5: all 6, 1000 cells, 6 at the end' 'of several the last counts'
+run create=a.h5 write=8 kill >/dev/null 2>&1
+is "$(run read=a.h5)" 'a.h5: all 6, 1000 cells, 6 at the end' 'without any the older file stays'
+run create=a.h5 write=9 flush write=10 close >/dev/null 2>&1
+is "$(run read=a.h5)" 'a.h5: all 10, 1000 cells, 10 at the end' 'a file that is closed is as it was closed'
+run open=a.h5 flush kill >/dev/null 2>&1
+is "$(find "$dir/cache" -path '*/mark.*' -type f | wc -l)" 0 'H5Fflush of what has not changed leaves no trace'
+run latest create=b.h5 write=1 flush kill >/dev/null 2>&1
+is "$(run read=b.h5)" 'b.h5: all 1, 1000 cells, 1 at the end' 'the newest format is not marked as still written'
+ok 'nor on the prefix' "$h5dump" -H b.h5
+
+fresh "$step"
+ranks 2 2 create=ck.1.%.h5 write=1 flush kill >/dev/null
+is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
+    'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
+    'all ranks have flushed: they are one dataset'
+(launch=ahead ranks 1 2 create=ck.2.%.h5 write=2 flush write=3 flush kill >/dev/null) &
+(PMI_RANK=1 PMI_SIZE=2 VELOC_LAUNCH=ahead run create=ck.2.1.h5 write=2 flush write=3 kill >/dev/null) 2>/dev/null &
+wait
+is "$(ranks 2 2 read=ck.2.%.h5 | sort | tr '\n' ' ')" \
+    'ck.2.0.h5: all 2, 1000 cells, 2 at the end ck.2.1.h5: all 2, 1000 cells, 2 at the end ' \
+    'one rank was a flush ahead: all go back to the one that is common'
 done_testing

@@ -298,12 +298,23 @@ static bool is_mark(struct layered *file, H5FD_mem_t type, hid_t dxpl_id, haddr_
     return size == file->head_size;
 }
 
+static void changes(H5FD_t *pub)
+{
+    struct layered *file = (struct layered *)pub;
+
+    if (file->file && !file->is_own)
+        vel_file_changes(file->file);
+}
+
 static herr_t write_it(H5FD_t *file, H5FD_mem_t type, hid_t dxpl_id, haddr_t at,
                        size_t size, const void *buf)
 {
     bool is_only_mark = is_mark((struct layered *)file, type, dxpl_id, at, size, buf);
-    herr_t rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
+    herr_t rc;
 
+    if (!is_only_mark)
+        changes(file);
+    rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
     if (rc < 0 && move_home((struct layered *)file))
         rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
     return is_only_mark ? kept(file, rc) : written(file, rc);
@@ -320,6 +331,9 @@ static herr_t truncate_it(H5FD_t *file, hid_t dxpl_id, hbool_t closing)
 {
     const H5FD_class_t *class = below(file)->cls;
 
+    if (class->truncate &&
+        get_eoa(file, H5FD_MEM_DEFAULT) != get_eof(file, H5FD_MEM_DEFAULT))
+        changes(file);
     return class->truncate ? kept(file, class->truncate(below(file), dxpl_id, closing))
                            : 0;
 }
