@@ -70,6 +70,9 @@ struct vel_ls_opened {
     int64_t index;
     char *dir, *node;
     int64_t files, bytes;
+    char *launch, *name; /* NULL: nobody tells */
+    int64_t open;        /* so many were not closed; */
+    int64_t flushed;     /* and of these, left as H5Fflush has left them */
 };
 
 enum vel_ls_health {

@@ -63,7 +63,7 @@ static void put_about(json_t *to, const struct vel_ls *ls, const struct vel_ls_r
     const struct vel_dataset *about = row->about;
     bool is_whole = about && about->files > 0;
 
-    set(to, "name", text(about ? about->name : NULL));
+    set(to, "name", text(about ? about->name : row->opened ? row->opened->name : NULL));
     set(to, "step", number_if(about, about ? about->version : 0));
     set(to, "checkpoint",
         number_if(about && about->checkpoint, about ? about->checkpoint : 0));

@@ -212,15 +212,36 @@ static void add_row(const struct vel_ls *ls, struct vel_ls_unit *unit, int64_t i
     row->state = state_of(unit, row);
 }
 
+static bool is_over(const struct vel_ls_unit *unit, const char *launch)
+{
+    for (size_t i = 0; launch && i < unit->evidence.over.n; i++)
+        if (strcmp(*(char **)vel_vec_at(&unit->evidence.over, i), launch) == 0)
+            return true;
+    return false;
+}
+
+static const char *why_opened(const struct vel_ls_unit *unit,
+                              const struct vel_ls_opened *opened)
+{
+    if (!is_over(unit, opened->launch))
+        return "not all of it is written yet";
+    if (opened->open == 0)
+        return "never sealed: the next launch does so when no rank lacks a file";
+    return opened->open == opened->flushed
+               ? "not closed: the next launch goes back to the last H5Fflush of all"
+               : "not closed, nor flushed: kept until there is a newer one";
+}
+
 static void add_opened(struct vel_ls_unit *unit, const struct vel_ls_opened *opened)
 {
     struct vel_ls_row *row = vel_ls_push(&unit->rows, NULL);
 
     row->opened = opened;
+    row->launch = opened->launch;
     row->index = opened->index;
     row->state = VEL_LS_ANNOUNCED;
     row->restart = VEL_LS_NO;
-    row->why = vel_ls_copy("not all of it is written yet");
+    row->why = vel_ls_copy(why_opened(unit, opened));
     vel_vec_init(&row->sets, sizeof(struct vel_ls_set));
 }
 

@@ -163,6 +163,13 @@ static void print_head(struct print *p)
                    p->level_width, "LEVEL", p->sets_width, "SETS", "STATE", "RESTART");
 }
 
+static const char *name_of(const struct vel_ls_row *row)
+{
+    const char *opened = row->opened ? row->opened->name : NULL;
+
+    return row->about ? row->about->name : opened ? opened : "-";
+}
+
 static void print_row(struct print *p, const struct vel_ls_row *row)
 {
     const struct vel_dataset *about = row->about;
@@ -181,7 +188,7 @@ static void print_row(struct print *p, const struct vel_ls_row *row)
         snprintf(files, sizeof files, "%" PRId64, row->opened->files);
     vel_buf_printf(p->to, "%c%4s %-*.*s %6s %5s %9s %5s %5s %-*s %-*s ",
                    row->is_current ? '*' : ' ', id, p->name_width, p->name_width,
-                   about ? about->name : "-", step,
+                   name_of(row), step,
                    about ? age_text(p->ls->now - about->created).s : "-",
                    is_whole      ? size_text(about->bytes).s
                    : row->opened ? size_text(row->opened->bytes).s
@@ -300,7 +307,7 @@ static void measure(struct print *p)
     for (size_t i = 0; i < p->unit->rows.n; i++) {
         const struct vel_ls_row *row = vel_ls_row_at(p->unit, i);
 
-        widen(&p->name_width, row->about ? row->about->name : "");
+        widen(&p->name_width, name_of(row));
         widen(&p->level_width, level_text(row).s);
         widen(&p->sets_width, sets_text(row).s);
     }

@@ -34,10 +34,16 @@ static int note_points(struct vel_service *service, const char *dir,
                        struct vel_err *err)
 {
     struct vel_vec points;
-    int rc;
+    char *path = NULL;
+    struct stat st;
+    int rc = vel_part_new_path(dir, left->rank, file->name, &path, err);
 
+    if (rc == 0 && vel_fs_lstat(service->fs, path, &st, NULL) == 0)
+        left->bytes += st.st_size; /* about so many */
+    free(path);
     vel_vec_init(&points, sizeof(int64_t));
-    rc = vel_point_list(service->fs, dir, left->rank, file->name, &points, err);
+    if (rc == 0)
+        rc = vel_point_list(service->fs, dir, left->rank, file->name, &points, err);
     if (rc == 0 && left->open == 1) {
         left->points = points;
         return 0;
