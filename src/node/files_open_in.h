@@ -14,6 +14,7 @@
 struct vel_file_points {
     struct vel_point *point; /* NULL: there was none yet */
     atomic_bool is_at_one;   /* nothing was written since */
+    bool has_no_head;        /* that would be another one if the file were closed */
     bool has_changed;        /* since it was opened */
     int64_t flushes;      /* by which points are numbered: those of all ranks alike */
     uint64_t spent, cost; /* how long copies took; the last one */

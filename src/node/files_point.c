@@ -86,25 +86,34 @@ static bool begin(struct vel_file *file, uint64_t size)
     return false;
 }
 
-static int look(const struct vel_file *file, vel_file_head_f *head,
-                struct vel_point_is *ret)
+/* Of what format a file is does not change. */
+static int read_head(const struct vel_file *file, vel_file_head_f *head,
+                     struct vel_point_is *ret)
 {
     struct vel_fs *fs = vel_fs_posix();
-    struct stat st;
     int fd, rc = vel_fs_open(fs, file->place, O_RDONLY | O_NOFOLLOW, 0, &fd, NULL);
 
     if (rc < 0)
         return rc;
-    *ret = (struct vel_point_is){.number = file->points.flushes};
-    rc = vel_fs_stat(fs, fd, file->place, &st, NULL);
-    if (rc == 0 && head && (size_t)st.st_size >= sizeof ret->bytes)
-        rc =
-            vel_fs_read_at(fs, fd, ret->bytes, sizeof ret->bytes, 0, file->place, NULL);
-    if (rc == 0) {
-        ret->size = (uint64_t)st.st_size;
-        ret->head = head ? head(ret->bytes, sizeof ret->bytes) : 0;
-    }
+    rc = vel_fs_read_at(fs, fd, ret->bytes, sizeof ret->bytes, 0, file->place, NULL);
     vel_fs_close(fs, fd, file->place, NULL);
+    if (rc == 0)
+        ret->head = head(ret->bytes, sizeof ret->bytes);
+    return rc;
+}
+
+static int look(struct vel_file *file, vel_file_head_f *head, struct vel_point_is *ret)
+{
+    struct stat st;
+    int rc = vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL);
+
+    if (rc < 0)
+        return rc;
+    *ret = (struct vel_point_is){.number = file->points.flushes,
+                                 .size = (uint64_t)st.st_size};
+    if (!file->points.has_no_head && ret->size >= sizeof ret->bytes)
+        rc = read_head(file, head, ret);
+    file->points.has_no_head = ret->head == 0;
     return rc;
 }
 
