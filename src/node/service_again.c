@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,12 +188,27 @@ static void tell(const struct vel_left_key *key)
                 is->template, is->step, is->launch, key->seal.id);
 }
 
+/* What launches have recorded goes when no view needs it. */
+static bool has_record(const struct vel_service *service, const char *launch)
+{
+    struct vel_buf dir;
+    bool has;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/launch.%s", service->dir, launch);
+    has = vel_fs_exists(service->fs, vel_buf_text(&dir));
+    vel_buf_fini(&dir);
+    return has;
+}
+
 static int seal(struct vel_service *service, struct vel_left_key *key,
                 unsigned *ret_made, struct vel_err *err)
 {
     bool is_mine = false;
     int rc;
 
+    if (!*key->why && !has_record(service, key->key->launch))
+        snprintf(key->why, sizeof key->why, "what its launch has recorded is gone");
     if (*key->why) {
         tell(key);
         return 0;

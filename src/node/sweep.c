@@ -138,7 +138,7 @@ static bool is_needed(struct sweeping *s, const char *dir)
     is = vel_fs_list(s->of->fs, dir, &names, NULL) < 0;
     for (size_t i = 0; i < names.n; i++) { /* all: for those that are away */
         const char *name = *(char **)vel_vec_at(&names, i);
-        char *path = strncmp(name, "seal.", 5) == 0 ? vel_path_join(dir, name) : NULL;
+        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir, name) : NULL;
 
         is = (path && is_wanted(s, path)) || is;
         free(path);
