@@ -174,5 +174,7 @@ int VELOC_Finalize(int cleanup)
     rc = vel_session_close(api->session, cleanup ? "the program has finalized" : NULL,
                            &api->err);
     api->session = NULL;
-    return vel_api_leave(rc);
+    rc = vel_api_leave(rc);
+    vel_files_go_on();
+    return rc;
 }

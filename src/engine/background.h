@@ -79,6 +79,16 @@ struct vel_background_of {
 };
 
 struct vel_background_ops {
+    /* The launch that this process is in already, as by files of its own, with the same
+     * prefix_id; of the rest of `of` only homes is looked at. NULL: none, or one with
+     * other homes (*ret_differs). */
+    const char *(*joined)(struct vel_background *b, const struct vel_background_of *of,
+                          bool *ret_differs);
+
+    /* The session works without a background, with the prefix for itself: nothing of
+     * this process goes on with it. What is owed is done, as far as it moves. */
+    void (*give_way)(struct vel_background *b, const char *prefix_id);
+
     /* The process is here. Returns when launches that are over have been ended and it
      * is decided what can be restored (the view). *ret_launch: the name of ours, the
      * same on all ranks. */

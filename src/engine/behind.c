@@ -17,28 +17,65 @@
 
 /* --- the leader --- */
 
-/* A name for a launch that has none. */
-static int make_fresh(struct vel_session *s, char ret[VEL_LAUNCH_NAME],
-                      struct vel_err *err)
-{
-    struct vel_buf bytes;
-    uint8_t random[8];
-    int rc = 0;
+enum { DIFFERS, FROM }; /* what a rank says of its launch */
 
+/* A name for a launch that has none. */
+static int make_fresh(struct vel_buf *ret, struct vel_err *err)
+{
+    uint8_t random[8];
+    int rc = vel_entropy(random, sizeof random, err);
+
+    for (size_t i = 0; rc == 0 && i < sizeof random; i++)
+        vel_buf_printf(ret, "%02x", random[i]);
+    return rc;
+}
+
+/* The launch that this process is in by its files, if it still lives; NULL: none. */
+static const char *find_joined(struct vel_session *s,
+                               const struct vel_background_of *of, bool *ret_differs)
+{
+    const char *own = s->background->ops->joined
+                          ? s->background->ops->joined(s->background, of, ret_differs)
+                          : NULL;
+
+    return own && !vel_session_is_over(s, own) ? own : NULL;
+}
+
+/* What one rank says is everyone's: who has a launch already, the lowest such rank, or
+ * rank 0. Where caches differ the launches stay two. */
+static int choose_launch(struct vel_session *s, const struct vel_background_of *of,
+                         char ret[VEL_LAUNCH_NAME], struct vel_err *err)
+{
+    bool differs = false;
+    const char *own = find_joined(s, of, &differs);
+    int64_t least = differs ? DIFFERS : own ? FROM + s->world->rank : INT64_MAX;
+    struct vel_buf bytes;
+    int from, rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &least, 1, err);
+
+    if (rc < 0)
+        return rc;
+    if (least == DIFFERS)
+        vel_log_shared(VEL_LOG_WARN,
+                       "the settings of VELOC_Init and those of HDF5 files name other "
+                       "caches: they are protected apart from each other");
+    from = least >= FROM && least < INT64_MAX ? (int)(least - FROM) : 0;
     vel_buf_init(&bytes);
-    if (s->world->rank == 0) {
-        rc = vel_entropy(random, sizeof random, err);
-        for (size_t i = 0; rc == 0 && i < sizeof random; i++)
-            vel_buf_printf(&bytes, "%02x", random[i]);
-        vel_buf_append(&bytes, "", 1);
-        if (rc == 0)
-            rc = vel_buf_status(&bytes, err);
-    }
-    rc = vel_comm_agree(s->world, rc, err);
+    if (s->world->rank == from && least >= FROM && own)
+        vel_buf_puts(&bytes, own);
+    else if (s->world->rank == from)
+        rc = make_fresh(&bytes, err);
+    vel_buf_append(&bytes, "", 1);
+    rc = vel_comm_agree(s->world, rc < 0 ? rc : vel_buf_status(&bytes, err), err);
     if (rc == 0)
-        rc = vel_comm_bcast(s->world, 0, &bytes, err);
+        rc = vel_comm_bcast(s->world, from, &bytes, err);
     if (rc == 0)
         snprintf(ret, VEL_LAUNCH_NAME, "%s", bytes.data);
+    if (rc == 0 && own && strcmp(own, ret) != 0)
+        vel_log(VEL_LOG_WARN,
+                "HDF5 files of this process are in launch %s, its session in %s: they "
+                "are protected apart from those of other ranks (is VELOC_LAUNCH not "
+                "the same everywhere?)",
+                own, ret);
     vel_buf_fini(&bytes);
     return rc;
 }
@@ -58,43 +95,44 @@ static int list_homes(struct vel_session *s, struct vel_err *err)
     return s->homes ? 0 : vel_out_of_memory(err, "the background");
 }
 
-static int meet(struct vel_session *s, const char *fresh, struct vel_err *err)
+static int meet(struct vel_session *s, const struct vel_background_of *of,
+                struct vel_err *err)
 {
-    int rc = list_homes(s, err);
-    const struct vel_background_of of = {.conf = s->conf,
-                                         .fs = s->fs,
-                                         .clock = s->clock,
-                                         .prefix = s->prefix,
-                                         .dir = s->dir,
-                                         .prefix_id = s->prefix_id,
-                                         .user = s->owner.user,
-                                         .node = s->node,
-                                         .homes = s->homes,
-                                         .n_homes = s->n_homes,
-                                         .rank = s->world->rank,
-                                         .ranks = s->world->size,
-                                         .fresh = fresh};
+    int rc;
 
-    if (rc < 0)
-        return rc;
     s->seats = calloc(s->descs->n + 1, sizeof *s->seats);
     s->is_seated = calloc(s->descs->n + 1, sizeof *s->is_seated);
     if (!s->seats || !s->is_seated)
         return vel_out_of_memory(err, "the background");
-    rc = s->background->ops->open(s->background, &of, s->launch, err);
+    rc = s->background->ops->open(s->background, of, s->launch, err);
     s->is_met = rc == 0;
     return rc;
 }
 
 int vel_session_meet(struct vel_session *s, struct vel_err *err)
 {
-    char fresh[VEL_LAUNCH_NAME] = "";
+    char launch[VEL_LAUNCH_NAME] = "";
+    struct vel_background_of of = {.conf = s->conf,
+                                   .fs = s->fs,
+                                   .clock = s->clock,
+                                   .prefix = s->prefix,
+                                   .dir = s->dir,
+                                   .prefix_id = s->prefix_id,
+                                   .user = s->owner.user,
+                                   .node = s->node,
+                                   .rank = s->world->rank,
+                                   .ranks = s->world->size,
+                                   .fresh = launch};
     int rc;
 
     if (!s->background)
         return 0;
-    rc = make_fresh(s, fresh, err);
-    return rc < 0 ? rc : vel_comm_agree(s->world, meet(s, fresh, err), err);
+    rc = vel_comm_agree(s->world, list_homes(s, err), err);
+    of.homes = s->homes;
+    of.n_homes = s->n_homes;
+    if (rc == 0)
+        rc = choose_launch(s, &of, launch, err);
+    return rc < 0 ? rc : vel_comm_agree(s->world, meet(s, &of, err), err);
 }
 
 void vel_session_part(struct vel_session *s, bool is_well)

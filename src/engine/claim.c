@@ -19,9 +19,10 @@ enum { FORMAT = 1 };
 
 /* --- records --- */
 
-/* Whose dataset it is; "" when nobody has said so. */
+/* Whose dataset it is, and whether that launch's leaders have made it. */
 static int load_launch(const struct vel_session *s, int64_t id,
-                       char ret[VEL_LAUNCH_NAME], struct vel_err *err)
+                       char ret[VEL_LAUNCH_NAME], bool *ret_is_leaders,
+                       struct vel_err *err)
 {
     struct vel_node *body = NULL;
     const char *text;
@@ -32,6 +33,9 @@ static int load_launch(const struct vel_session *s, int64_t id,
 
     if (rc == 0)
         rc = vel_node_get_text(body, "launch", &text, err);
+    *ret_is_leaders = false;
+    if (rc == 0 && vel_node_has(body, "leaders"))
+        rc = vel_node_get_bool(body, "leaders", ret_is_leaders, err);
     if (rc == 0 && (strlen(text) >= VEL_LAUNCH_NAME || !vel_dataset_is_name(text)))
         rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no launch", path, text);
     if (rc == 0)
@@ -58,18 +62,25 @@ static bool is_there(const struct vel_session *s, const char *launch, const char
     return rc == 0 || (rc != VEL_ENOENT && unknown);
 }
 
+bool vel_session_is_over(const struct vel_session *s, const char *launch)
+{
+    return !is_there(s, launch, "", true) || is_there(s, launch, "/end", false);
+}
+
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
 {
     char launch[VEL_LAUNCH_NAME];
+    bool is_leaders;
     int rc;
 
     if (!s->background)
         return false;
-    rc = load_launch(s, id, launch, NULL);
+    rc = load_launch(s, id, launch, &is_leaders, NULL);
     if (rc < 0) /* of a time when nobody else was there; or nobody knows */
         return rc != VEL_ENOENT;
-    return strcmp(launch, s->launch) != 0 && is_there(s, launch, "", true) &&
-           !is_there(s, launch, "/end", false);
+    if (strcmp(launch, s->launch) == 0) /* the program's files, beside its session */
+        return is_leaders;
+    return !vel_session_is_over(s, launch);
 }
 
 bool vel_session_is_ended(const struct vel_session *s)
@@ -108,7 +119,9 @@ int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *er
         *ret_id = s->claimed;
         return 0;
     }
-    rc = vel_id_claim(s->fs, s->dir, s->last_id, s->launch, &id, err);
+    const struct vel_id_owner owner = {.launch = s->launch};
+
+    rc = vel_id_claim(s->fs, s->dir, s->last_id, &owner, &id, err);
     if (rc == 0)
         *ret_id = s->claimed = id;
     return rc;

@@ -274,7 +274,11 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
     watch_files(s);
     if ((rc = vel_comm_agree(s->world, name_things(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_log_open(s, err), err)) < 0 ||
-        (rc = open_prefix(s, err)) < 0 || (rc = vel_session_lock(s, err)) < 0)
+        (rc = open_prefix(s, err)) < 0)
+        return rc;
+    if (!s->background && setup->background && setup->background->ops->give_way)
+        setup->background->ops->give_way(setup->background, s->prefix_id);
+    if ((rc = vel_session_lock(s, err)) < 0)
         return rc;
     /* others may be writing what looks as if it was left half written */
     if (s->world->rank == 0 && !s->background)

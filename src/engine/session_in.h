@@ -183,6 +183,8 @@ void vel_session_unclaim(struct vel_session *s, int64_t id);
 /* Local. Has a launch made it that is neither ours nor over? Never without a
  * background: then no other launch is here. */
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
+/* Local. Has that launch ended, or are its records gone? */
+bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */
 bool vel_session_is_ended(const struct vel_session *s);
 /* Rank 0: the index without what is another's. */

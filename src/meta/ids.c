@@ -22,11 +22,12 @@ char *vel_id_launch_path(const char *dir, int64_t id)
 }
 
 static int save_launch(struct vel_fs *fs, const char *dir, int64_t id,
-                       const char *launch, struct vel_err *err)
+                       const struct vel_id_owner *owner, struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
     char *path = vel_id_launch_path(dir, id);
-    int rc = !body || !path || vel_node_set_text(body, "launch", launch)
+    int rc = !body || !path || vel_node_set_text(body, "launch", owner->launch) ||
+                     (owner->is_leaders && vel_node_set_bool(body, "leaders", true))
                  ? vel_out_of_memory(err, "a dataset")
                  : vel_record_save(fs, path, "launch", FORMAT, body, err);
 
@@ -84,8 +85,8 @@ static int make_dir(struct vel_fs *fs, const char *dir, int64_t *id,
     }
 }
 
-int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *launch,
-                 int64_t *ret_id, struct vel_err *err)
+int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
+                 const struct vel_id_owner *owner, int64_t *ret_id, struct vel_err *err)
 {
     int64_t id = above;
     int rc = last_above(fs, dir, &id, err);
@@ -93,7 +94,7 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *
     if (rc == 0)
         rc = make_dir(fs, dir, &id, err);
     if (rc == 0)
-        rc = save_launch(fs, dir, id, launch, err);
+        rc = save_launch(fs, dir, id, owner, err);
     if (rc == 0)
         *ret_id = id;
     return rc;

@@ -5,6 +5,7 @@
 #ifndef VEL_META_IDS_H
 #define VEL_META_IDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -14,10 +15,16 @@
 int vel_id_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                 struct vel_err *err);
 
+struct vel_id_owner {
+    const char *launch;
+    bool is_leaders; /* its leaders made it, of files; else a session did */
+};
+
 /* Claim an id above `above` and above all that are there, for a launch; dir is
  * PREFIX/.veloc. */
-int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above, const char *launch,
-                 int64_t *ret_id, struct vel_err *err);
+int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
+                 const struct vel_id_owner *owner, int64_t *ret_id,
+                 struct vel_err *err);
 
 /* Who that was: a new string. VEL_ENOENT: nobody said so. */
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,

@@ -2,14 +2,18 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "node/attend.h"
+#include "node/files.h"
 #include "node/presence.h"
+#include "sys/fs.h"
 
 struct attendance {
     struct vel_background background; /* the first: it is what the engine sees */
     struct vel_presence *presence;    /* NULL: not open */
     char launch[VEL_LAUNCH_NAME];
+    struct vel_background_of of; /* borrowed, while it is open */
 };
 
 static struct vel_presence *presence_of(const struct vel_background *background)
@@ -20,6 +24,49 @@ static struct vel_presence *presence_of(const struct vel_background *background)
 static struct vel_client *client_of(struct vel_background *background)
 {
     return vel_presence_client(presence_of(background));
+}
+
+/* --- one launch with the files of this process --- */
+
+static bool has_home(const struct vel_background_of *of, const char *home)
+{
+    for (size_t i = 0; i < of->n_homes; i++)
+        if (strcmp(of->homes[i], home) == 0)
+            return true;
+    return false;
+}
+
+/* Homes that are not there are nobody's. */
+static bool has_all(const struct vel_background_of *of,
+                    const struct vel_background_of *other)
+{
+    for (size_t i = 0; i < other->n_homes; i++)
+        if (!has_home(of, other->homes[i]) &&
+            vel_fs_exists(vel_fs_posix(), other->homes[i]))
+            return false;
+    return true;
+}
+
+bool vel_attend_fits(const struct vel_background_of *a,
+                     const struct vel_background_of *b, bool *ret_differs)
+{
+    bool is_one = strcmp(a->prefix_id, b->prefix_id) == 0;
+
+    *ret_differs = is_one && !(has_all(a, b) && has_all(b, a));
+    return is_one && !*ret_differs;
+}
+
+static const char *joined(struct vel_background *b, const struct vel_background_of *of,
+                          bool *ret_differs)
+{
+    (void)b;
+    return vel_files_launch(of, ret_differs);
+}
+
+static void give_way(struct vel_background *b, const char *prefix_id)
+{
+    (void)b;
+    vel_files_give_way(prefix_id);
 }
 
 /* --- open and leave --- */
@@ -45,6 +92,7 @@ static int open_it(struct vel_background *b, const struct vel_background_of *of,
     if (of->rank == 0)
         rc = vel_presence_wait_for_view(a->presence, err);
     snprintf(a->launch, sizeof a->launch, "%s", of->fresh);
+    a->of = *of;
     if (rc == 0)
         snprintf(ret_launch, VEL_LAUNCH_NAME, "%s", a->launch);
     else
@@ -115,7 +163,9 @@ static bool outlives(struct vel_background *b)
     return vel_presence_outlives(presence_of(b));
 }
 
-static const struct vel_background_ops ops = {.open = open_it,
+static const struct vel_background_ops ops = {.joined = joined,
+                                              .give_way = give_way,
+                                              .open = open_it,
                                               .owe = owe,
                                               .settle = settle,
                                               .ask = ask,
@@ -131,7 +181,16 @@ struct vel_background *vel_attend(void)
     return &the_one.background;
 }
 
-const char *vel_attend_launch(void)
+const char *vel_attend_launch(const struct vel_background_of *of, bool *ret_differs)
 {
-    return the_one.presence ? the_one.launch : NULL;
+    *ret_differs = false;
+    return the_one.presence && vel_attend_fits(&the_one.of, of, ret_differs)
+               ? the_one.launch
+               : NULL;
+}
+
+void vel_attend_end(void)
+{
+    if (the_one.presence)
+        leave(&the_one.background, true, NULL);
 }

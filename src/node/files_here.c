@@ -121,7 +121,7 @@ static int open_log(struct vel_err *err)
     struct vel_log_sink sink = {.who = here.ranks > 1 ? who : NULL,
                                 .is_speaker = here.rank == 0};
 
-    if (vel_attend_launch())
+    if (vel_files_has_session())
         return 0;
     snprintf(who, sizeof who, "rank %lld on %s", (long long)here.rank, here.node);
     return vel_logsink_open(here.conf, fs(), here.node, &sink, &here.logfile, err);
@@ -193,10 +193,11 @@ static int list_homes(struct vel_err *err)
     return rc;
 }
 
-static int name_launch(struct vel_err *err)
+static int name_launch(const struct vel_background_of *of, struct vel_err *err)
 {
     struct vel_launch_texts texts = here.launcher.texts;
-    const char *session = vel_attend_launch();
+    bool differs;
+    const char *session = vel_attend_launch(of, &differs);
     const struct vel_launch_self self = {
         .dir = here.dir,
         .host = &here.host,
@@ -214,6 +215,10 @@ static int name_launch(struct vel_err *err)
         snprintf(here.launch, sizeof here.launch, "%s", session);
         return 0;
     }
+    if (differs)
+        vel_log_shared(VEL_LOG_WARN,
+                       "the settings of HDF5 files and those of VELOC_Init name other "
+                       "caches: they are protected apart from each other");
     texts.launch = here.conf->launch;
     rc = vel_launchid_named(&texts, here.launch, err);
     if (rc == 0 && !here.launch[0])
@@ -256,10 +261,10 @@ static int be_present(struct vel_err *err)
         rc = lock_prefix(err);
     if (rc == 0)
         rc = list_homes(err);
-    if (rc == 0)
-        rc = name_launch(err);
     of.homes = here.homes;
     of.n_homes = here.n_homes;
+    if (rc == 0)
+        rc = name_launch(&of, err);
     return rc < 0 ? rc : vel_presence_open(&of, &here.presence, err);
 }
 
@@ -366,61 +371,7 @@ int64_t vel_files_rank(void)
     return here.rank;
 }
 
-/* --- names --- */
-
-void vel_file_name_fini(struct vel_file_name *name)
-{
-    free(name->path);
-    free(name->name);
-    *name = (struct vel_file_name){0};
-}
-
-/* What can be no file there, or may not be replaced by one, is HDF5's to refuse. */
-static bool is_fit(const char *path, bool writes, bool *ret_is_there)
-{
-    struct stat st;
-    char *dir = vel_path_dir(path);
-    bool is_there = vel_fs_lstat(fs(), path, &st, NULL) == 0;
-    bool is_fit = dir && (!writes || vel_fs_is_allowed(dir, true));
-
-    free(dir);
-    if (is_there)
-        is_fit = is_fit && S_ISREG(st.st_mode) && vel_fs_is_allowed(path, writes);
-    *ret_is_there = is_there;
-    return is_fit;
-}
-
-bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
-{
-    return vel_files_resolve_below(here.prefix, name, writes, ret);
-}
-
-bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
-                             struct vel_file_name *ret)
-{
-    char *veloc = vel_veloc_dir(prefix);
-    struct vel_file_name found = {0};
-    char *cwd = NULL, *absolute = NULL;
-
-    if (!veloc || !*name || (*name != '/' && vel_fs_working_dir(&cwd, NULL) < 0)) {
-        free(veloc);
-        return false;
-    }
-    absolute = *name == '/' ? strdup(name) : vel_path_join(cwd, name);
-    free(cwd);
-    bool is_ours = absolute && vel_fs_real_path(absolute, &found.path, NULL) == 0 &&
-                   vel_path_below(prefix, found.path) &&
-                   !vel_path_below(veloc, found.path) &&
-                   is_fit(found.path, writes, &found.is_there) &&
-                   vel_cachename_of(prefix, found.path, &found.name, NULL) == 0;
-    free(absolute);
-    free(veloc);
-    if (is_ours)
-        *ret = found;
-    else
-        vel_file_name_fini(&found);
-    return is_ours;
-}
+/* --- the view --- */
 
 static int load_view(struct vel_view *ret, struct vel_err *err)
 {
@@ -459,9 +410,35 @@ int vel_files_view(struct vel_view *ret, struct vel_err *err)
     return rc < 0 ? rc : load_view(ret, err);
 }
 
-/* --- the end --- */
+/* --- a session of the same process --- */
 
-void vel_files_leave(void)
+const char *vel_files_launch(const struct vel_background_of *of, bool *ret_differs)
+{
+    const struct vel_background_of own = {
+        .prefix_id = here.prefix_id, .homes = here.homes, .n_homes = here.n_homes};
+
+    *ret_differs = false;
+    return here.stage == PRESENT && vel_attend_fits(&own, of, ret_differs) ? here.launch
+                                                                           : NULL;
+}
+
+void vel_files_go_on(void)
+{
+    struct vel_err why = {0};
+
+    pthread_mutex_lock(&here.lock);
+    if (here.conf && here.node) {
+        if (here.logfile)
+            vel_logfile_close(here.logfile, NULL);
+        here.logfile = NULL;
+        if (open_log(&why) < 0)
+            vel_log(VEL_LOG_WARN, "%s", why.text);
+    }
+    pthread_mutex_unlock(&here.lock);
+}
+
+/* What is left is at its own path. */
+static void leave(void)
 {
     struct vel_err why = {0};
 
@@ -476,6 +453,26 @@ void vel_files_leave(void)
     here.presence = NULL;
     vel_lock_release(here.shared);
     here.shared = NULL;
+}
+
+void vel_files_give_way(const char *prefix_id)
+{
+    if (here.stage != PRESENT || strcmp(here.prefix_id, prefix_id) != 0)
+        return;
+    vel_log_shared(VEL_LOG_WARN,
+                   "the session of this program works without leaders (MODE=SYNC, or "
+                   "CONTAINERS=1): HDF5 files outside of its checkpoints are written "
+                   "where they belong from now on, and not protected");
+    leave();
+}
+
+/* --- the end --- */
+
+void vel_files_leave(void)
+{
+    if (here.stage == PRESENT && here.pid == getpid())
+        vel_attend_end();
+    leave();
 }
 
 /* After all that the program has asked to be done at its end: HDF5 closes what was left

@@ -38,13 +38,6 @@ int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
 int vel_files_know(const struct vel_files_of *of, bool *ret_is_off,
                    struct vel_err *err);
 
-/* After that. False: the file stays at its own path, as it would without us. */
-bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret);
-
-/* The same for a prefix without links. */
-bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
-                             struct vel_file_name *ret);
-
 /* After that; the settings in force. */
 const struct vel_conf *vel_files_conf(void);
 
@@ -60,6 +53,16 @@ const char *vel_files_dir(void); /* PREFIX/.veloc */
 int64_t vel_files_rank(void);
 
 struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */
+
+/* --- files_name.c --- */
+
+/* After vel_files_here(). False: the file stays at its own path, as it would without
+ * us. */
+bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret);
+
+/* The same for a prefix without links. */
+bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
+                             struct vel_file_name *ret);
 
 /* --- files_session.c: files of a session's datasets --- */
 
@@ -84,6 +87,8 @@ bool vel_files_session_find(const char *name, struct vel_session_found *ret);
  * was found, unless that is older. */
 void vel_files_session_read(struct vel_session_found *found, int64_t dataset,
                             struct vel_file_answer *ret);
+
+bool vel_files_has_session(void);
 
 /* Has this process a session that works with that prefix alone, without leaders? */
 bool vel_files_session_is_alone(const char *prefix_id);

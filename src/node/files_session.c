@@ -40,6 +40,11 @@ static int64_t writing_id(void)
     return session && prefix ? vel_session_writing_id(session) : 0;
 }
 
+bool vel_files_has_session(void)
+{
+    return session != NULL;
+}
+
 bool vel_files_session_is_alone(const char *prefix_id)
 {
     return session && !vel_session_has_background(session) &&

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -25,7 +26,12 @@ struct vel_presence {
     uint64_t knocked;     /* when, at the agent's; 0: not since we met a leader */
     bool is_warned;       /* that there is none */
     struct vel_service *service; /* NULL: another process leads */
+
+    struct vel_presence *next; /* of this process; under all_lock */
 };
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vel_presence *all;
 
 static uint64_t limit_of(const struct vel_presence *p)
 {
@@ -157,6 +163,33 @@ static int lead_no_more(void *arg, struct vel_err *err)
 
 static const struct vel_client_ops tool_ops = {.lead = lead_no_more};
 
+/* --- all of this process --- */
+
+static void remember(struct vel_presence *p)
+{
+    pthread_mutex_lock(&all_lock);
+    p->next = all;
+    all = p;
+    pthread_mutex_unlock(&all_lock);
+}
+
+/* Returns another one in the same launch; NULL: there is none. */
+static struct vel_presence *forget(struct vel_presence *p)
+{
+    struct vel_presence *other = NULL;
+
+    pthread_mutex_lock(&all_lock);
+    for (struct vel_presence **at = &all; *at;)
+        if (*at == p) {
+            *at = p->next;
+        } else {
+            other = strcmp((*at)->launch, p->launch) == 0 ? *at : other;
+            at = &(*at)->next;
+        }
+    pthread_mutex_unlock(&all_lock);
+    return other;
+}
+
 /* --- open and leave --- */
 
 static int connect(struct vel_presence *p, enum vel_peer_role role,
@@ -256,10 +289,12 @@ int vel_presence_open(const struct vel_background_of *of,
         rc = vel_about_save(&service, vel_role_endpoint(p->alive), err);
     if (rc == 0)
         rc = connect(p, VEL_PEER_PROCESS, &p->client, err);
-    if (rc < 0)
+    if (rc < 0) {
         close_all(p);
-    else
+    } else {
+        remember(p);
         *ret_presence = p;
+    }
     return rc;
 }
 
@@ -287,11 +322,14 @@ static void wait_while_it_moves(struct vel_presence *p)
 }
 
 /* The leader ends when all of its processes have left and nothing is to be done: it is
- * given time for that, so that the launch has an end. */
+ * given time for that, so that the launch has an end. When this process stays in the
+ * launch otherwise, that leads at once. */
 int vel_presence_leave(struct vel_presence *presence, bool is_well, bool is_patient,
                        struct vel_err *err)
 {
-    struct vel_presence *p = presence;
+    struct vel_presence *p = presence, *other = p ? forget(p) : NULL;
+    bool has_led = p && p->service;
+    uint64_t value;
     int rc;
 
     if (!p)
@@ -302,9 +340,12 @@ int vel_presence_leave(struct vel_presence *presence, bool is_well, bool is_pati
     if (rc == 0 && is_well && p->service) {
         if (is_patient)
             wait_while_it_moves(p);
-        vel_service_wait(p->service, limit_of(p));
+        if (!other)
+            vel_service_wait(p->service, limit_of(p));
     }
     close_all(p);
+    if (has_led && other)
+        vel_client_ping(other->client, VEL_PING_LEADER, &value, NULL);
     return rc;
 }
 
@@ -314,6 +355,8 @@ void vel_presence_abandon(struct vel_presence *presence)
 
     if (!p)
         return;
+    all = NULL; /* its lock is nobody's here */
+    pthread_mutex_init(&all_lock, NULL);
     vel_client_abandon(p->client);
     vel_service_abandon(p->service);
     vel_role_abandon(p->alive);

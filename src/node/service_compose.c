@@ -80,12 +80,13 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
                              .line = vel_service_line(service, seal->template),
                              .created =
                                  vel_clock_wall(service->clock) / (int64_t)VEL_CLOCK_S};
+    const struct vel_id_owner owner = {.launch = launch, .is_leaders = true};
     struct vel_settlement settlement;
     struct vel_err why = {0};
     int rc = next_checkpoint(service, &of.checkpoint, err);
 
     if (rc == 0)
-        rc = vel_id_claim(service->fs, service->dir, 0, launch, &of.id, err);
+        rc = vel_id_claim(service->fs, service->dir, 0, &owner, &of.id, err);
     if (rc == 0)
         rc = vel_compose(&of, seal, &settlement, &why, err);
     if (rc < 0)

@@ -125,16 +125,22 @@ static long get_note(void)
 
 /* --- what all ranks agree on --- */
 
+/* Of each rank, where they do not. */
 static void tell(const char *what, long number)
 {
-    long least, most;
+    long all[64];
+    int ranks, differ = 0;
 
-    MPI_Reduce(&number, &least, 1, MPI_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&number, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0 && least == most)
-        printf("%s %ld\n", what, least);
-    else if (rank == 0)
-        printf("%s %ld to %ld\n", what, least, most);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Gather(&number, 1, MPI_LONG, all, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    if (rank != 0)
+        return;
+    for (int i = 1; i < ranks; i++)
+        differ |= all[i] != all[0];
+    printf("%s", what);
+    for (int i = 0; i < (differ ? ranks : 1); i++)
+        printf(" %ld", all[i]);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -194,6 +200,12 @@ static void restart(void)
     tell("restarted", VELOC_Restart_end(rc == 0) == VELOC_SUCCESS);
 }
 
+static int begin(void)
+{
+    VELOC_Mem_protect(0, &memory, 1, sizeof memory);
+    return VELOC_Init(MPI_COMM_WORLD, getenv("BOTH_CONFIG"));
+}
+
 /* --- the words --- */
 
 static void act(const char *word)
@@ -204,8 +216,7 @@ static void act(const char *word)
 
 #define IS(text) (len == sizeof text - 1 && strncmp(word, text, len) == 0)
     if (IS("init"))
-        tell("init",
-             VELOC_Init(MPI_COMM_WORLD, getenv("BOTH_CONFIG")) == VELOC_SUCCESS);
+        tell("init", begin() == VELOC_SUCCESS);
     else if (IS("finalize"))
         tell("finalized", VELOC_Finalize(1) == VELOC_SUCCESS);
     else if (IS("close"))
@@ -237,7 +248,6 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    VELOC_Mem_protect(0, &memory, 1, sizeof memory);
     for (int i = 1; i < argc; i++)
         act(argv[i]);
     MPI_Finalize();

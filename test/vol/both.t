@@ -11,23 +11,22 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_VIRTUAL_NODES=3
 export VELOC_LOG_FILE="$dir/log" VELOC_LOG_LEVEL=INFO BOTH_CONFIG="$dir/veloc.conf"
 
-# begin NAME SETTINGS...: an empty prefix and empty caches
+# begin SETTINGS...: an empty prefix and empty caches
 begin() {
-    shift
     rm -rf "$dir/cache" "$dir/prefix"
     mkdir -p "$dir/cache" "$dir/prefix"
     printf '%s\n' "$@" >"$dir/veloc.conf"
 }
 both() {
     (cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_srcdir/test/mpirun.sh" 3 "$top_builddir/test/vol/both" "$@" 2>&1 |
-        sed -nE 's|^/.*/(.* is still open):.*|\1|p; /^[a-zA-Z5 ]+ -?[0-9]+( to -?[0-9]+)?$/p' | paste -sd,)
+        sed -nE 's|^/.*/(.* is still open):.*|\1|p; /^[a-zA-Z5 ]+( -?[0-9]+)+$/p' | paste -sd,)
 }
 lose() { rm -rf "$dir"/cache/*.v"$1"; }
 restarted() { echo "newest $1,HDF5 file $1,routed file $1,memory $1,restarted 1"; }
 wrote() { echo "wrote 0,ended 1"; }
 
 for mode in SYNC ASYNC; do
-    begin $mode "MODE=$mode" COPY_TYPE=XOR SET_SIZE=3 FLUSH=0
+    begin "MODE=$mode" COPY_TYPE=XOR SET_SIZE=3 FLUSH=0
     is "$(both init write=1 wait write=2 wait look kill)" \
         "init 1,$(wrote),waited 1,$(wrote),waited 1,state 2" \
         "$mode: HDF5 files that are made in checkpoints are seen at once"
@@ -40,4 +39,35 @@ for mode in SYNC ASYNC; do
         "init 1,$(restarted 3),$(wrote),finalized 1,made 1,plain 1" \
         'a lost node is rebuilt, and what is written after VELOC_Finalize is there as well'
 done
+
+# the files' leaders are there before the session
+launches() { find "$dir/prefix/.veloc" -name 'view.*' | wc -l; }
+begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 'DATASET=plain PATTERN=plain.{rank}.h5 PUBLISH=BEHIND'
+export VELOC_CONF_FILE="$dir/veloc.conf"
+is "$(both plain=1 init write=1 wait plain=2 see look kill)" \
+    "made 1,init 1,$(wrote),waited 1,made 1,plain 2,state 1" \
+    'a session that comes later and the files are there for each other'
+is "$(launches)" 1 'in one launch'
+lose 1
+# the second one may have been lost before it was protected, but not for some ranks only
+like "$(both see init restart see write=2 finalize plain=3 see)" \
+    "plain [12],init 1,$(restarted 1),plain [12],$(wrote),finalized 1,made 1,plain 3" \
+    'killed, with a lost node, both are there again for all ranks; files go on after VELOC_Finalize'
+ok 'and come to their path' grep -q "HDF" "$dir/prefix/plain.2.h5"
+is "$(both see init restart write=3 finalize init restart finalize)" \
+    "plain 3,init 1,$(restarted 2),$(wrote),finalized 1,init 1,$(restarted 3),finalized 1" \
+    'a second session has what the first has made'
+# the prefix by way of a link
+begin "PREFIX=$dir/link" COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 'DATASET=plain PATTERN=plain.{rank}.h5 PUBLISH=BEHIND'
+ln -sfn prefix "$dir/link"
+is "$(both init write=1 wait plain=1 kill),$(both init restart finalize)" \
+    "init 1,$(wrote),waited 1,made 1,init 1,$(restarted 1),finalized 1" \
+    'the prefix may be given by way of a link'
+ok 'and names are the same for both kinds of files' test -z "$(find "$dir/cache" -name '@*')" -a -e "$dir/prefix/plain.2.h5"
+
+begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 MODE=SYNC
+: >"$dir/empty"
+is "$(VELOC_CONF_FILE=$dir/empty both plain=1 init plain=2 write=1 see finalize)" \
+    "made 1,init 1,made 1,$(wrote),plain 2,finalized 1" \
+    'files give way to a session that has the prefix for itself'
 done_testing
