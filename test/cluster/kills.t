@@ -216,7 +216,7 @@ keep() { # SEED
     cp "$(tap_dir)"/prerun.* "$to" 2>/dev/null
 }
 
-seeds=${SEEDS:-1-2} failed=0 deaths=0
+seeds=${SEEDS:-101-102} failed=0 deaths=0
 filer_begin 5
 for ((seed = ${seeds%-*}; seed <= ${seeds#*-}; seed++)); do
     killed=0
