@@ -163,3 +163,9 @@ bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char 
     }
     return false;
 }
+
+bool vel_rule_is_through(const struct vel_rule_fit *fit)
+{
+    return fit->rule->publish >= 0 ? fit->rule->publish == VEL_PUBLISH_THROUGH
+                                   : !fit->has_rank;
+}

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "conf/rules.h"
 #include "node/files_open_in.h"
 #include "xfer/copy.h"
 #include "xfer/temp.h"
@@ -159,6 +160,29 @@ static int bring_home(const struct vel_file *file, uint64_t size, struct vel_err
     return rc;
 }
 
+/* Its leader died while we waited for it, and had made it a part of its dataset: the
+ * one that came does not know it as open any more, and publishes it. We wait for that
+ * where the answer to the close would have. */
+static bool is_taken(const struct vel_file *file, struct vel_client *client)
+{
+    struct vel_progress progress;
+    struct vel_place place = {0};
+    struct vel_rule_fit fit;
+    struct stat st;
+
+    if (!client || vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL) != VEL_ENOENT ||
+        vel_client_file_look(client, false, file->path, &place, NULL) < 0)
+        return false;
+    bool is = place.where == 1 || place.where == 2;
+    if (is &&
+        (!vel_rules_find(vel_files_conf(), vel_files_prefix(), file->path, &fit) ||
+         vel_rule_is_through(&fit)))
+        is = vel_client_drain(client, place.dataset, &progress, NULL) == 0 &&
+             progress.status == 0;
+    vel_place_fini(&place);
+    return is;
+}
+
 static int complete(const struct vel_file *file, struct vel_client *client,
                     struct vel_err *err)
 {
@@ -179,6 +203,14 @@ static int complete(const struct vel_file *file, struct vel_client *client,
                 "%.3f s%s%s",
                 file->path, size, (double)(begun - file->begun) / (double)VEL_CLOCK_S,
                 seconds(begun), *file->why ? ": " : "", file->why);
+        return 0;
+    }
+    if (is_taken(file, client)) {
+        vel_log(
+            VEL_LOG_WARN,
+            "%s: its leader ended while it was closed; another one has gone on, and "
+            "the file is complete",
+            file->path);
         return 0;
     }
     rc = bring_home(file, size, err);

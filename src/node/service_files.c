@@ -95,9 +95,7 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
     rule.is_there = vel_rules_find(service->conf, service->prefix, name, &fit);
     if (rule.is_there) {
         rule.is_alone = !fit.has_rank && !strchr(fit.rule->pattern, '*');
-        rule.is_through = fit.rule->publish >= 0
-                              ? fit.rule->publish == VEL_PUBLISH_THROUGH
-                              : !fit.has_rank;
+        rule.is_through = vel_rule_is_through(&fit);
         rule.template = template_of(fit.line);
         rule.step = strdup(fit.step);
         if (!rule.template || !rule.step) {

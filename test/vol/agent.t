@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# An agent is killed while an HDF5 program waits for its close: the program takes the role, and goes on
+# as if nothing had happened, but for a warning.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+[ "${MPI_KIND:-no}" != no ] || skip_all 'the program is one of MPI'
+dir=$(tap_dir)
+cd "$dir" || bail_out "no $dir"
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export VELOC_CACHE_BASE="$dir/c" VELOC_CNTL_BASE="$dir/n" VELOC_PEER_TIMEOUT=10 VELOC_VIEW_WAIT=2
+mkdir c n files
+agent() {
+    "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-agent" "$@"
+}
+tap_at_exit 'agent --stop >/dev/null 2>&1'
+
+for publish in THROUGH BEHIND; do
+    rm -rf files .veloc c/*
+    mkdir files
+    echo "DATASET=heat PATTERN=files/heat-{step}.{rank}.h5 PUBLISH=$publish" >.velocconf
+    ok "an agent serves" agent --detach
+    killed=$(sed -n 's/^process \([0-9]*\) on .*/\1/p' n/*/agent/lock)
+    HDF5_VOL_CONNECTOR=veloc VELOC_FLUSH_BANDWIDTH=60KB "$top_srcdir/test/mpirun.sh" 1 \
+        "$top_builddir/h5examples/checkpoint" -n 20 -c 20 files >log 2>&1 &
+    program=$!
+    until [ -n "$(find c -path '*/dataset.1/rank.0/*' -name '*.h5')" ] || ! kill -0 "$program"; do
+        read -r -t 0.05 <> <(:) || :
+    done
+    ok "it is killed when a file that is closed ($publish) is a part of its dataset" kill -KILL "$killed"
+    wait "$program"
+    is "$?" 0 "the program ends well" || note "$(cat log)"
+    ok "what is left is done by --drain" agent --drain
+    is "$(find files -name 'heat-*.h5' -size +100k | wc -l)" 1 "and its file is at its path"
+    is "$(find files c -name '*.h5v-*' -o -name 'new.*' | wc -l)" 0 "and nothing else is left there"
+done
+done_testing
