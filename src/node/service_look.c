@@ -282,17 +282,26 @@ static int look_for_stub(struct vel_service_job *job, const struct vel_stub *stu
     return place_lost(job->view, name, job->name, ret, err);
 }
 
-/* Has this node its own record of what the file was to replace? Then what stands there
- * now is somebody else's. */
-static bool is_known_here(struct vel_service_job *job, const char *cached,
-                          const struct vel_view_name *name)
+/* Is it somebody else's: has this node its own record of what the file was to replace,
+ * and that does not stand there, nor an older version that we have put in its place? */
+static bool is_foreign(struct vel_service_job *job, const char *cached,
+                       const struct vel_view_name *name)
 {
-    char *home = vel_service_home_of(job->service, name->id);
+    struct vel_service *service = job->service;
+    char *home = vel_service_home_of(service, name->id), *path = NULL;
     const struct vel_placeholder_file of = {home, name->rank, cached};
-    char *path =
-        home ? vel_placeholders_recorded(job->service->placeholders, &of) : NULL;
-    bool is = path != NULL;
+    enum vel_anchor_now now = VEL_ANCHOR_STANDS;
+    struct stat its, st;
+    bool is = false;
 
+    if (home)
+        vel_service_renew(service, name->id, &of);
+    if (home &&
+        vel_placeholders_follow(service->placeholders, &of, &now, &path, NULL) == 0)
+        is = now != VEL_ANCHOR_STANDS ||
+             vel_fs_lstat(service->fs, path, &its, NULL) < 0 ||
+             vel_fs_lstat(service->fs, job->name, &st, NULL) < 0 ||
+             its.st_ino != st.st_ino;
     free(path);
     free(home);
     return is;
@@ -338,7 +347,7 @@ static int look_for_version(struct vel_service_job *job, const char *cached, boo
                      (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
         vel_entry_fini(&entry);
     }
-    if (!is_flushed && !is_known_here(job, cached, name))
+    if (!is_flushed && !is_foreign(job, cached, name))
         return look_in_view(job, name, cached, pulls, watch, ret, err);
     ret->where = VEL_AT_NATIVE;
     return 0;

@@ -343,6 +343,32 @@ static void at_once(void)
     filelab_fini(&lab);
 }
 
+/* The same names: one version stands, the next is sealed, and of the one behind that a
+ * rank alone has closed its file when the program is killed. */
+static void half_closed(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "half_closed", 2, 2, "DATASET=s PATTERN=state.{rank}\n");
+    filelab_begin(&lab, "L1");
+    for (int rank = 0; rank < 2; rank++)
+        write_one(&lab, rank, state_of(rank), text_of(rank, 1));
+    filelab_end(&lab);
+    filelab_set(&lab, "DATASET=s PATTERN=state.{rank}\nFLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L2");
+    for (int rank = 0; rank < 2; rank++)
+        write_one(&lab, rank, state_of(rank), text_of(rank, 2));
+    wait_encoded(&lab, 2);
+    write_one(&lab, 0, state_of(0), text_of(0, 3));
+    filelab_drop(&lab);
+    filelab_begin(&lab, "L3");
+    for (int rank = 0; rank < 2; rank++)
+        ok(filelab_reads(&lab, rank, state_of(rank), text_of(rank, 2)),
+           "rank %d has the newest version that all have closed", rank);
+    filelab_drop(&lab);
+    filelab_fini(&lab);
+}
+
 /* The next launch writes the same step again, before it has adopted the old one. */
 static void same_step(void)
 {
@@ -382,5 +408,6 @@ int main(void)
     restarted(false);
     restarted(true);
     at_once();
+    half_closed();
     return done_testing();
 }
