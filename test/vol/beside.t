@@ -26,7 +26,7 @@ IFS= read -r -t "${TEST_TIMEOUT:-120}" said <&9
 is "$said" 'done' 'a program has closed a file, and goes on'
 is "$(native read s.1.h5)" "there 0 not opened
 failed" 'natively it is no file of HDF5 yet'
-like "$(cat s.1.h5)" 'h5veloc stub 1*The file of this name is complete, but not in this place yet*' \
+like "$(cat s.1.h5)" 'h5veloc stub 1*The file of this name is written, but not in this place yet*' \
     'but says what it is'
 is "$(veloc read s.1.h5)" "there 1 last 9999: cells
 done" 'through the connector another program reads it'
