@@ -138,7 +138,7 @@ is "$(left_in_base)" '' 'no trace of it is left'
 rm -f obey7-*.dat
 ok 'the second, with an srun that knows one node, too' run 2
 is "$(cat obey7-*.dat | wc -c)" 20000 'its files are there'
-each='--overlap --nodes=1 --ntasks=1 --ntasks-per-node=1 h5veloc-agent'
+each='--overlap --no-kill --nodes=1 --ntasks=1 --ntasks-per-node=1 h5veloc-agent'
 is "$(sort steps)" "$each
 $each --drain --stop
 ./program" 'by these steps'
