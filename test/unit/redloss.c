@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "comm/sock_wire.h"
 #include "comm/tags.h"
+#include "red/older.h"
 #include "red/set.h"
 #include "sys/clock.h"
 #include "tap/redlab.h"
@@ -28,8 +29,8 @@ enum {
     TILE_LEAST = 1024, /* a message of that length is of the encoding itself */
     LONG_MS = 30000,   /* for what is noticed at once: the limit plays no part */
     SHORT_MS = 1500,   /* for silence */
-    GREETING =
-        2 * N * 8, /* what members fold first: sizes of all files, of all lists */
+    /* what members fold first: sizes of all files, of all lists, what to begin with */
+    GREETING = (2 * N + VEL_OLDER_WORDS) * 8,
     TAG_LIST = 1,
     LIST = 48,  /* of one file with the name "file" */
     FACTOR = 4, /* of the limit: silence, the news of it, and a busy machine */
