@@ -343,6 +343,21 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
 
 /* --- what it is told --- */
 
+/* A dataset of a launch before is told as well, by whoever flushes it: it may have the
+ * template and the step of what is written now, but its generation is none of ours. */
+static bool is_of_this_launch(struct vel_leader *leader, const struct vel_seal *seal)
+{
+    enum vel_verdict verdict;
+    int64_t id;
+    int rc;
+
+    if (seal->verdict == VEL_VERDICT_VOID)
+        return true;
+    rc = leader->ops->sealed(leader->arg, seal->template, seal->step, seal->generation,
+                             &id, &verdict, NULL);
+    return rc == 0 ? id == seal->id : rc != VEL_ENOENT;
+}
+
 static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *sealed)
 {
     struct vel_seal seal;
@@ -357,14 +372,15 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
         vel_seal_fini(&seal);
         return;
     }
+    bool is_ours = has_key && is_of_this_launch(leader, &seal);
     lead = vel_owe_rests(leader, seal.id) ? NULL
-           : has_key                      ? vel_generation_lead(leader, &seal)
+           : is_ours                      ? vel_generation_lead(leader, &seal)
                                           : vel_lead_make(leader, seal.id);
     if (!lead) {
         vel_seal_fini(&seal);
         return;
     }
-    if (has_key)
+    if (is_ours)
         vel_generation_sealed(leader, &seal);
     vel_part_learn(leader, lead, &seal);
     vel_lead_event(leader, lead, VEL_DATASET_ON_SEAL,
