@@ -13,7 +13,14 @@ include %D%/meta/local.mk
 include %D%/recover/local.mk
 include %D%/xfer/local.mk
 include %D%/engine/local.mk
+include %D%/brain/local.mk
+include %D%/ident/local.mk
+include %D%/view/local.mk
+include %D%/link/local.mk
+include %D%/jobs/local.mk
+include %D%/pull/local.mk
 include %D%/node/local.mk
+include %D%/process/local.mk
 
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \

@@ -7,7 +7,7 @@
 #include "ask.h"
 #include "info.h"
 #include "mpi_rank.h"
-#include "node/files_ask.h"
+#include "process/files_ask.h"
 #include "object.h"
 #include "push.h"
 

@@ -9,7 +9,7 @@
 #include <hdf5.h>
 
 #include "info.h"
-#include "node/files.h"
+#include "process/files.h"
 
 struct vel_route {
     struct vel_file_answer answer;

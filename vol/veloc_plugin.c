@@ -11,7 +11,7 @@
 #include "classes.h"
 #include "forward.h"
 #include "info.h"
-#include "node/files.h"
+#include "process/files.h"
 
 H5PL_type_t H5PLget_plugin_type(void);
 const void *H5PLget_plugin_info(void);

@@ -9,7 +9,7 @@
 #include "api/memory.h"
 #include "api/state.h"
 #include "base/path.h"
-#include "node/files.h"
+#include "process/files.h"
 #include "veloc.h"
 
 /* --- begin, end --- */

@@ -10,8 +10,8 @@
 #include "api/state.h"
 #include "comm/mpi.h"
 #include "engine/background.h"
-#include "node/attend.h"
-#include "node/files.h"
+#include "process/attend.h"
+#include "process/files.h"
 #include "sys/clock.h"
 #include "veloc.h"
 

@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "cmd/agent_ask.h"
 #include "cmd/tool.h"
-#include "node/affairs.h"
 #include "node/agent.h"
+#include "process/affairs.h"
 #include "sys/clock.h"
 
 enum { TURN_MS = 500, LOOK_MS = 50, HAND_OVERS = 4 };

@@ -18,9 +18,9 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "conf/conf.h"
-#include "node/evidence.h"
-#include "node/view.h"
 #include "sys/host.h"
+#include "view/evidence.h"
+#include "view/view.h"
 
 enum vel_ls_colour { VEL_LS_COLOUR_AUTO, VEL_LS_COLOUR_ALWAYS, VEL_LS_COLOUR_NEVER };
 

@@ -9,8 +9,8 @@
 
 #include "base/path.h"
 #include "cmd/ls.h"
-#include "node/client.h"
-#include "node/endpoint.h"
+#include "ident/endpoint.h"
+#include "link/client.h"
 
 /* As long as this many do not answer each is given its time; then no more are asked. */
 enum { MISSING_MOST = 3 };

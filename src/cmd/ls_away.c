@@ -9,7 +9,7 @@
 #include "base/crc.h"
 #include "cmd/ls.h"
 #include "meta/cache.h"
-#include "node/pull_links.h"
+#include "pull/pull_links.h"
 #include "red/header.h"
 
 enum { HEADER_USUAL = 64 << 10 };

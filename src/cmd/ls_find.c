@@ -9,12 +9,12 @@
 #include "base/path.h"
 #include "cmd/ls.h"
 #include "cmd/tool.h"
+#include "ident/role.h"
+#include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
 #include "meta/prefix.h"
 #include "node/about.h"
-#include "node/promise.h"
-#include "node/role.h"
 
 /* --- memory --- */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/ls.h"
-#include "node/part_new.h"
+#include "view/part_new.h"
 
 static void look_at(const struct vel_ls *ls, const struct vel_new_file *file,
                     struct vel_ls_file *ret)

@@ -10,14 +10,14 @@
 #include "base/path.h"
 #include "cmd/ls.h"
 #include "cmd/tool.h"
+#include "ident/launchid.h"
+#include "jobs/compose.h"
+#include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
-#include "node/compose.h"
-#include "node/launchid.h"
-#include "node/part_new.h"
-#include "node/point.h"
-#include "node/promise.h"
 #include "red/header.h"
+#include "view/part_new.h"
+#include "view/point.h"
 
 /* --- free --- */
 

@@ -8,7 +8,7 @@
 
 #include "cmd/ls.h"
 #include "cmd/tool.h"
-#include "node/promise.h"
+#include "jobs/promise.h"
 
 const char *const vel_ls_states[] = {
     [VEL_LS_ANNOUNCED] = "announced",  [VEL_LS_COMPLETE] = "complete",

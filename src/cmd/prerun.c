@@ -14,7 +14,7 @@
 #include "cmd/tool.h"
 #include "conf/load.h"
 #include "engine/logsink.h"
-#include "node/prerun.h"
+#include "process/prerun.h"
 #include "sys/host.h"
 
 enum { OPT_NODE = 256, OPT_NODES, OPT_RANKS, OPT_KEEP, NODES_MOST = 65536 };

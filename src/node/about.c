@@ -7,10 +7,10 @@
 #include "base/path.h"
 #include "conf/lines.h"
 #include "conf/schema.h"
-#include "node/about.h"
-#include "node/launchid.h"
+#include "ident/launchid.h"
+#include "ident/once.h"
 #include "meta/dataset.h"
-#include "node/once.h"
+#include "node/about.h"
 #include "record/record.h"
 
 enum { FORMAT = 2 }; /* 1 had no lines: who led by it knew no levels and rules */

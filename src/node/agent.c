@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "ident/role.h"
+#include "link/client.h"
+#include "link/link.h"
 #include "node/agent.h"
 #include "node/agent_led.h"
-#include "node/client.h"
-#include "node/link.h"
-#include "node/role.h"
 
 /* A launch, and when it may be tried again. */
 struct entry {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "ident/role.h"
+#include "link/client.h"
 #include "node/about.h"
 #include "node/agent_led.h"
-#include "node/client.h"
-#include "node/role.h"
 #include "node/service.h"
 
 enum { RETRY_MS = 10 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* service - the leader of one launch on this node at work: a thread that gives the
- * brain (node/leader.h) its connections, its records and its workers
+ * brain (brain/leader.h) its connections, its records and its workers
  * (doc/protocol-leader.txt, 4).
  *
  * It lives in one of the launch's processes, or in h5veloc-agent: whoever holds the
@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
-#include "node/role.h"
+#include "ident/role.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/host.h"

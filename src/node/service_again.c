@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/left.h"
-#include "node/point.h"
 #include "node/service_in.h"
+#include "view/left.h"
+#include "view/point.h"
 
 /* --- what this node has --- */
 

@@ -12,8 +12,8 @@
 
 #include "base/crc.h"
 #include "base/path.h"
-#include "node/pull_links.h"
 #include "node/service_in.h"
+#include "pull/pull_links.h"
 
 enum { WHERE_MOST = VEL_PATH_MAX + 32 };
 

@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "jobs/compose.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
-#include "node/compose.h"
-#include "node/evidence.h"
 #include "node/service_in.h"
+#include "view/evidence.h"
 
 /* --- a dataset is made --- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encoding: the set of a job as node/encode.h wants it, and its meeting. */
+/* Encoding: the set of a job as jobs/encode.h wants it, and its meeting. */
 #include "config.h"
 
 #include <inttypes.h>

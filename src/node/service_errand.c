@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work that the brain does not ask for: removing what launches before have left, on
- * the prefix (node/sweep.h) and in the caches. Its end is nobody's event; what cannot
+ * the prefix (jobs/sweep.h) and in the caches. Its end is nobody's event; what cannot
  * be removed now is by the next who looks. */
 #include "config.h"
 
@@ -9,10 +9,10 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "jobs/sweep.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
-#include "node/sweep.h"
 
 /* After all that anybody waits for. */
 static void begin(struct vel_service *service, vel_work_f *run, int64_t id)

@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "conf/rules.h"
+#include "jobs/compose.h"
 #include "meta/cachename.h"
 #include "meta/ids.h"
-#include "node/compose.h"
 #include "node/service_in.h"
 #include "topo/seats.h"
 

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
-#include "node/promise.h"
 #include "node/service_in.h"
 
 /* --- promises --- */

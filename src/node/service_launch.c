@@ -8,13 +8,13 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "ident/launchid.h"
+#include "ident/once.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
-#include "node/evidence.h"
-#include "node/launchid.h"
-#include "node/once.h"
 #include "node/service_in.h"
 #include "record/record.h"
+#include "view/evidence.h"
 
 enum { FORMAT = 1 };
 

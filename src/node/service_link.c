@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/give.h"
 #include "node/service_in.h"
+#include "pull/give.h"
 
 /* --- the list --- */
 

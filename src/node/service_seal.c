@@ -9,10 +9,10 @@
 
 #include "base/path.h"
 #include "base/siphash.h"
-#include "node/evidence.h"
-#include "node/once.h"
+#include "ident/once.h"
 #include "node/service_in.h"
 #include "sys/entropy.h"
+#include "view/evidence.h"
 
 enum { FORMAT = 1 };
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "jobs/take.h"
 #include "meta/ids.h"
-#include "node/point.h"
 #include "node/service_in.h"
-#include "node/take.h"
+#include "view/point.h"
 
 static int take(struct vel_service *service, const char *launch,
                 const struct vel_seal *seal, struct vel_err *err)

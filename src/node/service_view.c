@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "node/evidence.h"
-#include "node/once.h"
-#include "node/roster.h"
+#include "brain/roster.h"
+#include "ident/once.h"
 #include "node/service_in.h"
 #include "record/record.h"
+#include "view/evidence.h"
 
 enum { FORMAT = 1 }; /* of record "roll" */
 
@@ -137,7 +137,7 @@ int vel_service_load_view(void *arg, struct vel_err *err)
 
 /* --- whom to wait for --- */
 
-/* Record "roll" of a launch of tools (node/prerun.h): who came; and the datasets of
+/* Record "roll" of a launch of tools (process/prerun.h): who came; and the datasets of
  * which nobody else has what is needed (int64_t). None, or one that is damaged: both
  * empty. */
 static int load_roll(struct vel_service *service, const char *dir, struct vel_buf *ret,

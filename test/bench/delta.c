@@ -17,9 +17,9 @@
 #include "base/crc.h"
 #include "base/rng.h"
 #include "bench/bench.h"
+#include "jobs/delta.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
-#include "node/delta.h"
 
 enum { CHUNK = 1 << 20, PAGE = 4096 };
 
@@ -123,7 +123,7 @@ static int do_whole(void *arg)
     return 0;
 }
 
-/* As node/flushing does it. */
+/* As jobs/flushing does it. */
 static void publish(struct work *w, struct vel_listed *listed,
                     const struct vel_xfer_copied *copied)
 {

@@ -33,7 +33,7 @@
 #include "base/crc.h"
 #include "base/rng.h"
 #include "bench/bench.h"
-#include "node/work.h"
+#include "jobs/work.h"
 #include "sys/fs.h"
 #include "veloc.h"
 

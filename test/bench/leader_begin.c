@@ -22,7 +22,7 @@
 
 #include "bench/bench.h"
 #include "engine/session.h"
-#include "node/attend.h"
+#include "process/attend.h"
 #include "tap/sockjob.h"
 
 enum { NODES = 64, FEW = 4, DATASETS = 3, PER_SECOND = 1000000000 };

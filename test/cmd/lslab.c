@@ -21,20 +21,20 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/filemap.h"
 #include "meta/paths.h"
 #include "meta/prefix.h"
-#include "node/part_new.h"
-#include "node/promise.h"
 #include "red/redfile.h"
 #include "sys/clock.h"
 #include "sys/host.h"
 #include "tap/files.h"
 #include "tap/redlab.h"
 #include "tap/tap.h"
+#include "view/part_new.h"
 
 enum { RANKS = 4, FILES = 3, BYTES = 1000, AGE = 5 * 3600 + 60 };
 

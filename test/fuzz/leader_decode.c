@@ -13,11 +13,11 @@
 
 #include "base/log.h"
 #include "fuzz/fuzz.h"
-#include "node/copying.h"
-#include "node/endpoint.h"
-#include "node/evidence.h"
-#include "node/part_new.h"
-#include "node/promise.h"
+#include "ident/endpoint.h"
+#include "jobs/copying.h"
+#include "jobs/promise.h"
+#include "view/evidence.h"
+#include "view/part_new.h"
 
 /* --- a file system of one file --- */
 

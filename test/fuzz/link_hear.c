@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
-#include "node/link_in.h"
+#include "link/link_in.h"
 
 enum { TURNS = 1000 };
 

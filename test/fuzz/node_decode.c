@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brain/messages.h"
 #include "fuzz/fuzz.h"
-#include "node/messages.h"
 
 enum { CRC_LEN = 4 };
 

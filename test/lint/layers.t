@@ -58,9 +58,10 @@ planted src/cmd/e.c '#include <H5VLpublic.h>' '*is only for *' "so is one of HDF
 planted src/comm/sock.c '#include <mpi.h>' '<mpi.h> is only for *' "so is MPI in another comm"
 planted src/code/matrix.c '#include <isa-l/erasure_code.h>' '*is only for *' "so is ISA-L"
 planted src/meta/map.c '#include <jansson.h>' '*is only for *' "so is jansson"
+planted src/brain/leader.c '#include "jobs/flushing.h"' 'brain/ may not*' "so is work in the brain"
 planted vol/file.c '#include "topo/group.h"' 'vol/ may not*' "so is a hidden room in vol/"
 allowed src/comm/comm_mpi.c '#include <mpi.h>'
 allowed vol/vfd/driver.c '#include "shlog/writer.h"'
 allowed vol/vfd/driver.c '#include "vfd/driver.h"'
-allowed src/node/leader.c '#include "engine/session.h"'
+allowed src/node/service.c '#include "engine/session.h"'
 done_testing

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "node/client.h"
+#include "link/client.h"
 
 enum { BOSS_T = 2000, BOSS_SHORT_T = 400, BOSS_HELD = 8 }; /* ms; answers */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "node/muster.h"
+#include "jobs/muster.h"
 #include "sys/clock.h"
 #include "tap/encodelab.h"
 #include "tap/redlab.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/encode.h"
+#include "jobs/encode.h"
 #include "red/header.h"
 
 enum { ENCODELAB_NODES = 16, ENCODELAB_SETS = 32 };

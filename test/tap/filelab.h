@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ident/role.h"
+#include "link/client.h"
 #include "meta/prefix.h"
-#include "node/client.h"
-#include "node/role.h"
 #include "node/service.h"
 
 enum { FILELAB_NODES = 4, FILELAB_RANKS = 8 };

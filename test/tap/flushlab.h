@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flushlab - nodes with parts of datasets in their caches, a prefix, and claims on it:
- * what node/flushing.h works with, without leaders. Every byte of a file follows from
+ * what jobs/flushing.h works with, without leaders. Every byte of a file follows from
  * its dataset, rank and number. */
 #ifndef TEST_TAP_FLUSHLAB_H
 #define TEST_TAP_FLUSHLAB_H
 
-#include "node/flushing.h"
+#include "jobs/flushing.h"
 
 enum {
     FLUSHLAB_RANKS = 2,

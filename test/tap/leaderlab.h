@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leaderlab - a world for leaders (node/leader.h): nodes with caches, one prefix in
+/* leaderlab - a world for leaders (brain/leader.h): nodes with caches, one prefix in
  * memory, messages that take their time, processes that make checkpoints, and whatever
  * may befall them. Time is virtual and chance is seeded: a run repeats exactly.
  *
@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "node/leader.h"
+#include "brain/leader.h"
 
 enum {
     LAB_NODES = 64,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/roster.h"
+#include "brain/roster.h"
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 

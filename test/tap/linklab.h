@@ -4,7 +4,7 @@
 #ifndef TEST_TAP_LINKLAB_H
 #define TEST_TAP_LINKLAB_H
 
-#include "node/link.h"
+#include "link/link.h"
 
 enum { LINKLAB_SIDES = 400, LINKLAB_T = 1000 }; /* T in ms */
 

@@ -3,7 +3,7 @@
 #ifndef TEST_TAP_MACHINELAB_H
 #define TEST_TAP_MACHINELAB_H
 
-#include "node/machine.h"
+#include "brain/machine.h"
 
 /* One check each: all rows make sense and can be taken, every word is used, every state
  * can be reached from state 0, an event that is not in the table is refused. */

@@ -12,8 +12,8 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "node/link.h"
-#include "node/role.h"
+#include "ident/role.h"
+#include "link/link.h"
 
 enum { PLACES = 16 };
 

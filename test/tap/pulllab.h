@@ -6,9 +6,9 @@
 #define TEST_TAP_PULLLAB_H
 
 #include "base/rng.h"
-#include "node/pull.h"
-#include "node/view.h"
+#include "pull/pull.h"
 #include "red/layout.h"
+#include "view/view.h"
 
 enum { PULLLAB_NODES = 12, PULLLAB_DATASET = 7 };
 

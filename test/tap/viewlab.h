@@ -6,7 +6,7 @@
 #define TEST_TAP_VIEWLAB_H
 
 #include "base/rng.h"
-#include "node/view.h"
+#include "view/view.h"
 
 enum {
     VIEWLAB_NODES = 6,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node/anchor.h"
+#include "jobs/anchor.h"
 #include "tap/files.h"
 #include "tap/recordlab.h"
 #include "tap/tap.h"

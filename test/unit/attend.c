@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/attend.h"
+#include "process/attend.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
 #include "tap/sockjob.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/attend.h"
+#include "process/attend.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
 #include "tap/sockjob.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/stub.h"
+#include "jobs/stub.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/tap.h"

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node/role.h"
+#include "ident/role.h"
 #include "tap/bosslab.h"
 #include "tap/files.h"
 #include "tap/tap.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/compose.h"
+#include "jobs/compose.h"
 #include "tap/tap.h"
 #include "tap/topolab.h"
 #include "topo/seats.h"

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/dataset_state.h"
-#include "node/stub.h"
-#include "node/view.h"
+#include "brain/dataset_state.h"
+#include "jobs/stub.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/tap.h"
+#include "view/view.h"
 
 #define RULE "DATASET=ck PATTERN=ck.{step}.{rank}.h5\n"
 

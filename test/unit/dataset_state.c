@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "node/dataset_state.h"
+#include "brain/dataset_state.h"
 #include "tap/machinelab.h"
 #include "tap/tap.h"
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node/endpoint.h"
-#include "node/key.h"
+#include "ident/endpoint.h"
+#include "ident/key.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

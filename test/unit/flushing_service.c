@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
-#include "node/copying.h"
+#include "jobs/copying.h"
 #include "sdk/sdk.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"

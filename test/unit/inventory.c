@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node/messages.h"
+#include "brain/messages.h"
 #include "sys/lock.h"
 #include "tap/files.h"
 #include "tap/pulllab.h"

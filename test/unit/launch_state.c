@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "node/launch_state.h"
+#include "brain/launch_state.h"
 #include "tap/machinelab.h"
 #include "tap/tap.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "node/launcher.h"
+#include "process/launcher.h"
 #include "tap/tap.h"
 
 /* An environment: NAME, VALUE, ... NULL. */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/endpoint.h"
-#include "node/launchid.h"
+#include "ident/endpoint.h"
+#include "ident/launchid.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "node/dataset_state.h"
-#include "node/launch_state.h"
-#include "node/messages.h"
+#include "brain/dataset_state.h"
+#include "brain/launch_state.h"
+#include "brain/messages.h"
 #include "tap/tap.h"
 
 enum { FAR = 8, PAGE_MOST = 1 << 20 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/inventory.h"
 #include "tap/tap.h"
+#include "view/inventory.h"
 
 enum { NODES = 2, SEALS = 4 };
 

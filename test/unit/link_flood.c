@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "node/link_in.h"
+#include "link/link_in.h"
 #include "sys/sock.h"
 #include "tap/linklab.h"
 #include "tap/tap.h"

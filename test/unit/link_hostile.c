@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node/link_in.h"
+#include "link/link_in.h"
 #include "sys/sock.h"
 #include "tap/linklab.h"
 #include "tap/tap.h"

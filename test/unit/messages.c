@@ -6,7 +6,7 @@
 
 #include "base/crc.h"
 #include "base/le.h"
-#include "node/messages.h"
+#include "brain/messages.h"
 #include "tap/tap.h"
 
 /* What the fields of a message are filled with. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "node/muster.h"
+#include "jobs/muster.h"
 #include "sys/clock.h"
 #include "tap/tap.h"
 

@@ -1,4 +1,4 @@
-# unit tests of src/node
+# unit tests of the leader's rooms: brain ident view link work pull node process
 node_tests = test/unit/about.t \
 	test/unit/anchor.t \
 	test/unit/attend.t \

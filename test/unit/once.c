@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/once.h"
+#include "ident/once.h"
 #include "record/record.h"
 #include "tap/files.h"
 #include "tap/sweep.h"

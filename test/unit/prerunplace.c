@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "node/prerun_in.h"
+#include "process/prerun_in.h"
 #include "tap/tap.h"
 
 /* "0 0 1": the node of each rank. */

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "jobs/copying.h"
+#include "jobs/promise.h"
 #include "meta/cache.h"
-#include "node/copying.h"
-#include "node/promise.h"
 #include "record/record.h"
 #include "tap/files.h"
 #include "tap/sweep.h"

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/endpoint.h"
-#include "node/link.h"
-#include "node/pull_links.h"
+#include "ident/endpoint.h"
+#include "link/link.h"
+#include "pull/pull_links.h"
 #include "tap/pulllab.h"
 #include "tap/redlab.h"
 #include "tap/tap.h"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node/role.h"
+#include "ident/role.h"
 #include "sys/sock.h"
 #include "tap/files.h"
 #include "tap/tap.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "node/roster.h"
+#include "brain/roster.h"
 #include "tap/tap.h"
 
 enum { MANY = 300 };

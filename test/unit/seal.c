@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "node/seal.h"
+#include "brain/seal.h"
 #include "tap/tap.h"
 
 enum { RANKS = 7, TRIES = 20000 };

@@ -10,18 +10,18 @@
 
 #include "conf/file.h"
 #include "conf/load.h"
+#include "jobs/anchor.h"
+#include "jobs/take.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
 #include "meta/filemap.h"
 #include "meta/paths.h"
-#include "node/anchor.h"
-#include "node/part_new.h"
-#include "node/take.h"
 #include "red/redfile.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"
 #include "topo/reddesc.h"
+#include "view/part_new.h"
 
 enum { ID = 7, RANKS = 4 };
 

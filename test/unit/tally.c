@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/tally.h"
+#include "brain/tally.h"
 #include "tap/tap.h"
 
 static void hears(void)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "node/template.h"
+#include "brain/template.h"
 #include "tap/tap.h"
 
 static void splits(const char *name, int n, const char *template, const char *numbers)

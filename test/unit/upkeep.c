@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "node/dataset_state.h"
-#include "node/stub.h"
+#include "brain/dataset_state.h"
+#include "jobs/stub.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/hangfs.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node/work.h"
+#include "jobs/work.h"
 #include "tap/tap.h"
 
 /* What jobs and the test tell each other. */

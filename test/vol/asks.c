@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "H5VLveloc.h"
+#include "ident/once.h"
 #include "meta/paths.h"
-#include "node/files.h"
-#include "node/once.h"
-#include "node/view.h"
+#include "process/files.h"
 #include "tap/placelab.h"
 #include "tap/tap.h"
+#include "view/view.h"
 
 static struct placelab lab;
 static hid_t ours;

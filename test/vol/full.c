@@ -13,7 +13,7 @@
 #include <hdf5.h>
 
 #include "H5VLveloc.h"
-#include "node/files.h"
+#include "process/files.h"
 #include "tap/placelab.h"
 #include "tap/tap.h"
 

@@ -9,7 +9,7 @@
 
 #include <hdf5.h>
 
-#include "node/files.h"
+#include "process/files.h"
 
 /* Can it stand over the driver of this list: is the result one file, at one path? */
 int vel_driver_fits(hid_t fapl_id);

@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 
-#include "node/files.h"
+#include "process/files.h"
 
 struct vel_ticket {
     size_t uses;

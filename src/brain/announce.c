@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a node tells of its files, and passes on of those below it: a line for each key
+ * when nothing of it is open any more, values and not differences. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/connector_in.h"
+
+enum { LINES_MOST = 1048575 };
+
+void vel_announce_changed(struct vel_leader *leader, struct vel_generation *generation)
+{
+    if (!generation->is_decided)
+        generation->is_dirty = true;
+    leader->steps++;
+}
+
+/* --- a line of this node --- */
+
+static struct vel_tally_rank *rank_in(struct vel_vec *ranks, int64_t rank)
+{
+    struct vel_tally_rank fresh = {.rank = rank};
+
+    for (size_t i = 0; i < ranks->n; i++)
+        if (((struct vel_tally_rank *)vel_vec_at(ranks, i))->rank == rank)
+            return vel_vec_at(ranks, i);
+    return vel_vec_push(ranks, &fresh);
+}
+
+static bool has_name(const struct vel_generation *generation,
+                     const struct vel_file *like)
+{
+    for (size_t i = 0; i < generation->files.n; i++) {
+        const struct vel_file *file = vel_generation_file(generation, i);
+
+        if (file != like && file->rank == like->rank &&
+            strcmp(file->name, like->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of files that came late: what the datasets before it have of this rank, too. */
+static int64_t linked(const struct vel_leader *leader,
+                      const struct vel_generation *late, int64_t rank)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < leader->connector->generations.n; i++) {
+        const struct vel_generation *older = vel_generation_at(leader, i);
+
+        if (older->number >= late->number || strcmp(older->step, late->step) != 0 ||
+            strcmp(older->template, late->template) != 0)
+            continue;
+        for (size_t k = 0; k < older->files.n; k++) {
+            const struct vel_file *file = vel_generation_file(older, k);
+
+            n += file->state == VEL_FILE_TAKEN && file->rank == rank &&
+                 !has_name(late, file);
+        }
+    }
+    return n;
+}
+
+/* Another of its name was closed later, or after its process had ended. */
+static bool is_replaced(const struct vel_generation *generation,
+                        const struct vel_file *file)
+{
+    for (size_t i = 0; !file->link && i < generation->files.n; i++) {
+        const struct vel_file *other = vel_generation_file(generation, i);
+
+        if (other->rank == file->rank && other->order > file->order &&
+            other->state == VEL_FILE_CLOSED && file->state != VEL_FILE_NATIVE &&
+            strcmp(other->name, file->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int64_t collect(const struct vel_leader *leader,
+                       const struct vel_generation *generation, struct vel_vec *ret)
+{
+    int64_t open = 0;
+
+    for (size_t i = 0; i < generation->files.n; i++) {
+        const struct vel_file *file = vel_generation_file(generation, i);
+        struct vel_tally_rank *rank = rank_in(ret, file->rank);
+
+        if (!rank)
+            return -1;
+        if (is_replaced(generation, file))
+            continue;
+        if (file->state == VEL_FILE_CLOSED) {
+            rank->files++;
+            rank->bytes += file->size;
+            rank->upto = file->order > rank->upto ? file->order : rank->upto;
+        } else if (file->state != VEL_FILE_TAKEN) {
+            rank->is_open = true;
+            open += file->link && file->state != VEL_FILE_NATIVE;
+        }
+    }
+    for (size_t i = 0; generation->is_late && i < ret->n; i++) {
+        struct vel_tally_rank *rank = vel_vec_at(ret, i);
+
+        if (rank->files > 0)
+            rank->files += linked(leader, generation, rank->rank);
+    }
+    return open;
+}
+
+/* Who has sealed one of a template before knows that nobody asks what is still open. */
+static bool has_sealed(const struct vel_leader *leader, const char *template)
+{
+    for (size_t i = 0; i < leader->connector->generations.n; i++) {
+        const struct vel_generation *other = vel_generation_at(leader, i);
+
+        if (other->is_decided && other->id && strcmp(other->template, template) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- to the parent --- */
+
+static unsigned how_of(const struct vel_generation *generation)
+{
+    return (generation->is_alone ? VEL_REPORT_ALONE : 0) |
+           (generation->is_through ? VEL_REPORT_THROUGH : 0) |
+           (generation->is_late ? VEL_REPORT_LATE : 0);
+}
+
+static struct vel_leader_report *report_at(const struct vel_leader *leader, size_t i)
+{
+    return vel_vec_at(&leader->connector->reports, i);
+}
+
+static struct vel_leader_report *report_of(struct vel_leader *leader,
+                                           const struct vel_msg_report *report)
+{
+    struct vel_leader_report fresh = {.generation = (int64_t)report->generation};
+
+    for (size_t i = 0; i < leader->connector->reports.n; i++) {
+        struct vel_leader_report *at = report_at(leader, i);
+
+        if (at->generation == (int64_t)report->generation &&
+            strcmp(at->template, report->template) == 0 &&
+            strcmp(at->step, report->step) == 0)
+            return at;
+    }
+    fresh.template = strdup(report->template);
+    fresh.step = strdup(report->step);
+    vel_buf_init(&fresh.nodes);
+    struct vel_leader_report *made =
+        fresh.template && fresh.step ? vel_vec_push(&leader->connector->reports, &fresh)
+                                     : NULL;
+    if (!made) {
+        free(fresh.template);
+        free(fresh.step);
+        vel_leader_fail(leader, "a report");
+    }
+    return made;
+}
+
+static unsigned children(const struct vel_leader *leader)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < leader->links.n; i++)
+        n += ((struct vel_leader_link *)vel_vec_at(&leader->links, i))->is_child;
+    return n;
+}
+
+static void pass_on(struct vel_leader *leader, const struct vel_msg_report *report)
+{
+    struct vel_leader_report *up = report_of(leader, report);
+
+    if (!up)
+        return;
+    vel_buf_puts(&up->nodes, report->nodes);
+    up->how |= (unsigned)report->how;
+    up->reports++;
+    vel_leader_at(leader, VEL_TIMER_UP,
+                  up->reports > children(leader)
+                      ? leader->now
+                      : leader->now + leader->conf.limit / 100);
+}
+
+static void forget_reports(struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->connector->reports.n; i++) {
+        struct vel_leader_report *report = report_at(leader, i);
+
+        free(report->template);
+        free(report->step);
+        vel_buf_fini(&report->nodes);
+    }
+    leader->connector->reports.n = 0;
+}
+
+/* In pieces that fit: of lines, a later one counts. */
+static void tell_up(struct vel_leader *leader, const struct vel_leader_link *link,
+                    const struct vel_leader_report *report)
+{
+    char *rest = report->nodes.data;
+
+    while (rest && *rest) {
+        struct vel_msg msg = {.kind = VEL_MSG_REPORT,
+                              .seq = vel_leader_next_seq(leader)};
+        char *end = strlen(rest) > LINES_MOST ? rest + LINES_MOST : NULL;
+        char after = '\0';
+
+        while (end && end > rest && end[-1] != '\n')
+            end--;
+        if (end) {
+            after = *end;
+            *end = '\0';
+        }
+        msg.u.report.term = (uint64_t)leader->term;
+        msg.u.report.generation = (uint64_t)report->generation;
+        msg.u.report.how = report->how;
+        msg.u.report.template = report->template;
+        msg.u.report.step = report->step;
+        msg.u.report.nodes = rest;
+        vel_leader_send(leader, link->number, &msg);
+        if (end)
+            *end = after;
+        rest = end;
+    }
+}
+
+void vel_announce_flush(struct vel_leader *leader)
+{
+    const struct vel_leader_link *link = vel_tree_up(leader);
+
+    if (!link)
+        return;
+    for (size_t i = 0; i < leader->connector->reports.n; i++)
+        tell_up(leader, link, report_at(leader, i));
+    forget_reports(leader);
+}
+
+static void tell(struct vel_leader *leader, const struct vel_generation *generation,
+                 const char *line)
+{
+    struct vel_msg_report report = {.generation = (uint64_t)generation->number,
+                                    .how = how_of(generation),
+                                    .template = generation->template,
+                                    .step = generation->step,
+                                    .nodes = line};
+
+    if (leader->is_chair)
+        vel_expect_hear(leader, 0, &report);
+    else
+        pass_on(leader, &report);
+}
+
+static void announce(struct vel_leader *leader, struct vel_generation *generation)
+{
+    struct vel_vec ranks;
+    struct vel_buf line;
+
+    vel_vec_init(&ranks, sizeof(struct vel_tally_rank));
+    vel_buf_init(&line);
+    int64_t open = collect(leader, generation, &ranks);
+    vel_tally_print(leader->conf.node, open, &ranks, &line);
+    if (open < 0 || vel_buf_status(&line, NULL) < 0)
+        vel_leader_fail(leader, "a report");
+    generation->is_dirty = false;
+    if (open <= 0 || !has_sealed(leader, generation->template)) {
+        bool is_new =
+            !generation->told || strcmp(generation->told, vel_buf_text(&line)) != 0;
+
+        vel_leader_text(leader, &generation->told, vel_buf_text(&line));
+        if (is_new)
+            tell(leader, generation, vel_buf_text(&line));
+    }
+    vel_buf_fini(&line);
+    vel_vec_fini(&ranks);
+}
+
+/* --- who is here --- */
+
+static bool has_rank(const struct vel_leader *leader, int64_t rank)
+{
+    for (size_t i = 0; i < leader->links.n; i++) {
+        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+
+        if (link->role == VEL_ROLE_PROCESS && link->rank == rank)
+            return true;
+    }
+    return false;
+}
+
+static void put_rank(struct vel_buf *ret, int64_t rank, const char *mark)
+{
+    vel_buf_printf(ret, "%s%" PRId64 "%s", ret->len > 0 ? " " : "", rank, mark);
+}
+
+void vel_announce_present(const struct vel_leader *leader, struct vel_buf *ret)
+{
+    const struct vel_vec *ranks = &leader->connector->gone;
+
+    for (size_t i = 0; i < leader->links.n; i++) {
+        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+
+        if (link->role == VEL_ROLE_PROCESS && link->rank != VEL_MSG_NO_RANK)
+            put_rank(ret, link->rank, link->is_leaving ? "-" : "");
+    }
+    for (size_t i = 0; i < ranks->n; i++) {
+        const struct vel_rank_gone *gone = vel_vec_at(ranks, i);
+
+        if (!has_rank(leader, gone->rank))
+            put_rank(ret, gone->rank, gone->has_vanished ? "!" : "-");
+    }
+}
+
+bool vel_announce_has_left(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->links.n; i++) {
+        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+
+        if (link->role == VEL_ROLE_PROCESS && !link->is_leaving)
+            return false;
+    }
+    return leader->has_served;
+}
+
+static void tell_present(struct vel_leader *leader)
+{
+    const struct vel_leader_link *chair = vel_leader_link_to(leader, leader->chair);
+    struct vel_connector *connector = leader->connector;
+    struct vel_msg msg = {.kind = VEL_MSG_PRESENT};
+    struct vel_buf ranks;
+
+    if (!leader->is_chair && (!leader->is_welcome || !chair))
+        return;
+    vel_buf_init(&ranks);
+    vel_announce_present(leader, &ranks);
+    msg.u.present.left = vel_announce_has_left(leader);
+    msg.u.present.ranks = vel_buf_text(&ranks);
+    if (!connector->present_told || (msg.u.present.left != 0) != connector->left_told ||
+        strcmp(connector->present_told, msg.u.present.ranks) != 0) {
+        msg.seq = vel_leader_next_seq(leader);
+        msg.u.present.term = (uint64_t)leader->term;
+        if (leader->is_chair)
+            connector->has_changed = true;
+        else
+            vel_leader_send(leader, chair->number, &msg);
+        connector->left_told = msg.u.present.left != 0;
+        vel_leader_text(leader, &connector->present_told, msg.u.present.ranks);
+    }
+    vel_buf_fini(&ranks);
+}
+
+static void hear_present(struct vel_leader *leader, const struct vel_leader_link *from,
+                         const struct vel_msg_present *present)
+{
+    struct vel_roster_member *member =
+        leader->is_chair ? vel_roster_get(&leader->roster, from->node) : NULL;
+
+    if (!member)
+        return;
+    vel_leader_text(leader, &member->present, present->ranks);
+    member->has_left = present->left != 0;
+    leader->connector->present_at = leader->now;
+    leader->connector->has_changed = true;
+    leader->steps++;
+}
+
+/* --- names without a rule --- */
+
+void vel_announce_learn(struct vel_leader *leader, const char *template, int place)
+{
+    int64_t *known = vel_map_get(leader->connector->patterns, template);
+
+    if (known)
+        return;
+    known = calloc(1, sizeof *known);
+    if (!known || vel_map_set(leader->connector->patterns, template, known, NULL) < 0) {
+        free(known);
+        vel_leader_fail(leader, "a pattern");
+        return;
+    }
+    *known = place;
+}
+
+int vel_announce_guess(struct vel_leader *leader, int64_t rank, const char *template,
+                       const char *numbers)
+{
+    const int64_t *known = vel_map_get(leader->connector->patterns, template);
+    const struct vel_leader_link *chair = vel_leader_link_to(leader, leader->chair);
+    struct vel_msg msg = {.kind = VEL_MSG_GUESS};
+
+    if (known)
+        return (int)*known;
+    msg.u.guess.term = (uint64_t)leader->term;
+    msg.u.guess.rank = (uint64_t)rank;
+    msg.u.guess.template = template;
+    msg.u.guess.numbers = numbers;
+    if (leader->is_chair) {
+        vel_expect_guess(leader, 0, &msg.u.guess);
+    } else if (leader->is_welcome && chair) {
+        msg.seq = vel_leader_next_seq(leader);
+        vel_leader_send(leader, chair->number, &msg);
+    }
+    known = vel_map_get(leader->connector->patterns, template);
+    return known ? (int)*known : 0;
+}
+
+/* --- what is told --- */
+
+void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *from,
+                       const struct vel_msg *msg)
+{
+    struct vel_msg down = *msg;
+
+    if (!leader->connector)
+        return;
+    switch (msg->kind) {
+    case VEL_MSG_REPORT:
+        if (leader->is_chair)
+            vel_expect_hear(leader, from->number, &msg->u.report);
+        else
+            pass_on(leader, &msg->u.report);
+        break;
+    case VEL_MSG_PRESENT:
+        vel_leader_yes(leader, from->number, msg->seq);
+        hear_present(leader, from, &msg->u.present);
+        break;
+    case VEL_MSG_GUESS:
+        vel_leader_yes(leader, from->number, msg->seq);
+        if (leader->is_chair)
+            vel_expect_guess(leader, from->number, &msg->u.guess);
+        break;
+    case VEL_MSG_PATTERN:
+        vel_announce_learn(leader, msg->u.pattern.template, (int)msg->u.pattern.place);
+        if (!leader->is_chair)
+            vel_tree_down(leader, &down, from->number);
+        break;
+    default:
+        break;
+    }
+}
+
+void vel_announce_all(struct vel_leader *leader)
+{
+    if (!leader->connector)
+        return;
+    for (size_t i = 0; i < leader->connector->generations.n; i++) {
+        struct vel_generation *generation = vel_generation_at(leader, i);
+
+        vel_leader_text(leader, &generation->told, NULL);
+        vel_announce_changed(leader, generation);
+    }
+    vel_leader_text(leader, &leader->connector->present_told, NULL);
+}
+
+void vel_announce_reset(struct vel_leader *leader)
+{
+    if (leader->connector)
+        forget_reports(leader);
+}
+
+void vel_announce_advance(struct vel_leader *leader)
+{
+    tell_present(leader);
+    for (size_t i = 0; i < leader->connector->generations.n; i++) {
+        struct vel_generation *generation = vel_generation_at(leader, i);
+
+        if (generation->is_dirty && !generation->is_decided &&
+            (leader->is_chair || vel_tree_up(leader)))
+            announce(leader, generation);
+    }
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who is expected of a key, and missing; when nobody comes any more. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/expect_in.h"
+
+#define PATIENCE 2 /* times T for nodes that may come back */
+
+/* --- who is expected --- */
+
+static int compare_seats(const void *a, const void *b)
+{
+    const struct vel_seat_of *left = a, *right = b;
+
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* The ranks that have been seen in the launch. */
+static int collect_present(struct vel_leader *leader, struct vel_vec *ret)
+{
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+        struct vel_buf own;
+        int rc = 0;
+
+        vel_buf_init(&own);
+        if (strcmp(member->node, leader->conf.node) == 0)
+            vel_announce_present(leader, &own);
+        else
+            vel_buf_puts(&own, member->present ? member->present : "");
+        for (const char *at = vel_buf_text(&own); rc == 0 && *at;) {
+            char *end;
+            int64_t rank = strtoll(at, &end, 10);
+            struct vel_seat_of seat = {.rank = rank,
+                                       .node = member->is_here ? member->node : NULL};
+
+            if (end == at || rank < 0 || rank >= VEL_MSG_NO_RANK)
+                break;
+            seat.has_left = *end == '-';
+            seat.has_vanished = *end == '!';
+            at = end + strspn(end, "-! ");
+            rc = vel_vec_push(ret, &seat) ? 0 : VEL_ENOMEM;
+        }
+        vel_buf_fini(&own);
+        if (rc < 0)
+            return rc;
+    }
+    vel_vec_sort(ret, compare_seats);
+    return 0;
+}
+
+const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t rank)
+{
+    struct vel_seat_of key = {.rank = rank};
+    bool is_there;
+    size_t i = vel_vec_place(seats, &key, compare_seats, &is_there);
+
+    return is_there ? vel_vec_at(seats, i) : NULL;
+}
+
+int vel_census_take(struct vel_leader *leader, const struct vel_expect *expect,
+                    struct vel_census *ret)
+{
+    vel_vec_init(&ret->closed, sizeof(struct vel_tally_one));
+    vel_vec_init(&ret->seats, sizeof(struct vel_seat_of));
+    if (collect_present(leader, &ret->seats) == 0 &&
+        vel_tally_collect(&expect->tally, &ret->closed, NULL) == 0)
+        return 0;
+    vel_leader_fail(leader, "the ranks of a dataset");
+    return VEL_ENOMEM;
+}
+
+void vel_census_fini(struct vel_census *census)
+{
+    vel_vec_fini(&census->closed);
+    vel_vec_fini(&census->seats);
+}
+
+/* A rank that has closed a later generation has passed this one by. */
+static bool has_passed(const struct vel_leader *leader, size_t i, int64_t rank)
+{
+    const struct vel_expect *expect = vel_expect_at(leader, i);
+
+    for (size_t k = 0; k < leader->connector->expects.n; k++) {
+        const struct vel_expect *later = vel_expect_at(leader, k);
+
+        if (later->generation > expect->generation &&
+            strcmp(later->template, expect->template) == 0 &&
+            strcmp(later->step, expect->step) == 0 &&
+            vel_tally_has(&later->tally, rank))
+            return true;
+    }
+    return false;
+}
+
+static bool is_closed(const struct vel_leader *leader, size_t i,
+                      const struct vel_census *census, int64_t rank)
+{
+    return vel_tally_has_closed(&census->closed, rank, 1) ||
+           (!vel_tally_find(&census->closed, rank) && has_passed(leader, i, rank));
+}
+
+/* Then it is looked at again. */
+static bool is_too_early(struct vel_leader *leader, uint64_t at)
+{
+    if (leader->now < at && at < leader->connector->check_at)
+        leader->connector->check_at = at;
+    return leader->now < at;
+}
+
+/* The first of its template in this launch: of all ranks, but for those that had no
+ * file in the launch before. */
+static bool is_first_whole(struct vel_leader *leader, size_t i,
+                           const struct vel_expect_template *template,
+                           const struct vel_census *census)
+{
+    const struct vel_leader_previous *previous = &template->previous;
+    uint64_t patience = PATIENCE * leader->conf.limit;
+    size_t n = 0;
+
+    if (leader->conf.ranks == 0 && is_too_early(leader, leader->claimed_at + patience))
+        return false; /* others may be on their way */
+    if (census->closed.n == 0)
+        return false;
+    for (size_t k = 0; k < census->seats.n; k++) {
+        const struct vel_seat_of *seat = vel_vec_at(&census->seats, k);
+        bool had_none = template->has_previous && seat->rank < previous->ranks;
+        bool has_none = seat->has_left && !vel_tally_find(&census->closed, seat->rank);
+
+        if (!had_none && !has_none && !is_closed(leader, i, census, seat->rank))
+            return false;
+        n += seat->rank < leader->conf.ranks;
+    }
+    for (size_t k = 0; template->has_previous && k < previous->ones.n; k++) {
+        const struct vel_leader_one *one = vel_vec_at(&previous->ones, k);
+
+        if (!is_closed(leader, i, census, one->rank))
+            return false;
+    }
+    return template->has_previous || (int64_t)n >= leader->conf.ranks;
+}
+
+static bool is_whole(struct vel_leader *leader, size_t i,
+                     const struct vel_expect_template *template,
+                     const struct vel_census *census)
+{
+    const struct vel_expect *expect = vel_expect_at(leader, i);
+
+    for (size_t k = 0; k < census->closed.n; k++)
+        if (expect->is_alone) {
+            const struct vel_tally_one *one = vel_vec_at(&census->closed, k);
+
+            if (one->rank.is_open || one->rank.files == 0)
+                return false;
+        }
+    if (expect->is_alone)
+        return census->closed.n > 0;
+    if (!template->has_previous || !template->previous.is_ours)
+        return is_first_whole(leader, i, template, census);
+    for (size_t k = 0; k < template->previous.ones.n; k++) {
+        const struct vel_leader_one *one = vel_vec_at(&template->previous.ones, k);
+
+        if (!vel_tally_has_closed(&census->closed, one->rank, one->files))
+            return false;
+    }
+    return true;
+}
+
+/* What somebody has not closed, or has written elsewhere, makes it no checkpoint. */
+static bool is_broken(const struct vel_census *census)
+{
+    for (size_t i = 0; i < census->closed.n; i++)
+        if (((struct vel_tally_one *)vel_vec_at(&census->closed, i))->rank.is_open)
+            return true;
+    return false;
+}
+
+/* Is there a file to be sealed? */
+static bool has_files(const struct vel_census *census)
+{
+    for (size_t i = 0; i < census->closed.n; i++)
+        if (((struct vel_tally_one *)vel_vec_at(&census->closed, i))->rank.files > 0)
+            return true;
+    return false;
+}
+
+/* --- when nobody comes any more --- */
+
+static bool had_files(const struct vel_expect_template *template, int64_t rank)
+{
+    for (size_t i = 0; i < template->previous.ones.n; i++)
+        if (((struct vel_leader_one *)vel_vec_at(&template->previous.ones, i))->rank ==
+            rank)
+            return true;
+    return false;
+}
+
+static bool is_first(const struct vel_expect *expect,
+                     const struct vel_expect_template *template)
+{
+    return expect->is_late || !template->has_previous || !template->previous.is_ours;
+}
+
+/* Whoever has vanished, and has not closed it, stays expected. */
+static bool has_lost(const struct vel_expect_template *template,
+                     const struct vel_census *census)
+{
+    for (size_t i = 0; i < census->seats.n; i++) {
+        const struct vel_seat_of *seat = vel_vec_at(&census->seats, i);
+        bool had_none = template->has_previous &&
+                        seat->rank < template->previous.ranks &&
+                        !had_files(template, seat->rank);
+
+        if (seat->has_vanished && !had_none &&
+            !vel_tally_has_closed(&census->closed, seat->rank, 1))
+            return true;
+    }
+    return false;
+}
+
+static bool is_quiet(struct vel_leader *leader, const struct vel_expect *expect,
+                     const struct vel_expect_template *template,
+                     const struct vel_census *census)
+{
+    uint64_t at = expect->heard_at + leader->conf.seal_after;
+
+    if (!is_first(expect, template) || is_broken(census) || has_lost(template, census))
+        return false;
+    return !is_too_early(leader, at);
+}
+
+/* All have left: what is not known to lack anybody is as good as whole. */
+static enum vel_dataset_event left(const struct vel_expect *expect,
+                                   const struct vel_expect_template *template,
+                                   const struct vel_census *census)
+{
+    bool is_whole =
+        is_first(expect, template) && !is_broken(census) && !has_lost(template, census);
+
+    for (size_t i = 0; is_whole && i < template->previous.ones.n; i++) {
+        const struct vel_leader_one *one = vel_vec_at(&template->previous.ones, i);
+
+        is_whole = expect->is_late || !template->has_previous ||
+                   vel_tally_has_closed(&census->closed, one->rank, 1);
+    }
+    return is_whole ? VEL_DATASET_ON_QUIET : VEL_DATASET_ON_LEFT;
+}
+
+/* Have all ranks that there are been seen? */
+static bool is_full(const struct vel_leader *leader, const struct vel_census *census)
+{
+    int64_t n = 0, last = -1;
+
+    for (size_t i = 0; i < census->seats.n; i++) {
+        int64_t rank =
+            ((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->rank;
+
+        n += rank != last && rank < leader->conf.ranks;
+        last = rank;
+    }
+    return leader->conf.ranks > 0 && n == leader->conf.ranks;
+}
+
+/* Until when somebody might come of whom nothing is known yet. When all ranks have been
+ * here nobody will; but what other nodes have closed may still be on its way through
+ * the tree. */
+static uint64_t comers_until(const struct vel_leader *leader,
+                             const struct vel_census *census)
+{
+    if (!is_full(leader, census))
+        return leader->claimed_at + PATIENCE * leader->conf.limit;
+    return leader->roster.members.n > 1
+               ? leader->connector->present_at + leader->conf.limit / 4
+               : 0;
+}
+
+static bool have_left(struct vel_leader *leader, const struct vel_census *census)
+{
+    uint64_t patience = PATIENCE * leader->conf.limit,
+             at = comers_until(leader, census);
+
+    if (!vel_announce_has_left(leader))
+        return false;
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (member->has_left || strcmp(member->node, leader->conf.node) == 0)
+            continue;
+        if (member->is_here)
+            return false;
+        at = member->gone_at + patience > at ? member->gone_at + patience : at;
+    }
+    return !is_too_early(leader, at);
+}
+
+bool vel_census_event(struct vel_leader *leader, size_t i,
+                      const struct vel_expect_template *template,
+                      const struct vel_census *census, enum vel_dataset_event *ret)
+{
+    const struct vel_expect *expect = vel_expect_at(leader, i);
+
+    if (!has_files(census))
+        return false;
+    if (is_whole(leader, i, template, census))
+        *ret = VEL_DATASET_ON_REPORT;
+    else if (is_quiet(leader, expect, template, census))
+        *ret = VEL_DATASET_ON_QUIET;
+    else if (have_left(leader, census))
+        *ret = left(expect, template, census);
+    else
+        return false;
+    return true;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who leads a dataset, what it hears of the nodes, and what is due then. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/connector_in.h"
+
+/* --- who leads --- */
+
+static void begin_leading(struct vel_leader *leader, struct vel_lead *lead)
+{
+    bool is_ours;
+
+    if (lead->is_led || lead->is_taken || lead->is_aside || !lead->has_seal ||
+        leader->is_ended)
+        return;
+    lead->is_led = true;
+    lead->is_told = lead->is_retreat = lead->is_introduced = false;
+    lead->attempts = 0;
+    lead->retry_at = lead->delay = 0;
+    lead->seal.owner = 0;
+    lead->seal.attempt = vel_leader_next_attempt(leader);
+    if (vel_lead_is_over(lead)) {
+        lead->is_told = true; /* whoever asks is told */
+        leader->ops->owner(leader->arg, lead->id, &lead->seal.owner, &is_ours, NULL);
+        return;
+    }
+    if (!vel_chair_own(leader, lead)) {
+        lead->is_led = false; /* tried again at the next check */
+        return;
+    }
+    lead->is_staged = false;
+    /* claimed first, read then: the former owner may have gone on until now */
+    vel_lead_find(leader, VEL_LOOK_ONE, lead->id);
+    /* sets are formed anew, and it is told then; or it only lacks its entry */
+    lead->is_told =
+        lead->state == VEL_DATASET_SEALED && lead->seal.what & VEL_OWED_ENCODE;
+    lead->is_broken = lead->is_told && !lead->seal.is_encoded;
+    if (lead->is_staged)
+        lead->seal.again.n = 0; /* every part is on the prefix */
+    if (lead->state == VEL_DATASET_FLUSHING)
+        vel_chair_entry(leader, lead,
+                        lead->is_staged ? VEL_ON_STAGED : VEL_ON_FLUSHING);
+}
+
+void vel_chair_adopt(struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->leads.n; i++)
+        vel_lead_at(leader, i)->is_taken =
+            false; /* by a chair before this one, maybe */
+    vel_lead_find(leader, VEL_LOOK_SEALS, 0);
+    vel_lead_find(leader, VEL_LOOK_VIEW, 0);
+    for (size_t i = 0; i < leader->leads.n; i++)
+        if (!vel_lead_is_over(vel_lead_at(leader, i)) ||
+            vel_lead_at(leader, i)->seal.what)
+            begin_leading(leader, vel_lead_at(leader, i));
+}
+
+void vel_chair_check(struct vel_leader *leader)
+{
+    for (size_t i = 0; leader->is_chair && leader->has_view && i < leader->leads.n; i++)
+        if (!vel_lead_is_over(vel_lead_at(leader, i)))
+            begin_leading(leader, vel_lead_at(leader, i));
+}
+
+void vel_chair_resign(struct vel_leader *leader)
+{
+    leader->is_chair = false;
+    vel_expect_reset(leader);
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *lead = vel_lead_at(leader, i);
+
+        lead->is_led = false;
+        for (size_t step = 0; step < VEL_DID_STEPS; step++)
+            vel_chair_clear(leader, lead, step);
+    }
+    for (size_t i = 0; i < leader->others.n; i++) {
+        struct vel_leader_other *other = vel_vec_at(&leader->others, i);
+
+        free(other->launch);
+        free(other->nodes);
+    }
+    vel_vec_fini(&leader->others);
+    vel_buf_fini(&leader->known);
+    vel_roster_fini(&leader->roster);
+    vel_roster_init(&leader->roster);
+}
+
+int vel_chair_settle(struct vel_leader *leader, int64_t id, const void *record,
+                     size_t len, struct vel_err *err)
+{
+    struct vel_lead *lead = vel_lead_get(leader, id);
+    struct vel_seal seal;
+    int rc;
+
+    if (lead && lead->state > VEL_DATASET_ANNOUNCED)
+        return 0; /* asked again */
+    vel_seal_init(&seal);
+    rc = leader->ops->inventory(leader->arg, id, record, len, &seal, err);
+    leader->seal_rc = 0;
+    lead = rc == 0 ? vel_lead_make(leader, id) : NULL;
+    if (!lead) {
+        vel_seal_fini(&seal);
+        return rc < 0 ? rc : vel_out_of_memory(err, "a dataset");
+    }
+    seal.id = id;
+    seal.verdict = VEL_VERDICT_SEALED;
+    vel_part_learn(leader, lead, &seal);
+    if (vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT,
+                       VEL_DATASET_IF(WHOLE) | VEL_DATASET_IF(CHAIR)))
+        return lead->state > VEL_DATASET_ANNOUNCED
+                   ? 0
+                   : vel_fail(err, VEL_ECANCEL, "dataset %lld: the launch was ended",
+                              (long long)id);
+    return vel_fail(err, leader->seal_rc == VEL_ETIMEOUT ? VEL_ETIMEOUT : VEL_EIO,
+                    "dataset %lld: its seal cannot be written", (long long)id);
+}
+
+/* --- what nodes say --- */
+
+bool vel_chair_is_whole(const struct vel_lead *lead)
+{
+    enum vel_step_done step = lead->state == VEL_DATASET_SEALED ? VEL_DID_ENCODE
+                              : lead->is_staged                 ? VEL_DID_RENAME
+                                                                : VEL_DID_COPY;
+
+    if (lead->state == VEL_DATASET_SEALED &&
+        (lead->seal.is_encoded || !(lead->seal.what & VEL_OWED_ENCODE)))
+        return true;
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        if (!vel_map_has(lead->done[step], vel_seal_member(&lead->seal, i)->node))
+            return false;
+    return true;
+}
+
+/* A part that is empty can be anywhere: whoever left before it could have one is not
+ * waited for. */
+static void reseat(struct vel_leader *leader, struct vel_lead *lead)
+{
+    struct vel_seal seal;
+    bool has_moved = false;
+
+    if (vel_seal_copy(&lead->seal, &seal, NULL) < 0) {
+        vel_leader_fail(leader, "a seal");
+        return;
+    }
+    for (size_t i = 0; i < seal.members.n; i++) {
+        struct vel_seal_member *member = vel_vec_at(&seal.members, i);
+
+        if (!vel_flush_may_move(leader, lead, member))
+            continue;
+        vel_leader_text(leader, &member->node,
+                        vel_flush_heir(leader, lead, member->set));
+        has_moved = true;
+    }
+    if (has_moved && !leader->failure.status) {
+        vel_part_learn(leader, lead, &seal);
+        leader->steps++;
+    } else {
+        vel_seal_fini(&seal);
+    }
+}
+
+static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
+                        const char *text)
+{
+    if (vel_lead_is_broken(lead, rc)) {
+        if (!lead->is_broken)
+            vel_chair_later(leader, lead);
+        lead->is_broken = true; /* a member is lost, or was: formed again */
+        vel_lead_event(leader, lead, VEL_DATASET_ON_GONE, 0);
+        return;
+    }
+    vel_lead_failed(leader, lead, rc, text);
+    vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0);
+}
+
+void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
+                    const struct vel_msg_done *done)
+{
+    const char *nodes = done->nodes;
+    char node[VEL_ROSTER_NAME];
+
+    if (!lead->is_led || (int64_t)done->attempt != lead->seal.attempt)
+        return; /* of an attempt that has been given up: it is said again */
+    if (done->step == VEL_DONE_FAILED) {
+        hear_failed(leader, lead, done->status ? -(int)done->status : VEL_EIO,
+                    done->text);
+        return;
+    }
+    while (vel_words_next(&nodes, node))
+        if (vel_seal_has_node(&lead->seal, node) &&
+            vel_map_set(lead->done[done->step - 1], node, leader, NULL) < 0)
+            vel_leader_fail(leader, "a dataset");
+    vel_lead_event(leader, lead, VEL_DATASET_ON_DONE, 0);
+    if (lead->state == VEL_DATASET_FLUSHING && !lead->is_staged && lead->is_told)
+        vel_flush_share(leader, lead);
+    leader->steps++; /* it may be whole */
+}
+
+static bool is_all_here(const struct vel_leader *leader, const struct vel_lead *lead)
+{
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        if (!vel_roster_has(&leader->roster, vel_seal_member(&lead->seal, i)->node))
+            return false;
+    return true;
+}
+
+void vel_chair_report(struct vel_leader *leader, int64_t id, uint64_t link)
+{
+    struct vel_lead *lead = vel_lead_get(leader, id);
+
+    if (!lead || !lead->has_seal) {
+        vel_lead_find(leader, VEL_LOOK_ONE, id);
+        lead = vel_lead_get(leader, id);
+    }
+    if (lead)
+        begin_leading(leader, lead);
+    if (!lead || !lead->is_led)
+        return; /* not sealed yet; or it cannot be claimed now */
+    leader->asker = link;
+    vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, 0);
+    leader->asker = 0;
+}
+
+void vel_chair_joined(struct vel_leader *leader, const char *node)
+{
+    const struct vel_leader_link *link = vel_leader_link_to(leader, node);
+
+    for (size_t i = 0; link && i < leader->leads.n; i++) {
+        const struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if (lead->is_led && !vel_lead_is_over(lead))
+            vel_chair_report(leader, lead->id, link->number);
+    }
+}
+
+void vel_chair_gone(struct vel_leader *leader, const char *node)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *lead = vel_lead_at(leader, i);
+        bool is_member = vel_seal_has_node(&lead->seal, node);
+
+        if (!lead->is_led || vel_lead_is_over(lead))
+            continue;
+        if (lead->state == VEL_DATASET_SEALED && is_member) {
+            vel_map_remove(lead->done[VEL_DID_ENCODE], node);
+            lead->is_broken = true;
+        }
+        if (lead->state == VEL_DATASET_FLUSHING)
+            is_member =
+                is_member &&
+                !vel_map_has(
+                    lead->done[lead->is_staged ? VEL_DID_RENAME : VEL_DID_COPY], node);
+        vel_lead_event(leader, lead, VEL_DATASET_ON_GONE,
+                       is_member ? 0 : VEL_DATASET_IF(SPARE));
+    }
+}
+
+void vel_chair_parted(struct vel_leader *leader, const char *node)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if (lead->is_led && lead->state == VEL_DATASET_SEALED &&
+            vel_seal_has_node(&lead->seal, node) &&
+            !vel_map_has(lead->done[VEL_DID_ENCODE], node))
+            lead->is_broken = true; /* told of too late */
+    }
+}
+
+/* --- what is due --- */
+
+static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!lead->is_told && lead->state > VEL_DATASET_ANNOUNCED) {
+        vel_chair_tell(leader, lead);
+        leader->steps += lead->is_told;
+    } else if (lead->state == VEL_DATASET_SEALED) {
+        if (lead->is_broken && !is_all_here(leader, lead))
+            reseat(leader, lead);
+        else if (lead->is_broken)
+            vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, VEL_DATASET_IF(WHOLE));
+        else if (!lead->is_broken && vel_chair_is_whole(lead))
+            vel_lead_event(leader, lead, VEL_DATASET_ON_DONE, VEL_DATASET_IF(WHOLE));
+    } else if (lead->state == VEL_DATASET_ENCODED) {
+        vel_flush_begin(leader, lead);
+    } else if (lead->state == VEL_DATASET_FLUSHING) {
+        if (!vel_chair_is_whole(lead))
+            vel_flush_rebuild(leader, lead);
+        else if (lead->is_staged || !vel_flush_is_outdated(leader, lead))
+            vel_lead_event(leader, lead, VEL_DATASET_ON_DONE, VEL_DATASET_IF(WHOLE));
+        else
+            vel_lead_event(leader, lead, VEL_DATASET_ON_NEWER, 0);
+    }
+}
+
+void vel_chair_advance(struct vel_leader *leader)
+{
+    if (!leader->is_chair || leader->is_ended || !leader->has_view)
+        return;
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if (lead->is_led && leader->now >= lead->retry_at)
+            advance_one(leader, lead);
+        else if (lead->is_taken && !lead->is_told)
+            vel_chair_tell_taken(leader, lead);
+    }
+    vel_expect_evict(leader);
+}

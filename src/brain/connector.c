@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The connector's part of a leader as a whole: it begins, advances and ends; processes
+ * come and go. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "brain/connector_in.h"
+
+struct vel_connector *vel_connector_create(void)
+{
+    struct vel_connector *connector = calloc(1, sizeof *connector);
+
+    if (!connector)
+        return NULL;
+    vel_vec_init(&connector->generations, sizeof(struct vel_generation *));
+    vel_vec_init(&connector->gone, sizeof(struct vel_rank_gone));
+    vel_vec_init(&connector->reports, sizeof(struct vel_leader_report));
+    vel_vec_init(&connector->expects, sizeof(struct vel_expect *));
+    connector->check_at = VEL_NEVER;
+    connector->many = VEL_GENERATIONS_MANY;
+    connector->counts = vel_map_create();
+    connector->patterns = vel_map_create();
+    connector->begun = vel_map_create();
+    if (connector->counts && connector->patterns && connector->begun)
+        return connector;
+    vel_connector_destroy(connector);
+    return NULL;
+}
+
+/* What it keeps as the chair, and what is to be told, is gone already. */
+void vel_connector_destroy(struct vel_connector *connector)
+{
+    if (!connector)
+        return;
+    for (size_t i = 0; i < connector->generations.n; i++)
+        vel_generation_destroy(
+            *(struct vel_generation **)vel_vec_at(&connector->generations, i));
+    vel_vec_fini(&connector->generations);
+    vel_vec_fini(&connector->gone);
+    vel_vec_fini(&connector->reports);
+    vel_vec_fini(&connector->expects);
+    vel_map_destroy(connector->counts, free);
+    vel_map_destroy(connector->patterns, free);
+    vel_map_destroy(connector->begun, NULL);
+    free(connector->present_told);
+    free(connector);
+}
+
+/* A process that ends without a word stays expected. */
+void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link *link)
+{
+    struct vel_vec *ranks = &leader->connector->gone;
+    struct vel_rank_gone gone = {link->rank, !link->is_leaving};
+
+    for (size_t i = ranks->n; i > 0; i--)
+        if (((struct vel_rank_gone *)vel_vec_at(ranks, i - 1))->rank == gone.rank)
+            vel_vec_remove(ranks, i - 1);
+    if (gone.rank != VEL_MSG_NO_RANK && !vel_vec_push(ranks, &gone))
+        vel_leader_fail(leader, "a rank");
+    vel_file_gone(leader, link->number);
+}
+
+void vel_connector_advance(struct vel_leader *leader)
+{
+    vel_generation_advance(leader);
+    vel_announce_advance(leader);
+    vel_expect_advance(leader);
+}
+
+static bool is_unflushed(const struct vel_lead *lead)
+{
+    if (lead->is_aside || lead->is_taken || !lead->has_seal || !lead->seal.template[0])
+        return false;
+    return lead->state >= VEL_DATASET_ANNOUNCED && lead->state < VEL_DATASET_FLUSHED;
+}
+
+static bool is_pending(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->connector->generations.n; i++)
+        if (!vel_generation_at(leader, i)->is_taken)
+            return true;
+    for (size_t i = 0; i < leader->leads.n; i++)
+        if (is_unflushed(vel_lead_at(leader, i)))
+            return true;
+    return false;
+}
+
+enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
+                                         const char *name)
+{
+    struct vel_leader_rule rule = {0};
+    bool is_shared, is_there = leader->connector &&
+                               leader->ops->rule(leader->arg, name, &rule, NULL) == 0;
+
+    is_shared = rule.is_there && rule.is_alone && !rule.is_through;
+    free(rule.template);
+    free(rule.step);
+    if (!is_there || rule.is_native || (rule.is_there && rule.is_through))
+        return VEL_OTHERS_NONE;
+    if (is_shared)
+        return VEL_OTHERS_ALSO;
+    return is_pending(leader) ? VEL_OTHERS_ELSE : VEL_OTHERS_NONE;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* expect_in - the chair's table of keys: expect (what is heard of them), census (who is
+ * missing), settle (the seal).
+ */
+#ifndef VEL_BRAIN_EXPECT_IN_H
+#define VEL_BRAIN_EXPECT_IN_H
+
+#include "brain/connector_in.h"
+
+struct vel_expect {
+    char *template, *step;
+    int64_t generation;
+    bool is_alone, is_through, is_late;
+    struct vel_tally tally;
+    bool is_looked;  /* for a seal that is there already */
+    bool is_decided; /* sealed, or void */
+    bool is_over;    /* and may be forgotten */
+    int64_t id;      /* 0: void */
+    uint64_t heard_at, retry_at;
+};
+
+struct vel_expect_template {
+    bool is_looked, has_previous;
+    struct vel_leader_previous previous;
+};
+
+/* A rank that has been seen, and its node; NULL: that is gone. */
+struct vel_seat_of {
+    int64_t rank;
+    const char *node;
+    bool has_left; /* in good order, or is about to */
+    bool has_vanished;
+};
+
+/* Who is there, and what they have of a key. */
+struct vel_census {
+    struct vel_vec closed; /* struct vel_tally_one, by rank */
+    struct vel_vec seats;  /* struct vel_seat_of, by rank */
+};
+
+struct vel_expect *vel_expect_at(const struct vel_leader *leader, size_t i);
+struct vel_expect_template *vel_expect_template(struct vel_leader *leader,
+                                                const char *name);
+
+/* --- census --- */
+
+/* Who is there, and has what of a key. */
+int vel_census_take(struct vel_leader *leader, const struct vel_expect *expect,
+                    struct vel_census *ret);
+void vel_census_fini(struct vel_census *census);
+const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t rank);
+
+/* Is key i to be sealed now, and by which event? false: not yet; the time when that is
+ * to be asked again is noted. */
+bool vel_census_event(struct vel_leader *leader, size_t i,
+                      const struct vel_expect_template *template,
+                      const struct vel_census *census, enum vel_dataset_event *ret);
+
+/* --- expect --- */
+
+/* It is tried again. */
+void vel_expect_later(struct vel_leader *leader, struct vel_expect *expect);
+
+/* --- settle --- */
+
+/* Seal it by this event: whole, by quiet, or partial since all have left. */
+void vel_expect_seal(struct vel_leader *leader, struct vel_expect *expect,
+                     const struct vel_census *census, enum vel_dataset_event event);
+/* A newer one is sealed: it never will be. */
+void vel_expect_void(struct vel_leader *leader, struct vel_expect *expect);
+
+/* Who reports what is decided has missed it; link 0: this node. */
+void vel_expect_answer(struct vel_leader *leader, const struct vel_expect *expect,
+                       uint64_t link);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* In which order datasets are flushed, how many nodes copy at a time, and how fast. */
+#include "config.h"
+
+#include <string.h>
+
+#include "brain/leader_in.h"
+
+#define REBUILD_LIMITS 2 /* times T that a lost node has to come back */
+
+/* --- width and rate --- */
+
+/* Has it something to copy, or does it keep its share until it is surely gone? */
+static bool is_copying(const struct vel_leader *leader, const struct vel_lead *lead,
+                       const struct vel_roster_member *member)
+{
+    return vel_seal_has_node(&lead->seal, member->node) &&
+           !vel_map_has(lead->done[VEL_DID_COPY], member->node) &&
+           (member->is_here || leader->now < member->gone_at + leader->conf.limit);
+}
+
+int64_t vel_flush_upto(const struct vel_leader *leader, const struct vel_lead *lead,
+                       int64_t *ret_copying)
+{
+    int64_t copying = 0;
+
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (!is_copying(leader, lead, member))
+            continue;
+        if (leader->conf.flush_width > 0 && copying == leader->conf.flush_width) {
+            *ret_copying = copying;
+            return member->place;
+        }
+        copying++;
+    }
+    *ret_copying = copying;
+    return VEL_RANKS_MAX;
+}
+
+uint64_t vel_flush_rate(const struct vel_leader *leader, int64_t copying)
+{
+    uint64_t rate = leader->conf.flush_bandwidth;
+
+    if (rate == 0 || copying <= 1)
+        return rate;
+    return rate / (uint64_t)copying > 0 ? rate / (uint64_t)copying : 1;
+}
+
+static void tell_share(struct vel_leader *leader, struct vel_lead *lead,
+                       const char *node)
+{
+    const struct vel_leader_link *link = vel_leader_link_to(leader, node);
+    struct vel_msg msg = {.kind = VEL_MSG_STEP};
+
+    if (strcmp(node, leader->conf.node) == 0)
+        vel_part_copy(leader, lead);
+    if (!link)
+        return;
+    msg.u.step.term = (uint64_t)leader->term;
+    msg.u.step.dataset = (uint64_t)lead->id;
+    msg.u.step.owner = (uint64_t)lead->seal.owner;
+    msg.u.step.step = VEL_TELL_SHARE;
+    msg.u.step.upto = (uint64_t)lead->upto;
+    msg.u.step.rate = lead->rate;
+    vel_leader_send(leader, link->number, &msg);
+}
+
+/* Whoever may begin now is told; the others only when their share has doubled, so that
+ * what one node hears does not grow with their number. */
+void vel_flush_share(struct vel_leader *leader, struct vel_lead *lead)
+{
+    int64_t before = lead->upto, copying = 0;
+    int64_t upto = vel_flush_upto(leader, lead, &copying);
+    bool is_for_all = leader->conf.flush_bandwidth > 0 && copying <= lead->copying / 2;
+
+    if (upto <= before && !is_for_all)
+        return;
+    lead->upto = upto > before ? upto : before;
+    if (is_for_all)
+        lead->copying = copying;
+    lead->rate = vel_flush_rate(leader, lead->copying);
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (member->place < lead->upto && is_copying(leader, lead, member) &&
+            (member->place >= before || is_for_all))
+            tell_share(leader, lead, member->node);
+    }
+}
+
+/* --- order --- */
+
+/* Is it on its way, and does anything of it move? */
+static bool is_active(const struct vel_leader *leader, const struct vel_lead *lead)
+{
+    if (!lead->is_led || lead->state != VEL_DATASET_FLUSHING ||
+        leader->now < lead->retry_at)
+        return false;
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        if (!vel_roster_has(&leader->roster, vel_seal_member(&lead->seal, i)->node))
+            return lead->is_staged;
+    return true;
+}
+
+static int64_t files_of(const struct vel_lead *lead)
+{
+    int64_t files = 0;
+
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        files += vel_seal_member(&lead->seal, i)->files;
+    return files;
+}
+
+/* Has a newer one of the connector, which shares a name with an older one, all of its
+ * files, by their number? What it lacks would never come to the prefix. The only file
+ * of the older one is the one that they share, whichever rank wrote it. */
+static bool covers(const struct vel_lead *newer, const struct vel_lead *older)
+{
+    size_t k = 0;
+
+    if (!older->seal.template || !*older->seal.template || files_of(older) == 1)
+        return true;
+    for (size_t i = 0; i < older->seal.members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(&older->seal, i);
+
+        while (k < newer->seal.members.n &&
+               vel_seal_member(&newer->seal, k)->rank < member->rank)
+            k++;
+        if (member->files > 0 &&
+            (k == newer->seal.members.n ||
+             vel_seal_member(&newer->seal, k)->rank != member->rank ||
+             vel_seal_member(&newer->seal, k)->files < member->files))
+            return false;
+    }
+    return true;
+}
+
+bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *newer = vel_lead_at(leader, i);
+        bool is_published = newer->state == VEL_DATASET_FLUSHED ||
+                            (newer->state == VEL_DATASET_FLUSHING && newer->is_staged &&
+                             (newer->is_told || covers(newer, lead)));
+
+        if (newer->id > lead->id && is_published &&
+            leader->ops->shares(leader->arg, lead->id, newer->id)) {
+            lead->by = newer->id;
+            return true;
+        }
+    }
+    return false;
+}
+
+void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!(lead->seal.what & VEL_OWED_FLUSH))
+        return;
+    if (vel_flush_is_outdated(leader, lead)) {
+        vel_lead_event(leader, lead, VEL_DATASET_ON_NEWER, 0);
+        return;
+    }
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *other = vel_lead_at(leader, i);
+        bool waits = other->id > lead->id && other->is_staged && !covers(other, lead) &&
+                     leader->ops->shares(leader->arg, lead->id, other->id);
+
+        if (is_active(leader, other) && !waits)
+            return;
+    }
+    vel_lead_event(leader, lead, VEL_DATASET_ON_FLUSH, 0);
+}
+
+bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
+{
+    bool may = true;
+
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *older = vel_lead_at(leader, i);
+        bool is_under_way = older->is_led && older->id < lead->id &&
+                            (older->state == VEL_DATASET_FLUSHING ||
+                             (older->state == VEL_DATASET_ENCODED &&
+                              older->seal.what & VEL_OWED_FLUSH));
+
+        if (!is_under_way || !leader->ops->shares(leader->arg, older->id, lead->id))
+            continue;
+        if (!covers(lead, older)) {
+            may = false; /* it is published first */
+            continue;
+        }
+        if (!older->is_staged) {
+            older->by = lead->id;
+            vel_lead_event(leader, older, VEL_DATASET_ON_NEWER, 0);
+        }
+        may = may && older->state != VEL_DATASET_FLUSHING;
+    }
+    return may;
+}
+
+/* --- parts of lost nodes --- */
+
+static bool is_lost_for_good(const struct vel_leader *leader, const char *node)
+{
+    const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
+    uint64_t since = member ? member->gone_at : leader->claimed_at;
+
+    return (!member || !member->is_here) &&
+           leader->now >= since + REBUILD_LIMITS * leader->conf.limit;
+}
+
+bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
+                        const struct vel_seal_member *member)
+{
+    const struct vel_roster_member *node =
+        vel_roster_get(&leader->roster, member->node);
+
+    return lead->seal.template && *lead->seal.template && member->files == 0 &&
+           ((node && !node->is_here && node->has_left) ||
+            is_lost_for_good(leader, member->node));
+}
+
+static size_t members_in_set(const struct vel_lead *lead, const char *node, int64_t set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        n += vel_seal_member(&lead->seal, i)->set == set &&
+             strcmp(vel_seal_member(&lead->seal, i)->node, node) == 0;
+    return n;
+}
+
+/* The node that is here and has fewest members of the set. */
+const char *vel_flush_heir(const struct vel_leader *leader, const struct vel_lead *lead,
+                           int64_t set)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+        size_t n = members_in_set(lead, member->node, set);
+
+        if (member->is_here && n < least) {
+            best = member->node;
+            least = n;
+        }
+    }
+    return best;
+}
+
+static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
+                       struct vel_seal *seal)
+{
+    bool has_moved = false;
+
+    for (size_t i = 0; i < seal->members.n; i++) {
+        struct vel_seal_member *member = vel_vec_at(&seal->members, i);
+        const char *node = vel_flush_heir(leader, lead, member->set);
+
+        bool is_empty = vel_flush_may_move(leader, lead, member);
+        bool is_away = is_empty || (lead->seal.is_encoded &&
+                                    is_lost_for_good(leader, member->node));
+
+        if (!node || !is_away || vel_map_has(lead->done[VEL_DID_COPY], member->node))
+            continue;
+        vel_leader_text(leader, &member->node, node);
+        if (!is_empty && vel_seal_form_again(seal, member->set, NULL) < 0)
+            vel_leader_fail(leader, "a seal");
+        has_moved = true;
+    }
+    return has_moved && !leader->failure.status;
+}
+
+void vel_flush_rebuild(struct vel_leader *leader, struct vel_lead *lead)
+{
+    struct vel_seal seal;
+
+    if (lead->is_staged) /* nobody copies any more */
+        return;
+    vel_flush_share(leader, lead);
+    if (vel_seal_copy(&lead->seal, &seal, NULL) < 0) {
+        vel_leader_fail(leader, "a seal");
+        return;
+    }
+    if (!move_parts(leader, lead, &seal)) {
+        vel_seal_fini(&seal);
+        return;
+    }
+    /* a lost node that thaws still writes and removes files under the old number */
+    lead->seal.owner = 0;
+    if (!vel_chair_entry(leader, lead, VEL_ON_FLUSHING)) {
+        vel_seal_fini(&seal);
+        vel_chair_later(leader, lead);
+        return;
+    }
+    seal.owner = lead->seal.owner;
+    vel_chair_clear(leader, lead, VEL_DID_COPY);
+    vel_part_learn(leader, lead, &seal);
+    vel_chair_next_attempt(leader, lead);
+    vel_chair_tell_moved(leader, lead);
+    leader->steps++;
+}

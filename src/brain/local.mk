@@ -1,0 +1,32 @@
+# brain - the leader's decisions: messages, states, rules; no input or output.
+core_sources += \
+	%D%/announce.c \
+	%D%/census.c \
+	%D%/chair.c \
+	%D%/close.c \
+	%D%/connector.c %D%/connector_in.h \
+	%D%/create.c \
+	%D%/dataset_state.c %D%/dataset_state.h \
+	%D%/expect.c %D%/expect_in.h \
+	%D%/flush.c \
+	%D%/generation.c \
+	%D%/job.c \
+	%D%/launch.c \
+	%D%/launch_state.c %D%/launch_state.h \
+	%D%/lead.c \
+	%D%/leader.c %D%/leader.h %D%/leader_in.h \
+	%D%/look.c \
+	%D%/machine.c %D%/machine.h \
+	%D%/messages.c %D%/messages.h %D%/messages.def \
+	%D%/owe.c \
+	%D%/part.c \
+	%D%/roster.c %D%/roster.h \
+	%D%/round.c \
+	%D%/seal.c %D%/seal.h \
+	%D%/serve.c \
+	%D%/settle.c \
+	%D%/tally.c %D%/tally.h \
+	%D%/tell.c \
+	%D%/template.c %D%/template.h \
+	%D%/tree.c
+# End of brain

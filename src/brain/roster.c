@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/roster.h"
+
+void vel_roster_init(struct vel_roster *roster)
+{
+    vel_vec_init(&roster->members, sizeof(struct vel_roster_member));
+}
+
+struct vel_roster_member *vel_roster_at(const struct vel_roster *roster, size_t i)
+{
+    return vel_vec_at(&roster->members, i);
+}
+
+void vel_roster_fini(struct vel_roster *roster)
+{
+    for (size_t i = 0; i < roster->members.n; i++) {
+        struct vel_roster_member *member = vel_roster_at(roster, i);
+
+        free(member->node);
+        free(member->present);
+        free(member->over);
+        vel_buf_fini(&member->held);
+    }
+    vel_vec_fini(&roster->members);
+}
+
+struct vel_roster_member *vel_roster_get(const struct vel_roster *roster,
+                                         const char *node)
+{
+    for (size_t i = 0; i < roster->members.n; i++)
+        if (strcmp(vel_roster_at(roster, i)->node, node) == 0)
+            return vel_roster_at(roster, i);
+    return NULL;
+}
+
+static struct vel_roster_member *add(struct vel_roster *roster, const char *node)
+{
+    struct vel_roster_member fresh = {.node = strdup(node),
+                                      .place = (int64_t)roster->members.n};
+    struct vel_roster_member *member =
+        fresh.node ? vel_vec_push(&roster->members, &fresh) : NULL;
+
+    if (member)
+        vel_buf_init(&member->held);
+    else
+        free(fresh.node);
+    return member;
+}
+
+struct vel_roster_member *vel_roster_join(struct vel_roster *roster, const char *node,
+                                          const char *present, const char *over)
+{
+    struct vel_roster_member *member = vel_roster_get(roster, node);
+    char *there = strdup(present), *ended = strdup(over);
+
+    if (!member && there && ended)
+        member = add(roster, node);
+    if (!member || !there || !ended) {
+        free(there);
+        free(ended);
+        return NULL;
+    }
+    free(member->present);
+    free(member->over);
+    member->present = there;
+    member->over = ended;
+    member->is_here = true;
+    member->has_left = false;
+    member->is_direct = true;
+    return member;
+}
+
+bool vel_roster_has(const struct vel_roster *roster, const char *node)
+{
+    const struct vel_roster_member *member = vel_roster_get(roster, node);
+
+    return member && member->is_here;
+}
+
+size_t vel_roster_here(const struct vel_roster *roster)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < roster->members.n; i++)
+        n += vel_roster_at(roster, i)->is_here;
+    return n;
+}
+
+void vel_roster_parents(const struct vel_roster *roster, int64_t place,
+                        struct vel_buf *ret)
+{
+    for (int64_t p = (place - 1) / VEL_ROSTER_FAN; place > 0 && p > 0;
+         p = (p - 1) / VEL_ROSTER_FAN) {
+        const struct vel_roster_member *member = vel_roster_at(roster, (size_t)p);
+
+        if (member->is_here)
+            vel_buf_printf(ret, "%s%s", ret->len > 0 ? " " : "", member->node);
+    }
+}
+
+bool vel_words_next(const char **words, char ret_word[VEL_ROSTER_NAME])
+{
+    const char *at = *words + strspn(*words, " ");
+    size_t len = strcspn(at, " ");
+
+    if (len == 0 || len >= VEL_ROSTER_NAME)
+        return false;
+    memcpy(ret_word, at, len);
+    ret_word[len] = '\0';
+    *words = at + len;
+    return true;
+}
+
+bool vel_words_have(const char *words, const char *word)
+{
+    char one[VEL_ROSTER_NAME];
+
+    while (vel_words_next(&words, one))
+        if (strcmp(one, word) == 0)
+            return true;
+    return false;
+}
+
+bool vel_roster_has_all(const struct vel_roster *roster, const char *nodes)
+{
+    char node[VEL_ROSTER_NAME];
+
+    while (vel_words_next(&nodes, node))
+        if (!vel_roster_has(roster, node))
+            return false;
+    return true;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a chair does until there is a view: it takes the others in, ends launches that
+ * are over, asks what the nodes hold. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/connector_in.h"
+
+enum { HELD_MOST = 1 << 20, TOLD_LIMITS = 4 };
+
+/* --- launches that may be over --- */
+
+static void forget_others(struct vel_vec *others)
+{
+    for (size_t i = 0; i < others->n; i++) {
+        struct vel_leader_other *other = vel_vec_at(others, i);
+
+        free(other->launch);
+        free(other->nodes);
+        free(other->living);
+    }
+    vel_vec_fini(others);
+    vel_vec_init(others, sizeof(struct vel_leader_other));
+}
+
+enum verdict { OVER, LIVES, PARTLY_OVER, UNDECIDED };
+
+/* What those of its nodes say that have joined. One without nodes has just begun, or
+ * was killed then: its beat tells. */
+static enum verdict judge(const struct vel_leader *leader,
+                          const struct vel_leader_other *other)
+{
+    const char *nodes = other->nodes;
+    bool is_missed = !*nodes, is_joined = false;
+    char node[VEL_ROSTER_NAME];
+
+    while (vel_words_next(&nodes, node)) {
+        const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
+
+        if (!member || !member->is_here)
+            is_missed = true;
+        else if (!vel_words_have(member->over, other->launch))
+            return LIVES;
+        else
+            is_joined = true;
+    }
+    return !is_missed ? OVER : is_joined ? PARTLY_OVER : UNDECIDED;
+}
+
+static const struct vel_leader_other *first_seen(const struct vel_leader *leader,
+                                                 const char *launch)
+{
+    for (size_t i = 0; i < leader->others.n; i++) {
+        const struct vel_leader_other *other = vel_vec_at(&leader->others, i);
+
+        if (strcmp(other->launch, launch) == 0)
+            return other;
+    }
+    return NULL;
+}
+
+/* The beat of a launch whose processes are gone may go on: agents flush what they made.
+ * Where its nodes say so, or are gone for its chair as well, it is over: who waited for
+ * them would restart from something older. */
+static bool is_over(const struct vel_leader *leader,
+                    const struct vel_leader_other *other)
+{
+    const struct vel_leader_other *first = first_seen(leader, other->launch);
+    bool was_watched = leader->now - leader->claimed_at >= leader->conf.limit / 2;
+    bool stands = first && was_watched && first->beat == other->beat;
+
+    switch (judge(leader, other)) {
+    case OVER:
+        return true;
+    case PARTLY_OVER:
+        return stands ||
+               (other->living && vel_roster_has_all(&leader->roster, other->living));
+    case UNDECIDED:
+        return stands;
+    case LIVES:
+        break;
+    }
+    return false;
+}
+
+int vel_round_end_others(struct vel_leader *leader, struct vel_err *err)
+{
+    struct vel_vec others;
+
+    vel_vec_init(&others, sizeof(struct vel_leader_other));
+    int rc = leader->ops->others(leader->arg, &others, err);
+    for (size_t i = 0; rc == 0 && i < others.n; i++) {
+        const struct vel_leader_other *other = vel_vec_at(&others, i);
+
+        if (is_over(leader, other))
+            rc = leader->ops->end_other(leader->arg, other->launch, err);
+    }
+    forget_others(&others);
+    vel_vec_fini(&others);
+    return rc;
+}
+
+/* --- taking in --- */
+
+static void take_self(struct vel_leader *leader)
+{
+    struct vel_buf present, over;
+
+    vel_buf_init(&present);
+    vel_buf_init(&over);
+    vel_leader_present(leader, &present);
+    leader->ops->over(leader->arg, &over, NULL);
+    if (!vel_roster_join(&leader->roster, leader->conf.node, vel_buf_text(&present),
+                         vel_buf_text(&over)))
+        vel_leader_fail(leader, "the roster");
+    vel_buf_fini(&present);
+    vel_buf_fini(&over);
+}
+
+void vel_round_open(struct vel_leader *leader)
+{
+    vel_roster_fini(&leader->roster);
+    vel_roster_init(&leader->roster);
+    take_self(leader);
+    if (leader->has_view)
+        return;
+    forget_others(&leader->others);
+    leader->ops->others(leader->arg, &leader->others, NULL);
+    vel_buf_clear(&leader->known);
+    if (leader->view_since == 0)
+        leader->view_since = leader->now;
+    vel_leader_at(leader, VEL_TIMER_ROLL, leader->view_since + leader->conf.view_limit);
+    vel_leader_at(leader, VEL_TIMER_SOON, leader->now + leader->conf.limit / 2);
+}
+
+void vel_round_joined(struct vel_leader *leader)
+{
+    const struct vel_msg_join *join = &leader->msg->u.join;
+    struct vel_roster_member *member =
+        vel_roster_join(&leader->roster, leader->from->node, join->present, join->over);
+
+    if (!member) {
+        vel_leader_fail(leader, "the roster");
+        return;
+    }
+    if (*join->named)
+        vel_buf_printf(&leader->known, " %s", join->named);
+    vel_buf_clear(&member->held);
+    member->parts = 0;
+    vel_launch_event(leader, VEL_LAUNCH_ON_JOINED);
+}
+
+void vel_round_welcome(struct vel_leader *leader, bool is_late)
+{
+    const struct vel_roster_member *member =
+        vel_roster_get(&leader->roster, leader->from->node);
+    struct vel_msg msg = {.kind = VEL_MSG_WELCOME, .seq = leader->msg->seq};
+    struct vel_buf parents;
+
+    vel_buf_init(&parents);
+    vel_roster_parents(&leader->roster, member->place, &parents);
+    msg.u.welcome.term = (uint64_t)leader->term;
+    msg.u.welcome.place = (uint64_t)member->place;
+    msg.u.welcome.parents = vel_buf_text(&parents);
+    vel_leader_send(leader, leader->from->number, &msg);
+    vel_buf_fini(&parents);
+    if (!is_late)
+        return;
+    if (leader->state != VEL_LAUNCH_VIEW) {
+        struct vel_msg view = {.kind = VEL_MSG_VIEW};
+
+        view.u.view.term = (uint64_t)leader->term;
+        vel_leader_send(leader, leader->from->number, &view);
+        vel_chair_joined(leader, leader->from->node);
+    } else if (member->is_awaited) { /* it came back before it was missed */
+        struct vel_msg gather = {.kind = VEL_MSG_GATHER};
+
+        gather.u.gather.term = (uint64_t)leader->term;
+        vel_leader_send(leader, leader->from->number, &gather);
+    }
+}
+
+void vel_round_parted(struct vel_leader *leader)
+{
+    struct vel_roster_member *member =
+        leader->is_chair ? vel_roster_get(&leader->roster, leader->from->node) : NULL;
+
+    vel_leader_yes(leader, leader->from->number, leader->msg->seq);
+    if (!member)
+        return;
+    if (leader->msg->u.parted.how == 1)
+        member->is_direct = false;
+    else
+        vel_round_gone(leader, member->node, false);
+}
+
+void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost)
+{
+    struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
+
+    if (!member || !member->is_here)
+        return;
+    member->is_here = member->is_direct = member->is_awaited = false;
+    member->has_left = member->has_left || !is_lost;
+    member->gone_at = leader->now;
+    vel_launch_event(leader, VEL_LAUNCH_ON_GONE);
+    vel_expect_gone(leader, node);
+    if (is_lost)
+        vel_chair_gone(leader, node);
+    else
+        vel_chair_parted(leader, node);
+}
+
+/* --- the view --- */
+
+/* A launch of which nodes say that it is over, and whose chair still counts on others:
+ * they are lost, and it learns of it within its limit. Who did not wait would restart
+ * from something older, so we do, beyond VIEW_WAIT, but not for ever. */
+static bool is_settled(struct vel_leader *leader)
+{
+    uint64_t last =
+        leader->view_since + leader->conf.view_limit + 2 * leader->conf.limit;
+    struct vel_vec others;
+    bool is = true;
+
+    if (leader->now >= last)
+        return true;
+    if (leader->now < leader->others_at)
+        return false;
+    leader->others_at = leader->now + leader->conf.limit / 8;
+    vel_leader_at(leader, VEL_TIMER_SOON, leader->others_at);
+    vel_vec_init(&others, sizeof(struct vel_leader_other));
+    if (leader->ops->others(leader->arg, &others, NULL) < 0)
+        is = false;
+    for (size_t i = 0; is && i < others.n; i++) {
+        const struct vel_leader_other *other = vel_vec_at(&others, i);
+
+        is = judge(leader, other) != PARTLY_OVER || is_over(leader, other);
+    }
+    forget_others(&others);
+    vel_vec_fini(&others);
+    return is;
+}
+
+/* Without inventories there is nothing to wait for but whether the other launches are
+ * over: what one of them has made is nobody else's until it has an end. For that we
+ * wait however short VIEW_WAIT is: of what a launch has made that is wrongly taken to
+ * live nothing could be restored. */
+bool vel_round_is_ready(struct vel_leader *leader)
+{
+    struct vel_buf known;
+    bool is_ready = leader->now >= leader->view_since + leader->conf.view_limit;
+
+    vel_buf_init(&known);
+    if (!is_ready && leader->ops->known(leader->arg, &known, NULL) == 0) {
+        is_ready = known.len == 0 ||
+                   (vel_roster_has_all(&leader->roster, vel_buf_text(&known)) &&
+                    vel_roster_has_all(&leader->roster, vel_buf_text(&leader->known)) &&
+                    vel_roster_has_all(&leader->roster, leader->conf.named));
+    }
+    vel_buf_fini(&known);
+    for (size_t i = 0; is_ready && i < leader->others.n; i++) {
+        switch (judge(leader, vel_vec_at(&leader->others, i))) {
+        case UNDECIDED:
+            is_ready = leader->now - leader->claimed_at >= leader->conf.limit / 2;
+            break;
+        case PARTLY_OVER:
+            is_ready = is_settled(leader);
+            break;
+        case OVER:
+        case LIVES:
+            break;
+        }
+    }
+    return is_ready;
+}
+
+void vel_round_gather(struct vel_leader *leader)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_GATHER};
+
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        member->is_awaited = member->is_here;
+        member->parts = 0;
+        vel_buf_clear(&member->held);
+    }
+    leader->asked_at = leader->now;
+    vel_leader_at(leader, VEL_TIMER_TOLD,
+                  leader->now + TOLD_LIMITS * leader->conf.limit);
+    msg.u.gather.term = (uint64_t)leader->term;
+    vel_tree_down(leader, &msg, 0);
+    vel_part_start(leader, NULL, VEL_WORK_HOLD, 0, NULL);
+}
+
+void vel_round_held(struct vel_leader *leader, const void *bytes, size_t len)
+{
+    struct vel_roster_member *self =
+        leader->is_chair ? vel_roster_get(&leader->roster, leader->conf.node) : NULL;
+    const struct vel_leader_link *link = vel_leader_link_to(leader, leader->chair);
+    size_t parts = len == 0 ? 1 : (len + HELD_MOST - 1) / HELD_MOST;
+
+    if (leader->state != VEL_LAUNCH_VIEW)
+        return;
+    if (self && self->is_awaited) {
+        vel_buf_append(&self->held, bytes, len);
+        self->parts = 1;
+        self->is_awaited = false;
+    }
+    for (size_t i = 0; !leader->is_chair && link && i < parts; i++) {
+        struct vel_msg msg = {.kind = VEL_MSG_HELD, .seq = vel_leader_next_seq(leader)};
+        size_t at = i * HELD_MOST;
+
+        msg.u.held.term = (uint64_t)leader->term;
+        msg.u.held.part = i;
+        msg.u.held.parts = parts;
+        msg.u.held.record.at = (const char *)bytes + at;
+        msg.u.held.record.len = len - at < HELD_MOST ? len - at : HELD_MOST;
+        vel_leader_send(leader, link->number, &msg);
+    }
+}
+
+void vel_round_keep(struct vel_leader *leader)
+{
+    struct vel_roster_member *member =
+        vel_roster_get(&leader->roster, leader->from->node);
+    const struct vel_msg_held *held = &leader->msg->u.held;
+
+    if (!member || !member->is_awaited || (int64_t)held->part != member->parts)
+        return;
+    vel_buf_append(&member->held, held->record.at, held->record.len);
+    member->parts++;
+    member->is_awaited = (uint64_t)member->parts < held->parts;
+}
+
+bool vel_round_is_counted(const struct vel_leader *leader)
+{
+    if (leader->now >= leader->asked_at + TOLD_LIMITS * leader->conf.limit)
+        return true;
+    for (size_t i = 0; i < leader->roster.members.n; i++)
+        if (vel_roster_at(&leader->roster, i)->is_awaited)
+            return false;
+    return true;
+}
+
+int vel_round_make_view(struct vel_leader *leader, struct vel_err *err)
+{
+    struct vel_vec held;
+    int rc = 0;
+
+    vel_vec_init(&held, sizeof(struct vel_leader_held));
+    for (size_t i = 0; rc == 0 && i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+        struct vel_leader_held one = {member->node, member->held.data,
+                                      member->held.len};
+
+        if (member->is_awaited || member->parts == 0)
+            continue;
+        rc = vel_buf_status(&member->held, err);
+        if (rc == 0 && !vel_vec_push(&held, &one))
+            rc = vel_out_of_memory(err, "the view");
+    }
+    if (rc == 0)
+        rc = leader->ops->make_view(leader->arg, &held, err);
+    vel_vec_fini(&held);
+    return rc < 0 ? rc : leader->ops->load_view(leader->arg, err);
+}
+
+void vel_round_tell_view(struct vel_leader *leader)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_VIEW};
+
+    for (size_t i = 0; i < leader->roster.members.n; i++)
+        vel_buf_fini(&vel_roster_at(&leader->roster, i)->held);
+    msg.u.view.term = (uint64_t)leader->term;
+    vel_tree_down(leader, &msg, 0);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/seal.h"
+#include "meta/dataset.h"
+#include "record/node.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+enum { HEX_LEN = 2 * VEL_SEAL_ENCODING, NODE_MOST = 200 };
+
+/* A member is one item in each of these lists, and one in "node": a place in "nodes".
+ */
+static const struct {
+    const char *key;
+    size_t offset;
+    int64_t least, most;
+} columns[] = {
+#define COLUMN(field, least, most)                                                     \
+    {                                                                                  \
+#field, offsetof(struct vel_seal_member, field), least, most                   \
+    }
+    COLUMN(rank, 0, VEL_RANKS_MAX - 1), COLUMN(set, 0, VEL_RANKS_MAX),
+    COLUMN(place, 0, VEL_SET_MAX - 1),  COLUMN(level, 0, INT32_MAX),
+    COLUMN(scheme, VEL_SINGLE, VEL_RS), COLUMN(failures, 0, VEL_SET_MAX - 1),
+    COLUMN(bytes, 0, INT64_MAX),        COLUMN(files, 0, INT64_MAX),
+    COLUMN(upto, 0, INT64_MAX),
+};
+
+void vel_seal_init(struct vel_seal *seal)
+{
+    *seal = (struct vel_seal){.verdict = VEL_VERDICT_SEALED};
+    vel_vec_init(&seal->members, sizeof(struct vel_seal_member));
+    vel_vec_init(&seal->again, sizeof(int64_t));
+}
+
+void vel_seal_fini(struct vel_seal *seal)
+{
+    for (size_t i = 0; i < seal->members.n; i++)
+        free(((struct vel_seal_member *)vel_vec_at(&seal->members, i))->node);
+    vel_vec_fini(&seal->members);
+    vel_vec_fini(&seal->again);
+    free(seal->template);
+    free(seal->step);
+    vel_seal_init(seal);
+}
+
+const struct vel_seal_member *vel_seal_member(const struct vel_seal *seal, size_t i)
+{
+    return vel_vec_at(&seal->members, i);
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct vel_seal_member *left = a, *right = b;
+
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
+                 struct vel_err *err)
+{
+    struct vel_seal_member copy = *member;
+    bool is_there;
+    size_t at = vel_vec_place(&seal->members, member, compare_ranks, &is_there);
+
+    if (is_there)
+        return vel_fail(err, VEL_EINVAL, "a seal names rank %lld twice",
+                        (long long)member->rank);
+    copy.node = strdup(member->node);
+    if (copy.node && vel_vec_insert(&seal->members, at, &copy))
+        return 0;
+    free(copy.node);
+    return vel_out_of_memory(err, "a seal");
+}
+
+bool vel_seal_is_again(const struct vel_seal *seal, int64_t set)
+{
+    for (size_t i = 0; i < seal->again.n; i++)
+        if (*(int64_t *)vel_vec_at(&seal->again, i) == set)
+            return true;
+    return false;
+}
+
+int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err)
+{
+    return vel_seal_is_again(seal, set) || vel_vec_push(&seal->again, &set)
+               ? 0
+               : vel_out_of_memory(err, "a seal");
+}
+
+int vel_seal_copy(const struct vel_seal *seal, struct vel_seal *ret,
+                  struct vel_err *err)
+{
+    struct vel_seal copy = *seal;
+    int rc = 0;
+
+    vel_vec_init(&copy.members, sizeof(struct vel_seal_member));
+    vel_vec_init(&copy.again, sizeof(int64_t));
+    copy.template = strdup(seal->template ? seal->template : "");
+    copy.step = strdup(seal->step ? seal->step : "");
+    if (!copy.template || !copy.step)
+        rc = vel_out_of_memory(err, "a seal");
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+        rc = vel_seal_add(&copy, vel_vec_at(&seal->members, i), err);
+    for (size_t i = 0; rc == 0 && i < seal->again.n; i++)
+        rc = vel_seal_form_again(&copy, *(int64_t *)vel_vec_at(&seal->again, i), err);
+    if (rc == 0)
+        *ret = copy;
+    else
+        vel_seal_fini(&copy);
+    return rc;
+}
+
+bool vel_seal_has_node(const struct vel_seal *seal, const char *node)
+{
+    for (size_t i = 0; i < seal->members.n; i++)
+        if (strcmp(vel_seal_member(seal, i)->node, node) == 0)
+            return true;
+    return false;
+}
+
+/* --- encode --- */
+
+/* The place of a node in a list of those that came before, by their first member. */
+static size_t first_with(const struct vel_seal *seal, size_t i)
+{
+    const struct vel_seal_member *members = seal->members.items;
+
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(members[k].node, members[i].node) == 0)
+            return k;
+    return i;
+}
+
+static int put_nodes(const struct vel_seal *seal, struct vel_node *body,
+                     struct vel_err *err)
+{
+    const struct vel_seal_member *members = seal->members.items;
+    struct vel_node *nodes = vel_node_list(), *node = vel_node_list();
+    int64_t *numbers = calloc(seal->members.n + 1, sizeof *numbers);
+    int64_t n = 0;
+    int rc = nodes && node && numbers ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
+        size_t first = first_with(seal, i);
+
+        numbers[i] = first == i ? n++ : numbers[first];
+        if (first == i)
+            rc = vel_node_append_name(nodes, members[i].node);
+        if (rc == 0)
+            rc = vel_node_append_int(node, numbers[i]);
+    }
+    free(numbers);
+    if (rc < 0) {
+        vel_node_destroy(nodes);
+        vel_node_destroy(node);
+        return vel_out_of_memory(err, "a seal");
+    }
+    rc = vel_node_adopt(body, "nodes", nodes);
+    if (rc == 0)
+        return vel_node_adopt(body, "node", node);
+    vel_node_destroy(node);
+    return rc;
+}
+
+static int put_columns(const struct vel_seal *seal, struct vel_node *body)
+{
+    int rc = 0;
+
+    for (size_t c = 0; rc == 0 && c < COUNT_OF(columns); c++) {
+        struct vel_node *list = vel_node_list();
+
+        rc = vel_node_adopt(body, columns[c].key, list);
+        for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
+            int64_t value;
+
+            memcpy(&value,
+                   (const char *)vel_vec_at(&seal->members, i) + columns[c].offset,
+                   sizeof value);
+            rc = vel_node_append_int(list, value);
+        }
+    }
+    return rc;
+}
+
+static int put_again(const struct vel_seal *seal, struct vel_node *body)
+{
+    struct vel_node *list = vel_node_list();
+    int rc = vel_node_adopt(body, "again", list);
+
+    for (size_t i = 0; rc == 0 && i < seal->again.n; i++)
+        rc = vel_node_append_int(list, *(int64_t *)vel_vec_at(&seal->again, i));
+    return rc;
+}
+
+static void hex(const uint8_t *bytes, char *ret)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < VEL_SEAL_ENCODING; i++) {
+        ret[2 * i] = digits[bytes[i] >> 4];
+        ret[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    ret[HEX_LEN] = '\0';
+}
+
+int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
+                    struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char encoding[HEX_LEN + 1];
+    struct vel_buf text;
+    int rc = 0;
+
+    vel_buf_init(&text);
+    hex(seal->encoding, encoding);
+    if (!body || vel_node_set_int(body, "dataset", seal->id) ||
+        vel_node_set_int(body, "verdict", seal->verdict) ||
+        vel_node_set_int(body, "what", (int64_t)seal->what) ||
+        vel_node_set_name(body, "template", seal->template ? seal->template : "") ||
+        vel_node_set_name(body, "step", seal->step ? seal->step : "") ||
+        vel_node_set_int(body, "generation", seal->generation) ||
+        vel_node_set_int(body, "after", seal->after) ||
+        (seal->point > 0 && vel_node_set_int(body, "point", seal->point)) ||
+        vel_node_set_text(body, "encoding", encoding) ||
+        vel_node_set_int(body, "owner", seal->owner) ||
+        vel_node_set_int(body, "attempt", seal->attempt) ||
+        vel_node_set_bool(body, "encoded", seal->is_encoded) ||
+        put_nodes(seal, body, err) || put_columns(seal, body) || put_again(seal, body))
+        rc = vel_out_of_memory(err, "a seal");
+    if (rc == 0) {
+        vel_node_print(body, &text);
+        rc = vel_buf_status(&text, err);
+    }
+    if (rc == 0 && text.len > VEL_SEAL_MOST)
+        rc = vel_fail(err, VEL_EUNSUP,
+                      "dataset %lld has %zu parts: they do not fit one message of %d "
+                      "bytes; use MODE=SYNC",
+                      (long long)seal->id, seal->members.n, VEL_SEAL_MOST);
+    if (rc == 0 && vel_buf_reserve(ret, text.len) < 0)
+        rc = vel_out_of_memory(err, "a seal");
+    if (rc == 0)
+        vel_buf_append(ret, text.data, text.len);
+    vel_buf_fini(&text);
+    vel_node_destroy(body);
+    return rc;
+}
+
+/* --- decode --- */
+
+static int get_encoding(const struct vel_node *body, uint8_t *ret, struct vel_err *err)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *text = NULL;
+    int rc = vel_node_get_text(body, "encoding", &text, err);
+
+    if (rc < 0)
+        return rc;
+    if (strlen(text) != HEX_LEN || strspn(text, digits) != HEX_LEN)
+        return vel_fail(err, VEL_ECORRUPT, "encoding: no 32 hex digits");
+    for (size_t i = 0; i < VEL_SEAL_ENCODING; i++)
+        ret[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 |
+                           (strchr(digits, text[2 * i + 1]) - digits));
+    return 0;
+}
+
+/* In lists of messages nodes are divided by blanks. */
+static bool is_node(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 0 && len <= NODE_MOST && strcspn(name, " ") == len;
+}
+
+static int get_member(const struct vel_node *body, size_t i, struct vel_seal *ret,
+                      struct vel_err *err)
+{
+    const struct vel_node *nodes = NULL, *list = NULL;
+    struct vel_seal_member member = {0};
+    int64_t value = 0, node = 0;
+    int rc = vel_node_get_list(body, "nodes", &nodes, err);
+
+    for (size_t c = 0; rc == 0 && c < COUNT_OF(columns); c++) {
+        rc = vel_node_get_list(body, columns[c].key, &list, err);
+        if (rc == 0)
+            rc = vel_node_int_at(list, i, columns[c].least, columns[c].most, &value,
+                                 err);
+        memcpy((char *)&member + columns[c].offset, &value, sizeof value);
+    }
+    if (rc == 0)
+        rc = vel_node_get_list(body, "node", &list, err);
+    if (rc == 0)
+        rc =
+            vel_node_int_at(list, i, 0, (int64_t)vel_node_count(nodes) - 1, &node, err);
+    if (rc == 0)
+        rc = vel_node_name_at(nodes, (size_t)node, &member.node, err);
+    if (rc == 0 && !is_node(member.node))
+        rc = vel_fail(err, VEL_ECORRUPT, "nodes: %zu is no name of a node",
+                      (size_t)node);
+    if (rc == 0) {
+        rc = vel_seal_add(ret, &member, err);
+        if (rc == VEL_EINVAL)
+            rc = vel_fail(err, VEL_ECORRUPT, "a rank is there twice");
+    }
+    free(member.node);
+    return rc;
+}
+
+static int get_members(const struct vel_node *body, struct vel_seal *ret,
+                       struct vel_err *err)
+{
+    const struct vel_node *list = NULL;
+    int rc = vel_node_get_list(body, "node", &list, err);
+    size_t n = rc == 0 ? vel_node_count(list) : 0;
+
+    for (size_t c = 0; rc == 0 && c < COUNT_OF(columns); c++) {
+        rc = vel_node_get_list(body, columns[c].key, &list, err);
+        if (rc == 0 && vel_node_count(list) != n)
+            rc = vel_fail(err, VEL_ECORRUPT, "%s: has another length", columns[c].key);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = get_member(body, i, ret, err);
+    return rc;
+}
+
+static int get_again(const struct vel_node *body, struct vel_seal *ret,
+                     struct vel_err *err)
+{
+    const struct vel_node *list = NULL;
+    int64_t set = 0;
+    int rc = vel_node_get_list(body, "again", &list, err);
+
+    for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
+        rc = vel_node_int_at(list, i, 0, VEL_RANKS_MAX, &set, err);
+        if (rc == 0)
+            rc = vel_seal_form_again(ret, set, err);
+    }
+    return rc;
+}
+
+static int get_seal(const struct vel_node *body, struct vel_seal *ret,
+                    struct vel_err *err)
+{
+    int64_t verdict = 0, what = 0;
+    int rc = vel_node_get_int(body, "dataset", 0, INT64_MAX, &ret->id, err);
+
+    if (rc == 0)
+        rc = vel_node_get_int(body, "verdict", VEL_VERDICT_SEALED, VEL_VERDICT_VOID,
+                              &verdict, err);
+    if (rc == 0)
+        rc = vel_node_get_int(body, "what", 0, VEL_OWED_ENCODE | VEL_OWED_FLUSH, &what,
+                              err);
+    if (rc == 0)
+        rc = vel_node_get_name(body, "template", &ret->template, err);
+    if (rc == 0)
+        rc = vel_node_get_name(body, "step", &ret->step, err);
+    if (rc == 0)
+        rc = vel_node_get_int(body, "generation", 0, INT64_MAX, &ret->generation, err);
+    if (rc == 0)
+        rc = vel_node_get_int(body, "after", 0, INT64_MAX, &ret->after, err);
+    if (rc == 0 && vel_node_has(body, "point"))
+        rc = vel_node_get_int(body, "point", 1, INT64_MAX, &ret->point, err);
+    if (rc == 0)
+        rc = vel_node_get_int(body, "owner", 0, INT64_MAX, &ret->owner, err);
+    if (rc == 0)
+        rc = vel_node_get_int(body, "attempt", 0, 1 << 30, &ret->attempt, err);
+    if (rc == 0)
+        rc = vel_node_get_bool(body, "encoded", &ret->is_encoded, err);
+    if (rc == 0)
+        rc = get_encoding(body, ret->encoding, err);
+    if (rc == 0)
+        rc = get_members(body, ret, err);
+    if (rc == 0)
+        rc = get_again(body, ret, err);
+    ret->verdict = (enum vel_verdict)verdict;
+    ret->what = (unsigned)what;
+    if (rc == 0 && (ret->id == 0) != (verdict == VEL_VERDICT_VOID))
+        rc = vel_fail(err, VEL_ECORRUPT, "dataset: only one that is void has none");
+    return rc;
+}
+
+int vel_seal_decode(const void *bytes, size_t len, struct vel_seal *ret,
+                    struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    struct vel_seal seal;
+    int rc = len > VEL_SEAL_MOST
+                 ? vel_fail(err, VEL_ECORRUPT, "it is longer than any seal")
+                 : vel_node_parse(bytes, len, &body, err);
+
+    vel_seal_init(&seal);
+    if (rc == 0)
+        rc = get_seal(body, &seal, err);
+    vel_node_destroy(body);
+    if (rc == 0) {
+        *ret = seal;
+        return 0;
+    }
+    vel_seal_fini(&seal);
+    return vel_wrap(err, rc, "a seal");
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chair seals a key: every rank has a part, empty where it wrote nothing. What is
+ * safe makes room. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "brain/expect_in.h"
+
+/* --- its members --- */
+
+static int64_t highest(const struct vel_vec *seats, const struct vel_vec *closed)
+{
+    const struct vel_seat_of *seat =
+        seats->n > 0 ? vel_vec_at(seats, seats->n - 1) : NULL;
+    const struct vel_tally_one *one =
+        closed->n > 0 ? vel_vec_at(closed, closed->n - 1) : NULL;
+    int64_t rank = seat ? seat->rank : -1;
+
+    return one && one->rank.rank > rank ? one->rank.rank : rank;
+}
+
+static int64_t ranks_of(const struct vel_leader *leader,
+                        const struct vel_expect_template *template,
+                        const struct vel_census *census)
+{
+    int64_t ranks = highest(&census->seats, &census->closed) + 1;
+
+    if (leader->conf.ranks > ranks)
+        ranks = leader->conf.ranks;
+    if (template->has_previous && template->previous.is_ours &&
+        template->previous.ranks > ranks)
+        ranks = template->previous.ranks;
+    return ranks;
+}
+
+static const struct vel_seal_member *member_of(const struct vel_lead *lead,
+                                               int64_t rank)
+{
+    for (size_t i = 0; lead && i < lead->seal.members.n; i++)
+        if (vel_seal_member(&lead->seal, i)->rank == rank)
+            return vel_seal_member(&lead->seal, i);
+    return NULL;
+}
+
+/* What it has closed; else what the dataset before has of it; else nothing. Whoever is
+ * not here has its part on the chair's node. */
+static int add_member(const struct vel_leader *leader, const struct vel_census *census,
+                      int64_t rank, const struct vel_lead *after, struct vel_seal *ret)
+{
+    const struct vel_tally_one *one = vel_tally_find(&census->closed, rank);
+    const struct vel_seat_of *seat = vel_seat_find(&census->seats, rank);
+    const struct vel_seal_member *before = member_of(after, rank);
+    struct vel_seal_member member = {.rank = rank, .node = (char *)leader->conf.node};
+
+    if (one && one->rank.files > 0) {
+        member.node = (char *)one->node;
+        member.files = one->rank.files;
+        member.upto = one->rank.upto;
+        member.bytes = one->rank.bytes;
+    } else if (before && vel_roster_has(&leader->roster, before->node)) {
+        member.node = before->node;
+        member.files = before->files;
+        member.bytes = before->bytes;
+    } else if (seat && seat->node) {
+        member.node = (char *)seat->node;
+    }
+    return vel_seal_add(ret, &member, NULL);
+}
+
+/* The dataset that the late files of a key come after, which a chair before this one
+ * may have sealed; NULL: none. Where one file is all, a later one takes its place. */
+static int find_before(struct vel_leader *leader, const struct vel_expect *expect,
+                       struct vel_lead **ret)
+{
+    int rc = VEL_ENOENT;
+
+    *ret = NULL;
+    if (!expect->is_late || expect->is_alone)
+        return 0;
+    for (int64_t i = expect->generation - 1; !*ret && i > 0; i--) {
+        enum vel_verdict verdict = VEL_VERDICT_VOID;
+        int64_t id = 0;
+
+        rc = leader->ops->sealed(leader->arg, expect->template, expect->step, i, &id,
+                                 &verdict, NULL);
+        if (rc < 0 && rc != VEL_ENOENT)
+            return rc;
+        if (rc < 0 || verdict == VEL_VERDICT_VOID)
+            continue;
+        if (!vel_lead_get(leader, id))
+            vel_lead_find(leader, VEL_LOOK_ONE, id);
+        *ret = vel_lead_get(leader, id);
+        if (!*ret)
+            return VEL_EIO;
+    }
+    return 0;
+}
+
+static int fill(struct vel_leader *leader, const struct vel_expect *expect,
+                const struct vel_census *census, struct vel_seal *ret)
+{
+    const struct vel_expect_template *template =
+        vel_expect_template(leader, expect->template);
+    struct vel_lead *after = NULL;
+    int rc = census ? find_before(leader, expect, &after) : 0;
+
+    ret->template = strdup(expect->template);
+    ret->step = strdup(expect->step);
+    ret->generation = expect->generation;
+    ret->after = after ? after->id : 0;
+    if (!template || !ret->template || !ret->step)
+        return VEL_ENOMEM;
+    for (int64_t rank = 0;
+         census && rc == 0 && rank < ranks_of(leader, template, census); rank++)
+        rc = add_member(leader, census, rank, after, ret);
+    return rc;
+}
+
+/* --- what follows --- */
+
+static void remember(struct vel_leader *leader, const struct vel_seal *seal)
+{
+    struct vel_expect_template *template = vel_expect_template(leader, seal->template);
+
+    if (!template || seal->verdict != VEL_VERDICT_SEALED)
+        return;
+    template->has_previous = template->is_looked = true;
+    template->previous.id = seal->id;
+    template->previous.is_ours = true;
+    template->previous.ranks = (int64_t)seal->members.n;
+    template->previous.ones.n = 0;
+    for (size_t i = 0; i < seal->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
+        struct vel_leader_one one = {member->rank, member->files};
+
+        if (member->files > 0 && !vel_vec_push(&template->previous.ones, &one))
+            vel_leader_fail(leader, "a template");
+    }
+}
+
+/* As its record says, which may be that of a chair before this one. */
+static void decided(struct vel_leader *leader, struct vel_expect *expect,
+                    struct vel_lead *lead)
+{
+    bool is_void = lead->seal.verdict == VEL_VERDICT_VOID;
+
+    expect->is_decided = true;
+    expect->id = lead->seal.id;
+    remember(leader, &lead->seal);
+    vel_generation_sealed(leader, &lead->seal);
+    if (is_void || vel_lead_get(leader, lead->id))
+        vel_lead_destroy(lead);
+    else if (lead->state == VEL_DATASET_LOST)
+        lead->state = VEL_DATASET_SEALED; /* it was to be void */
+    if (!is_void && !vel_lead_get(leader, expect->id))
+        vel_lead_insert(leader, lead);
+    vel_tally_fini(&expect->tally);
+    vel_tally_init(&expect->tally);
+    leader->connector->has_changed = true;
+    leader->steps++;
+}
+
+static void decide(struct vel_leader *leader, struct vel_expect *expect,
+                   const struct vel_census *census, enum vel_verdict verdict,
+                   enum vel_dataset_event event)
+{
+    struct vel_lead *lead = vel_lead_create(0);
+    struct vel_leader_key key = {.template = expect->template,
+                                 .step = expect->step,
+                                 .generation = expect->generation,
+                                 .is_alone = expect->is_alone,
+                                 .is_through = expect->is_through,
+                                 .is_late = expect->is_late};
+    struct vel_err err = {0};
+    int rc = lead ? fill(leader, expect, census, &lead->seal) : VEL_ENOMEM;
+
+    if (rc < 0) {
+        vel_lead_destroy(lead);
+        if (rc == VEL_ENOMEM)
+            vel_leader_fail(leader, "a seal");
+        vel_expect_later(leader, expect);
+        return;
+    }
+    lead->state = VEL_DATASET_ANNOUNCED;
+    lead->seal.verdict = verdict;
+    if (verdict != VEL_VERDICT_VOID)
+        rc = leader->ops->compose(leader->arg, &lead->seal, &key, &err);
+    lead->id = lead->seal.id;
+    if (rc == 0 && vel_lead_event(leader, lead, event,
+                                  VEL_DATASET_IF(CHAIR) | VEL_DATASET_IF(WHOLE) |
+                                      VEL_DATASET_IF(FIRST))) {
+        decided(leader, expect, lead);
+        return;
+    }
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "%s, step %s: it cannot be sealed yet: %s",
+                expect->template, expect->step, err.text);
+    vel_lead_destroy(lead);
+    vel_expect_later(leader, expect);
+}
+
+void vel_expect_seal(struct vel_leader *leader, struct vel_expect *expect,
+                     const struct vel_census *census, enum vel_dataset_event event)
+{
+    bool is_partial = event == VEL_DATASET_ON_LEFT && !expect->is_alone;
+
+    /* what is older and never became whole must not come back over this one's names */
+    for (size_t i = 0; i < leader->connector->expects.n; i++) {
+        struct vel_expect *older = vel_expect_at(leader, i);
+
+        if (older->is_decided || older->generation >= expect->generation ||
+            strcmp(older->template, expect->template) != 0 ||
+            strcmp(older->step, expect->step) != 0)
+            continue;
+        vel_expect_void(leader, older);
+        if (!older->is_decided) {
+            vel_expect_later(leader, expect);
+            return;
+        }
+    }
+    if (is_partial)
+        vel_log(VEL_LOG_WARN,
+                "%s, step %s: not all ranks have written their files: they are "
+                "flushed, and are no checkpoint",
+                expect->template, expect->step);
+    decide(leader, expect, census,
+           is_partial ? VEL_VERDICT_PARTIAL : VEL_VERDICT_SEALED, event);
+}
+
+void vel_expect_void(struct vel_leader *leader, struct vel_expect *expect)
+{
+    decide(leader, expect, NULL, VEL_VERDICT_VOID, VEL_DATASET_ON_NEWER);
+}
+
+static void answer_void(struct vel_leader *leader, const struct vel_expect *expect,
+                        uint64_t link)
+{
+    struct vel_lead *lead = vel_lead_create(0);
+
+    if (!lead || fill(leader, expect, NULL, &lead->seal) < 0) {
+        vel_leader_fail(leader, "a seal");
+    } else {
+        lead->seal.verdict = VEL_VERDICT_VOID;
+        if (link)
+            vel_chair_tell_seal(leader, lead, link);
+        else
+            vel_generation_sealed(leader, &lead->seal);
+    }
+    vel_lead_destroy(lead);
+}
+
+void vel_expect_answer(struct vel_leader *leader, const struct vel_expect *expect,
+                       uint64_t link)
+{
+    struct vel_lead *lead;
+
+    if (!expect->id) {
+        answer_void(leader, expect, link);
+        return;
+    }
+    vel_chair_report(leader, expect->id, link);
+    lead = vel_lead_get(leader, expect->id);
+    if (link || !lead || !lead->has_seal)
+        return;
+    vel_generation_sealed(leader, &lead->seal);
+    vel_part_parts(leader, lead);
+}
+
+/* --- room --- */
+
+/* Is it safe, wherever its parts are? */
+static bool is_safe(const struct vel_lead *lead)
+{
+    return lead->is_led && lead->is_told &&
+           (lead->state == VEL_DATASET_ENCODED || lead->state == VEL_DATASET_FLUSHED);
+}
+
+static bool may_go(const struct vel_lead *lead)
+{
+    bool is_owed = lead->seal.what & VEL_OWED_FLUSH;
+
+    return lead->is_led && lead->is_told && !lead->is_evicted && lead->seal.template &&
+           *lead->seal.template &&
+           (lead->state == VEL_DATASET_FLUSHED ||
+            lead->state == VEL_DATASET_SUPERSEDED ||
+            (lead->state == VEL_DATASET_ENCODED && !is_owed));
+}
+
+static int64_t newer_of(const struct vel_leader *leader, size_t i)
+{
+    const struct vel_lead *lead = vel_lead_at(leader, i);
+    int64_t n = 0;
+
+    for (size_t k = i + 1; k < leader->leads.n; k++) {
+        const struct vel_lead *newer = vel_lead_at(leader, k);
+
+        n += is_safe(newer) && newer->seal.verdict == VEL_VERDICT_SEALED &&
+             newer->seal.template &&
+             strcmp(newer->seal.template, lead->seal.template) == 0;
+    }
+    return n;
+}
+
+void vel_expect_evict(struct vel_leader *leader)
+{
+    if (!leader->connector || !leader->connector->may_evict)
+        return;
+    leader->connector->may_evict = false;
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if (!may_go(lead))
+            continue;
+        int64_t keep = leader->ops->keep(leader->arg, lead->seal.template);
+        bool is_on_prefix = lead->state != VEL_DATASET_ENCODED;
+
+        if (newer_of(leader, i) >= (keep > 0 || is_on_prefix ? keep : 1))
+            vel_chair_evict(leader, lead);
+    }
+}

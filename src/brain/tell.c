@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a dataset's leader writes and tells: it writes, looks for the end of the launch,
+ * tells. */
+#include "config.h"
+
+#include <string.h>
+
+#include "brain/connector_in.h"
+
+enum { RETRY_PART = 4 }; /* of FLUSH_STALL, after which nobody waits any more */
+
+void vel_chair_clear(struct vel_leader *leader, struct vel_lead *lead,
+                     enum vel_step_done step)
+{
+    struct vel_map *fresh = vel_map_create();
+
+    if (!fresh) {
+        vel_leader_fail(leader, "a dataset");
+        return;
+    }
+    vel_map_destroy(lead->done[step], NULL);
+    lead->done[step] = fresh;
+}
+
+/* --- records --- */
+
+/* A claim takes the dataset from whoever has it: not when the launch was ended. */
+bool vel_chair_own(struct vel_leader *leader, struct vel_lead *lead)
+{
+    return lead->seal.owner > 0 ||
+           (vel_launch_may_tell(leader) &&
+            leader->ops->claim_owner(leader->arg, lead->id, &lead->seal.owner, NULL) ==
+                0);
+}
+
+/* A newer owner of another launch has the dataset now. One of this launch was a chair
+ * that did not know yet that it is none any more, unless we are that. */
+static bool is_owner(struct vel_leader *leader, struct vel_lead *lead)
+{
+    int64_t newest = 0;
+    bool is_ours = false;
+
+    if (leader->ops->owner(leader->arg, lead->id, &newest, &is_ours, NULL) < 0)
+        return false;
+    if (newest <= lead->seal.owner)
+        return lead->is_led;
+    if (is_ours)
+        vel_launch_beat(leader);
+    lead->seal.owner = 0; /* to be claimed again */
+    lead->is_told = false;
+    if (!is_ours) {
+        vel_part_taken(leader, lead);
+        /* who takes it from another launch has ended that */
+        vel_leader_at(leader, VEL_TIMER_CHECK, leader->now);
+    }
+    leader->steps++;
+    return false;
+}
+
+bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
+                     enum vel_place_on_prefix place)
+{
+    return vel_chair_own(leader, lead) && is_owner(leader, lead) &&
+           leader->ops->entry(leader->arg, &lead->seal, place, lead->by, NULL) == 0;
+}
+
+/* What the record says counts, be it another's. */
+static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
+{
+    leader->seal_rc = leader->ops->seal(leader->arg, &lead->seal, NULL);
+    if (leader->seal_rc < 0)
+        return false;
+    lead->id = lead->seal.id;
+    lead->has_seal = true;
+    lead->is_led = true;
+    if (lead->seal.verdict == VEL_VERDICT_VOID)
+        return true;      /* nobody owns it */
+    lead->seal.owner = 0; /* claimed now, or before the first entry */
+    lead->seal.attempt = vel_leader_next_attempt(leader);
+    vel_chair_own(leader, lead);
+    return true;
+}
+
+static bool write_encoded(struct vel_leader *leader, struct vel_lead *lead)
+{
+    bool was_encoded = lead->seal.is_encoded;
+
+    lead->seal.is_encoded = true; /* as the entry says; or it stays as it was */
+    if (vel_chair_entry(leader, lead, VEL_ON_CACHE))
+        return true;
+    lead->seal.is_encoded = was_encoded;
+    return false;
+}
+
+bool vel_chair_record(struct vel_leader *leader, struct vel_lead *lead, unsigned record)
+{
+    switch ((enum vel_dataset_record)record) {
+    case VEL_DATASET_RECORD_SEAL:
+        return make_seal(leader, lead);
+    case VEL_DATASET_RECORD_VOID:
+        lead->seal.verdict = VEL_VERDICT_VOID;
+        return make_seal(leader, lead);
+    case VEL_DATASET_RECORD_ENTRY:
+        return write_encoded(leader, lead);
+    case VEL_DATASET_RECORD_FLUSHING:
+        return vel_chair_entry(leader, lead, VEL_ON_FLUSHING);
+    case VEL_DATASET_RECORD_STAGED:
+        lead->is_staged = vel_chair_entry(leader, lead, VEL_ON_STAGED);
+        return lead->is_staged;
+    case VEL_DATASET_RECORD_PREFIX:
+        return vel_chair_entry(leader, lead, VEL_ON_PREFIX);
+    case VEL_DATASET_RECORD_REPLACED:
+        return vel_chair_entry(leader, lead,
+                               lead->state == VEL_DATASET_FLUSHED ? VEL_ON_PREFIX
+                                                                  : VEL_ON_CACHE);
+    default: /* on this node, by who has done the work */
+        return true;
+    }
+}
+
+/* --- telling --- */
+
+static void tell(struct vel_leader *leader, uint64_t link, struct vel_msg *msg)
+{
+    if (link)
+        vel_leader_send(leader, link, msg);
+    else
+        vel_tree_down(leader, msg, 0);
+}
+
+static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64_t link)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_SEALED};
+    struct vel_buf record;
+    bool is_keyed = lead->seal.template && *lead->seal.template;
+
+    vel_buf_init(&record);
+    if (vel_seal_encode(&lead->seal, &record, NULL) == 0) {
+        msg.u.sealed.term = (uint64_t)leader->term;
+        msg.u.sealed.generation = (uint64_t)lead->seal.generation;
+        msg.u.sealed.dataset = (uint64_t)lead->id;
+        msg.u.sealed.verdict = lead->seal.verdict;
+        msg.u.sealed.template = is_keyed ? lead->seal.template : VEL_API_TEMPLATE;
+        msg.u.sealed.step = lead->seal.step;
+        msg.u.sealed.record.at = record.data;
+        msg.u.sealed.record.len = record.len;
+        tell(leader, link, &msg);
+    }
+    vel_buf_fini(&record);
+}
+
+void vel_chair_tell_seal(struct vel_leader *leader, struct vel_lead *lead,
+                         uint64_t link)
+{
+    if (vel_launch_may_tell(leader))
+        tell_sealed(leader, lead, link);
+}
+
+static void tell_step(struct vel_leader *leader, struct vel_lead *lead, uint64_t link,
+                      enum vel_step_told step)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_STEP};
+
+    msg.u.step.term = (uint64_t)leader->term;
+    msg.u.step.dataset = (uint64_t)lead->id;
+    msg.u.step.owner = (uint64_t)lead->seal.owner;
+    msg.u.step.step = step;
+    msg.u.step.upto = (uint64_t)lead->upto;
+    msg.u.step.rate = lead->rate;
+    tell(leader, link, &msg);
+}
+
+/* A node that has missed something hears all that led to where we are. */
+static void tell_state(struct vel_leader *leader, struct vel_lead *lead, uint64_t link)
+{
+    if (!lead->has_seal || (lead->state == VEL_DATASET_SEALED && !lead->is_told))
+        return;
+    tell_sealed(leader, lead, link);
+    switch (lead->state) {
+    case VEL_DATASET_ENCODED:
+        tell_step(leader, lead, link, VEL_TELL_ENCODED);
+        break;
+    case VEL_DATASET_FLUSHING:
+        if (lead->seal.is_encoded)
+            tell_step(leader, lead, link, VEL_TELL_ENCODED);
+        if (!lead->is_staged)
+            tell_step(leader, lead, link, VEL_TELL_FLUSH);
+        else if (lead->is_told)
+            tell_step(leader, lead, link, VEL_TELL_PUBLISH);
+        break;
+    case VEL_DATASET_FLUSHED:
+        tell_step(leader, lead, link, VEL_TELL_FLUSHED);
+        break;
+    case VEL_DATASET_SUPERSEDED:
+        tell_step(leader, lead, link, VEL_TELL_SUPERSEDED);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Files of lost nodes get their names from here: the temporary ones are on the prefix.
+ */
+static void rename_for_lost(struct vel_leader *leader, struct vel_lead *lead)
+{
+    for (size_t i = 0; i < lead->seal.members.n; i++) {
+        const char *node = vel_seal_member(&lead->seal, i)->node;
+        bool is_first = true;
+
+        for (size_t k = 0; k < i; k++)
+            is_first &= strcmp(vel_seal_member(&lead->seal, k)->node, node) != 0;
+        if (is_first && strcmp(node, leader->conf.node) != 0 &&
+            !vel_roster_has(&leader->roster, node) &&
+            !vel_map_has(lead->done[VEL_DID_RENAME], node))
+            vel_part_start(leader, lead, VEL_WORK_RENAME, 0, node);
+    }
+}
+
+static bool tell_publish(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!vel_flush_may_publish(leader, lead) || !is_owner(leader, lead))
+        return false;
+    tell_step(leader, lead, 0, VEL_TELL_PUBLISH);
+    vel_part_rename(leader, lead);
+    rename_for_lost(leader, lead);
+    return true;
+}
+
+static bool tell_flush(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (lead->seal.again.n > 0) { /* parts that could not be rebuilt before */
+        vel_chair_next_attempt(leader, lead);
+        tell_sealed(leader, lead, 0);
+        vel_part_take(leader, lead);
+    }
+    lead->upto = vel_flush_upto(leader, lead, &lead->copying);
+    lead->rate = vel_flush_rate(leader, lead->copying);
+    tell_step(leader, lead, 0, VEL_TELL_FLUSH);
+    vel_part_copy(leader, lead);
+    return true;
+}
+
+/* The state that its record says, to all, and this node's part in it. */
+static bool tell_all(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!lead->is_introduced && lead->state != VEL_DATASET_SEALED) {
+        tell_sealed(leader, lead, 0); /* some may never have heard of it */
+        if (lead->seal.is_encoded && lead->state != VEL_DATASET_ENCODED)
+            tell_step(leader, lead, 0, VEL_TELL_ENCODED);
+    }
+    lead->is_introduced = true;
+    switch (lead->state) {
+    case VEL_DATASET_SEALED:
+        tell_sealed(leader, lead, 0);
+        vel_part_take(leader, lead);
+        return true;
+    case VEL_DATASET_ENCODED:
+        tell_step(leader, lead, 0,
+                  lead->is_retreat ? VEL_TELL_RETREAT : VEL_TELL_ENCODED);
+        vel_part_act(leader, lead,
+                     lead->is_retreat ? VEL_DATASET_DO_REMOVE_TEMPS
+                                      : VEL_DATASET_DO_MAKE_ROOM);
+        return true;
+    case VEL_DATASET_FLUSHING:
+        return lead->is_staged ? tell_publish(leader, lead) : tell_flush(leader, lead);
+    case VEL_DATASET_FLUSHED:
+        if (leader->ops->current(leader->arg, lead->id, NULL) < 0)
+            return false;
+        tell_step(leader, lead, 0, VEL_TELL_FLUSHED);
+        vel_part_act(leader, lead, VEL_DATASET_DO_FORGET);
+        return true;
+    case VEL_DATASET_SUPERSEDED:
+        tell_step(leader, lead, 0, VEL_TELL_SUPERSEDED);
+        vel_part_act(leader, lead, VEL_DATASET_DO_REMOVE_TEMPS);
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* A claim that was made again needs its entry. */
+static bool has_claim(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (lead->seal.owner > 0)
+        return true;
+    if (lead->state == VEL_DATASET_FLUSHING)
+        return vel_chair_entry(leader, lead,
+                               lead->is_staged ? VEL_ON_STAGED : VEL_ON_FLUSHING);
+    return vel_chair_own(leader, lead);
+}
+
+void vel_chair_tell(struct vel_leader *leader, struct vel_lead *lead)
+{
+    lead->is_told = false;
+    if (lead->is_led && vel_launch_may_tell(leader) && has_claim(leader, lead) &&
+        lead->is_led)
+        lead->is_told = tell_all(leader, lead);
+    if (!lead->is_told)
+        lead->retry_at = leader->now + leader->conf.limit / 4;
+    else if (leader->connector)
+        leader->connector->may_evict = true;
+}
+
+void vel_chair_evict(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!vel_launch_may_tell(leader))
+        return;
+    lead->is_evicted = true;
+    tell_step(leader, lead, 0, VEL_TELL_EVICT);
+    vel_lead_event(leader, lead, VEL_DATASET_ON_EVICT, 0);
+}
+
+void vel_chair_tell_taken(struct vel_leader *leader, struct vel_lead *lead)
+{
+    tell_step(leader, lead, 0, VEL_TELL_TAKEN);
+    lead->is_told = true;
+}
+
+void vel_chair_tell_moved(struct vel_leader *leader, struct vel_lead *lead)
+{
+    lead->upto = vel_flush_upto(leader, lead, &lead->copying);
+    lead->rate = vel_flush_rate(leader, lead->copying);
+    tell_sealed(leader, lead, 0);
+    tell_step(leader, lead, 0, VEL_TELL_FLUSH);
+    vel_part_take(leader, lead);
+    vel_part_copy(leader, lead);
+}
+
+void vel_chair_later(struct vel_leader *leader, struct vel_lead *lead)
+{
+    lead->delay = lead->delay ? 2 * lead->delay : leader->conf.limit / 4;
+    if (lead->delay > leader->conf.stall / RETRY_PART)
+        lead->delay = leader->conf.stall / RETRY_PART;
+    lead->retry_at = leader->now + lead->delay;
+}
+
+void vel_chair_next_attempt(struct vel_leader *leader, struct vel_lead *lead)
+{
+    lead->attempts++;
+    lead->seal.attempt = vel_leader_next_attempt(leader);
+}
+
+static void encode_again(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!lead->is_broken)
+        return;
+    if (lead->attempts >= VEL_ATTEMPTS) {
+        vel_lead_failed(leader, lead, VEL_EIO,
+                        "its sets of nodes broke again and again: it is flushed "
+                        "instead of protected");
+        vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0);
+        return;
+    }
+    lead->is_broken = false;
+    vel_chair_next_attempt(leader, lead);
+    vel_chair_clear(leader, lead, VEL_DID_ENCODE);
+    vel_chair_tell(leader, lead);
+}
+
+void vel_chair_act(struct vel_leader *leader, struct vel_lead *lead, unsigned action)
+{
+    switch ((enum vel_dataset_action)action) {
+    case VEL_DATASET_DO_TELL_STATE:
+        if (lead->is_led && leader->asker)
+            tell_state(leader, lead, leader->asker);
+        break;
+    case VEL_DATASET_DO_ENCODE_AGAIN:
+        encode_again(leader, lead);
+        break;
+    case VEL_DATASET_DO_RETRY:
+        lead->is_told = false;
+        vel_chair_later(leader, lead);
+        break;
+    case VEL_DATASET_DO_REBUILD: /* when it has not come back in time */
+        if (lead->is_staged)
+            lead->is_told = false;
+        break;
+    case VEL_DATASET_DO_TELL_FLUSH:
+        vel_chair_clear(leader, lead, VEL_DID_COPY);
+        lead->is_retreat = lead->is_staged = false;
+        vel_chair_tell(leader, lead);
+        break;
+    case VEL_DATASET_DO_TELL_RETREAT:
+        lead->is_retreat = true;
+        vel_chair_tell(leader, lead);
+        vel_chair_later(leader, lead);
+        break;
+    case VEL_DATASET_DO_TELL_PUBLISH:
+        lead->seal.again.n = 0;
+        vel_chair_tell(leader, lead);
+        break;
+    case VEL_DATASET_DO_TELL_FLUSHED:
+        lead->status = 0;
+        vel_chair_tell(leader, lead);
+        break;
+    default:
+        if (lead->seal.verdict == VEL_VERDICT_VOID)
+            vel_chair_tell_seal(leader, lead, 0);
+        else
+            vel_chair_tell(leader, lead);
+        break;
+    }
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/template.h"
+
+#define DIGITS "0123456789"
+#define NUMBER "{n}"
+
+enum { DIGITS_MOST = 18 }; /* that fit a number: what is longer is nobody's rank */
+
+int vel_template_split(const char *name, struct vel_buf *ret_template,
+                       struct vel_buf *ret_numbers)
+{
+    int n = 0;
+
+    while (*name) {
+        size_t rest = strcspn(name, DIGITS), len = strspn(name + rest, DIGITS);
+
+        vel_buf_append(ret_template, name, rest);
+        name += rest;
+        if (len == 0)
+            break;
+        vel_buf_puts(ret_template, NUMBER);
+        if (n > 0)
+            vel_buf_putc(ret_numbers, ' ');
+        vel_buf_append(ret_numbers, name, len);
+        name += len;
+        n++;
+    }
+    return n <= VEL_TEMPLATE_NUMBERS ? n : 0;
+}
+
+void vel_template_apply(const char *template, const char *numbers, int place,
+                        struct vel_buf *ret_template, struct vel_buf *ret_step)
+{
+    const char *at;
+
+    for (int i = 1; (at = strstr(template, NUMBER)); i++) {
+        size_t len = strspn(numbers, DIGITS);
+
+        vel_buf_append(ret_template, template, (size_t)(at - template));
+        vel_buf_puts(ret_template, i == place ? "{rank}" : "{step}");
+        template = at + strlen(NUMBER);
+        if (i != place) {
+            if (ret_step->len > 0)
+                vel_buf_putc(ret_step, '.');
+            vel_buf_append(ret_step, numbers, len);
+        }
+        numbers += len + (numbers[len] == ' ');
+    }
+    vel_buf_puts(ret_template, template);
+}
+
+void vel_guess_see(struct vel_guess *guess, int64_t rank, const char *numbers)
+{
+    bool is_first = guess->n == 0;
+    int n = 0;
+
+    for (size_t len; n < VEL_TEMPLATE_NUMBERS && (len = strspn(numbers, DIGITS)) > 0;
+         n++) {
+        int64_t above =
+            len <= DIGITS_MOST ? strtoll(numbers, NULL, 10) - rank : INT64_MAX;
+
+        if (is_first)
+            guess->above[n] = above;
+        else if (above != guess->above[n])
+            guess->is_out[n] = true;
+        if (len > DIGITS_MOST)
+            guess->is_out[n] = true;
+        numbers += len + (numbers[len] == ' ');
+    }
+    if (is_first) {
+        guess->n = n;
+        guess->rank = rank;
+    }
+    guess->has_two = guess->has_two || rank != guess->rank;
+}
+
+int vel_guess_place(const struct vel_guess *guess)
+{
+    int place = 0;
+
+    for (int i = 0; guess->has_two && i < guess->n; i++) {
+        if (guess->is_out[i])
+            continue;
+        if (place > 0)
+            return 0;
+        place = i + 1;
+    }
+    return place;
+}

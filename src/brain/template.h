@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* template - what names without a DATASET line have in common: which of the numbers in
+ * a name is the rank of whoever writes it (doc/protocol-leader.txt, 7).
+ *
+ * Pure. The number that is rank + constant, over two or more ranks, is the rank; while
+ * more than one is, or none, nobody knows.
+ */
+#ifndef VEL_BRAIN_TEMPLATE_H
+#define VEL_BRAIN_TEMPLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { VEL_TEMPLATE_NUMBERS = 16, VEL_TEMPLATE_STEP = 63 };
+
+/* Append the name with each number replaced by {n}, and the numbers as they are
+ * written, by blanks. How many there are; 0: none, or more than VEL_TEMPLATE_NUMBERS.
+ */
+int vel_template_split(const char *name, struct vel_buf *ret_template,
+                       struct vel_buf *ret_numbers);
+
+/* Append the template with number `place` (from 1) as {rank} and the others as {step},
+ * and these others, by dots. */
+void vel_template_apply(const char *template, const char *numbers, int place,
+                        struct vel_buf *ret_template, struct vel_buf *ret_step);
+
+/* What was seen of one template. */
+struct vel_guess {
+    int64_t rank; /* the first one */
+    int n;        /* numbers in a name; 0: nothing was seen */
+    bool has_two; /* ranks */
+    bool is_out[VEL_TEMPLATE_NUMBERS];
+    int64_t above[VEL_TEMPLATE_NUMBERS]; /* number - rank */
+};
+
+void vel_guess_see(struct vel_guess *guess, int64_t rank, const char *numbers);
+
+/* From 1; 0: nobody knows. */
+int vel_guess_place(const struct vel_guess *guess);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "brain/messages.h"
+#include "ident/endpoint.h"
+#include "record/record.h"
+#include "sys/host.h"
+
+enum { FORMAT = 1, ENDPOINTS_MOST = 1023, RANKS_MOST = 65535 };
+
+static const char type[] = "endpoint", beat_type[] = "beat", prefix[] = "node.";
+
+void vel_endpoint_fini(struct vel_endpoint *endpoint)
+{
+    free(endpoint->node);
+    free(endpoint->ranks);
+    free(endpoint->endpoints);
+    *endpoint = (struct vel_endpoint){0};
+}
+
+static char *record_path(const char *dir, const char *node)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/%s%s", dir, prefix, node);
+    return vel_buf_take(&path, NULL);
+}
+
+static int check(const struct vel_endpoint *endpoint, enum vel_status status,
+                 struct vel_err *err)
+{
+    if (!vel_host_is_name(endpoint->node))
+        return vel_fail(err, status, "'%s' is no name of a node", endpoint->node);
+    if (strlen(endpoint->ranks) > RANKS_MOST ||
+        strspn(endpoint->ranks, "0123456789- ") != strlen(endpoint->ranks))
+        return vel_fail(err, status, "the ranks of %s are no ranges of numbers",
+                        endpoint->node);
+    if (strlen(endpoint->endpoints) > ENDPOINTS_MOST || !endpoint->endpoints[0])
+        return vel_fail(err, status,
+                        "the endpoints of %s have %zu bytes, 1 to %d are allowed",
+                        endpoint->node, strlen(endpoint->endpoints), ENDPOINTS_MOST);
+    return 0;
+}
+
+static int endpoint_to_node(const struct vel_endpoint *endpoint, struct vel_node **ret,
+                            struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    int rc = check(endpoint, VEL_EINVAL, err);
+
+    if (rc == 0 && !body)
+        rc = vel_out_of_memory(err, "a record");
+    if (rc == 0 &&
+        ((rc = vel_node_set_text(body, "node", endpoint->node)) < 0 ||
+         (rc = vel_node_set_int(body, "epoch", endpoint->epoch)) < 0 ||
+         (rc = vel_node_set_text(body, "ranks", endpoint->ranks)) < 0 ||
+         (rc = vel_node_set_text(body, "endpoints", endpoint->endpoints)) < 0))
+        vel_fail(err, rc, "the endpoints of %s: %s", endpoint->node,
+                 rc == VEL_ENOMEM ? "out of memory" : "a path that is no UTF-8");
+    if (rc < 0) {
+        vel_node_destroy(body);
+        return rc;
+    }
+    *ret = body;
+    return 0;
+}
+
+static int endpoint_from_node(const struct vel_node *body, struct vel_endpoint *ret,
+                              struct vel_err *err)
+{
+    const char *node, *ranks, *endpoints;
+    struct vel_endpoint found = {0};
+    int rc;
+
+    if ((rc = vel_node_get_text(body, "node", &node, err)) < 0 ||
+        (rc = vel_node_get_int(body, "epoch", 1, INT64_MAX, &found.epoch, err)) < 0 ||
+        (rc = vel_node_get_text(body, "ranks", &ranks, err)) < 0 ||
+        (rc = vel_node_get_text(body, "endpoints", &endpoints, err)) < 0)
+        return rc;
+    found.node = strdup(node);
+    found.ranks = strdup(ranks);
+    found.endpoints = strdup(endpoints);
+    if (!found.node || !found.ranks || !found.endpoints)
+        rc = vel_out_of_memory(err, "an endpoint");
+    else
+        rc = check(&found, VEL_ECORRUPT, err);
+    if (rc < 0) {
+        vel_endpoint_fini(&found);
+        return rc;
+    }
+    *ret = found;
+    return 0;
+}
+
+int vel_endpoint_load(struct vel_fs *fs, const char *dir, const char *node,
+                      struct vel_endpoint *ret, struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    struct vel_endpoint found = {0};
+    char *path = record_path(dir, node);
+    int version, rc;
+
+    if (!path)
+        return vel_out_of_memory(err, node);
+    rc = vel_record_load(fs, path, type, FORMAT, &version, &body, err);
+    if (rc == 0)
+        rc = vel_wrap(err, endpoint_from_node(body, &found, err), "%s", path);
+    if (rc == 0 && strcmp(found.node, node) != 0)
+        rc =
+            vel_fail(err, VEL_ECORRUPT, "%s: it is the record of %s", path, found.node);
+    if (rc == 0)
+        *ret = found;
+    else
+        vel_endpoint_fini(&found);
+    vel_node_destroy(body);
+    free(path);
+    return rc;
+}
+
+int vel_endpoint_save(struct vel_fs *fs, const char *dir, struct vel_endpoint *endpoint,
+                      struct vel_err *err)
+{
+    struct vel_endpoint former = {0}, fresh = *endpoint;
+    struct vel_node *body = NULL;
+    char *path = NULL;
+    int rc = 0;
+
+    if (fresh.epoch == 0)
+        rc = vel_endpoint_load(fs, dir, endpoint->node, &former, err);
+    if (rc == VEL_ENOENT)
+        rc = vel_fs_make_dirs(fs, dir, 0700, err);
+    if (rc < 0)
+        return rc;
+    if (fresh.epoch == 0)
+        fresh.epoch = former.epoch + 1;
+    vel_endpoint_fini(&former);
+    rc = endpoint_to_node(&fresh, &body, err);
+    if (rc < 0)
+        return rc;
+    path = record_path(dir, endpoint->node);
+    rc = path ? vel_record_save(fs, path, type, FORMAT, body, err)
+              : vel_out_of_memory(err, endpoint->node);
+    if (rc == 0)
+        endpoint->epoch = fresh.epoch;
+    free(path);
+    vel_node_destroy(body);
+    return rc;
+}
+
+/* Known by its name alone. */
+static int put_unreadable(struct vel_endpoint *ret, const char *node,
+                          struct vel_err *err)
+{
+    *ret = (struct vel_endpoint){
+        .node = strdup(node), .ranks = strdup(""), .endpoints = strdup("")};
+    return ret->node && ret->ranks && ret->endpoints ? 0 : vel_out_of_memory(err, node);
+}
+
+static int list_one(struct vel_fs *fs, const char *dir, const char *node,
+                    struct vel_vec *list, struct vel_err *err)
+{
+    struct vel_endpoint found = {0};
+    int rc = vel_endpoint_load(fs, dir, node, &found, err);
+
+    if (rc == VEL_ENOENT)
+        return 0; /* gone meanwhile */
+    if (rc < 0 && rc != VEL_ENOMEM)
+        rc = put_unreadable(&found, node, err);
+    if (rc == 0 && !vel_vec_push(list, &found))
+        rc = vel_out_of_memory(err, node);
+    if (rc < 0)
+        vel_endpoint_fini(&found);
+    return rc;
+}
+
+int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    const size_t len = sizeof prefix - 1;
+    struct vel_vec names, list;
+    int rc;
+
+    vel_vec_init(&list, sizeof(struct vel_endpoint));
+    rc = vel_fs_list(fs, dir, &names, err);
+    if (rc == VEL_ENOENT) {
+        *ret = list;
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+
+        if (strncmp(name, prefix, len) == 0 && vel_host_is_name(name + len))
+            rc = list_one(fs, dir, name + len, &list, err);
+    }
+    vel_fs_names_fini(&names);
+    if (rc < 0)
+        vel_endpoint_list_fini(&list);
+    else
+        *ret = list;
+    return rc;
+}
+
+void vel_endpoint_list_fini(struct vel_vec *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        vel_endpoint_fini(vel_vec_at(list, i));
+    vel_vec_fini(list);
+}
+
+int vel_endpoint_remove(struct vel_fs *fs, const char *dir, const char *node,
+                        struct vel_err *err)
+{
+    char *path = record_path(dir, node);
+
+    if (!path)
+        return vel_out_of_memory(err, node);
+    int rc = vel_fs_unlink(fs, path, err);
+    free(path);
+    return rc;
+}
+
+/* A number at *at, which moves behind it; -1 when there is none that is a rank. */
+static int64_t rank_at(const char **at)
+{
+    int64_t rank = 0;
+    const char *c = *at;
+
+    for (; *c >= '0' && *c <= '9'; c++) {
+        rank = rank * 10 + (*c - '0');
+        if (rank > (int64_t)VEL_MSG_NO_RANK)
+            return -1;
+    }
+    if (c == *at)
+        return -1;
+    *at = c;
+    return rank;
+}
+
+bool vel_endpoint_has_rank(const char *ranks, int64_t rank)
+{
+    while (*ranks) {
+        int64_t first = rank_at(&ranks), last = first;
+
+        if (*ranks == '-') {
+            ranks++;
+            last = rank_at(&ranks);
+        }
+        if (first < 0 || last < first || (*ranks && *ranks != ' '))
+            return false;
+        if (rank >= first && rank <= last)
+            return true;
+        ranks += *ranks == ' ';
+    }
+    return false;
+}
+
+/* --- the beat --- */
+
+int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *living,
+                  struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    char *path = vel_path_join(dir, "beat");
+    int rc;
+
+    if (!body || !path || vel_node_set_int(body, "beat", beat) < 0 ||
+        vel_node_set_text(body, "living", living) < 0)
+        rc = vel_out_of_memory(err, "the beat of a launch");
+    else
+        rc = vel_record_save(fs, path, beat_type, FORMAT, body, err);
+    free(path);
+    vel_node_destroy(body);
+    return rc;
+}
+
+/* One of an older version does not tell who lives. */
+static int get_living(const struct vel_node *body, char **ret, struct vel_err *err)
+{
+    const char *text = NULL;
+    int rc = vel_node_has(body, "living")
+                 ? vel_node_get_text(body, "living", &text, err)
+                 : 0;
+
+    if (rc == 0 && text && !(*ret = strdup(text)))
+        rc = vel_out_of_memory(err, "the beat of a launch");
+    return rc;
+}
+
+int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
+                  char **ret_living, struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    char *path = vel_path_join(dir, "beat");
+    int64_t beat = 0;
+    int version, rc;
+
+    if (!path)
+        return vel_out_of_memory(err, "the beat of a launch");
+    rc = vel_record_load(fs, path, beat_type, FORMAT, &version, &body, err);
+    if (rc == 0)
+        rc = vel_wrap(err, vel_node_get_int(body, "beat", 1, INT64_MAX, &beat, err),
+                      "%s", path);
+    if (ret_living)
+        *ret_living = NULL;
+    if (rc == 0 && ret_living)
+        rc = vel_wrap(err, get_living(body, ret_living, err), "%s", path);
+    if (rc == VEL_ENOENT)
+        rc = 0;
+    if (rc == 0)
+        *ret_beat = beat;
+    vel_node_destroy(body);
+    free(path);
+    return rc;
+}

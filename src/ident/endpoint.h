@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* endpoint - the record of where a leader listens, PREFIX/.veloc/launch.L/node.NAME,
+ * and the launch's beat. A node's record is written by that node's leader alone, the
+ * beat by the chair. */
+#ifndef VEL_IDENT_ENDPOINT_H
+#define VEL_IDENT_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "sys/fs.h"
+
+struct vel_endpoint {
+    char *node;
+    int64_t epoch;   /* grows with each leader of the node */
+    char *ranks;     /* of this launch on the node: "0-3 7", "" for none */
+    char *endpoints; /* as sys/sock.h has them, with blanks between; the first is the
+                        Unix socket */
+};
+
+void vel_endpoint_fini(struct vel_endpoint *endpoint);
+
+/* Replace the record of endpoint->node in `dir`, the directory of the launch, which is
+ * made. Epoch 0 is a new leader's: it becomes one above that of the record replaced;
+ * another epoch stays. */
+int vel_endpoint_save(struct vel_fs *fs, const char *dir, struct vel_endpoint *endpoint,
+                      struct vel_err *err);
+
+int vel_endpoint_load(struct vel_fs *fs, const char *dir, const char *node,
+                      struct vel_endpoint *ret, struct vel_err *err);
+
+/* All of them by name, struct vel_endpoint; none when there is no directory. One that
+ * cannot be read is in it with its node, epoch 0 and empty texts: a node that is known
+ * and cannot be reached. */
+int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                      struct vel_err *err);
+void vel_endpoint_list_fini(struct vel_vec *list);
+
+/* It may be absent. */
+int vel_endpoint_remove(struct vel_fs *fs, const char *dir, const char *node,
+                        struct vel_err *err);
+
+/* Is `rank` among ranks as `ranks` and `present` have them? A text that is none has no
+ * ranks. */
+bool vel_endpoint_has_rank(const char *ranks, int64_t rank);
+
+/* The beat of a launch: a number that its chair replaces while it lives, 0 when there
+ * is none yet; and the nodes, by blanks, on which it knows processes of the launch. */
+int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *living,
+                  struct vel_err *err);
+/* *ret_living, to be freed, may be NULL: not told. */
+int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
+                  char **ret_living, struct vel_err *err);
+
+#endif

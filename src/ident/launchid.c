@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "base/siphash.h"
+#include "ident/endpoint.h"
+#include "ident/launchid.h"
+#include "ident/once.h"
+#include "ident/role.h"
+#include "sys/entropy.h"
+#include "sys/host.h"
+
+enum {
+    FORMAT = 1,
+    HASH = 16,   /* hex digits */
+    ROUNDS = 64, /* launches of the same program that are passed by */
+    LOOKS = 20,  /* at a beat within the limit, at least; */
+    QUICK = 600, /* the first pause is so much shorter than it, each next one double */
+};
+
+static const char meet_type[] = "meet";
+
+bool vel_launchid_is_name(const char *launch)
+{
+    return strlen(launch) <= VEL_LAUNCH_MOST && vel_host_is_name(launch);
+}
+
+static void hash_hex(const void *bytes, size_t len, char ret[HASH + 1])
+{
+    const uint8_t no_secret[VEL_SIPHASH_KEY] = {0};
+    uint8_t hash[VEL_SIPHASH_LEN];
+
+    vel_siphash(no_secret, bytes, len, hash);
+    for (int i = 0; i < HASH / 2; i++)
+        snprintf(ret + 2 * i, 3, "%02x", hash[i]);
+}
+
+/* --- named by the launcher --- */
+
+static bool is_given(const char *text)
+{
+    return text && text[0];
+}
+
+/* What cannot be part of a path becomes its beginning and a hash of the whole. */
+static void put_name(const char *text, char ret[VEL_LAUNCH_ROOM])
+{
+    const size_t most = VEL_LAUNCH_MOST - 1 - HASH;
+    size_t n = 0;
+
+    if (vel_launchid_is_name(text)) {
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", text);
+        return;
+    }
+    for (const char *c = text; *c && n < most; c++) {
+        char name[2] = {*c, '\0'};
+
+        ret[n] = *c;
+        /* a letter or a digit, or not the first */
+        if (!vel_host_is_name(name) && (n == 0 || !strchr("._-", *c)))
+            ret[n] = 'x';
+        n++;
+    }
+    ret[n++] = '-';
+    hash_hex(text, strlen(text), ret + n);
+}
+
+int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
+                       struct vel_err *err)
+{
+    struct vel_buf slurm;
+
+    if (is_given(texts->launch)) {
+        if (!vel_launchid_is_name(texts->launch))
+            return vel_fail(err, VEL_ECONFIG,
+                            "LAUNCH=%s: a launch is named by 1 to %d letters, digits, "
+                            "dots, underscores and dashes",
+                            texts->launch, VEL_LAUNCH_MOST);
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", texts->launch);
+        return 0;
+    }
+    if (is_given(texts->pmix)) {
+        put_name(texts->pmix, ret);
+        return 0;
+    }
+    if (!is_given(texts->slurm_job) || !is_given(texts->slurm_step)) {
+        ret[0] = '\0';
+        return 0;
+    }
+    vel_buf_init(&slurm);
+    vel_buf_printf(&slurm, "%s.%s", texts->slurm_job, texts->slurm_step);
+    int rc = vel_buf_status(&slurm, err);
+    if (rc == 0)
+        put_name(slurm.data, ret);
+    vel_buf_fini(&slurm);
+    return rc;
+}
+
+int vel_launchid_fresh(char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
+{
+    uint64_t random[2];
+    int rc = vel_entropy(random, sizeof random, err);
+
+    if (rc == 0)
+        snprintf(ret, VEL_LAUNCH_ROOM, "%016" PRIx64 "%016" PRIx64, random[0],
+                 random[1]);
+    return rc;
+}
+
+/* --- a meeting --- */
+
+static int claim_name(const struct vel_launch_self *self, struct vel_buf *ret,
+                      struct vel_err *err)
+{
+    char hash[HASH + 1];
+    struct vel_buf words;
+    int rc;
+
+    vel_buf_init(&words);
+    vel_buf_printf(&words, "%ld%c%s%c%s%c%" PRId64, (long)self->user, 0, self->program,
+                   0, self->working_dir, 0, self->ranks);
+    rc = vel_buf_status(&words, err);
+    if (rc == 0) {
+        hash_hex(words.data, words.len, hash);
+        vel_buf_printf(ret, "meet.%s", hash);
+        rc = vel_buf_status(ret, err);
+    }
+    vel_buf_fini(&words);
+    return rc;
+}
+
+static char *launch_dir(const struct vel_launch_self *self, const char *launch)
+{
+    struct vel_buf dir;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/launch.%s", self->dir, launch);
+    return vel_buf_take(&dir, NULL);
+}
+
+/* Who has joined a launch. */
+struct joined {
+    bool has_any, has_rank; /* ours */
+    bool is_here;           /* all of them are on this node */
+};
+
+static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
+                       const char *dir, struct joined *ret, struct vel_err *err)
+{
+    struct vel_vec list;
+    int rc = vel_endpoint_list(fs, dir, &list, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = (struct joined){.has_any = list.n > 0, .is_here = self->host != NULL};
+    for (size_t i = 0; i < list.n; i++) {
+        const struct vel_endpoint *endpoint = vel_vec_at(&list, i);
+
+        if (vel_endpoint_has_rank(endpoint->ranks, self->rank))
+            ret->has_rank = true;
+        if (self->host && strcmp(endpoint->node, self->host->node) != 0)
+            ret->is_here = false;
+    }
+    vel_endpoint_list_fini(&list);
+    return 0;
+}
+
+/* Its beat moves, or comes. One that nobody has joined needs none yet: whoever claimed
+ * it has just begun, or has left nothing. */
+static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
+                      const char *dir, bool is_begun, bool *ret_fits,
+                      struct vel_err *err)
+{
+    uint64_t begun = vel_clock_monotonic(self->clock), most = self->limit / LOOKS;
+    uint64_t pause = self->limit / QUICK;
+    int64_t first = 0, beat = 0;
+    int rc = vel_beat_load(fs, dir, &first, NULL, err);
+
+    if (rc < 0 || (first == 0 && !is_begun))
+        return rc;
+    beat = first;
+    while (rc == 0 && beat == first &&
+           vel_clock_monotonic(self->clock) - begun < self->limit) {
+        vel_clock_sleep(self->clock, pause);
+        pause = 2 * pause < most ? 2 * pause : most;
+        rc = vel_beat_load(fs, dir, &beat, NULL, err);
+    }
+    if (rc == 0 && beat == first)
+        *ret_fits = false;
+    return rc;
+}
+
+/* Does anybody of it live? This node's locks tell at once: of those who are here, and
+ * of all when nobody has joined elsewhere. */
+static int check_alive(struct vel_fs *fs, const struct vel_launch_self *self,
+                       const char *launch, const char *dir, const struct joined *joined,
+                       bool *ret_fits, struct vel_err *err)
+{
+    if (self->host && joined->has_any) {
+        if (vel_role_is_alive(fs, self->host, self->cntl_base, launch))
+            return 0;
+        if (joined->is_here) {
+            *ret_fits = false;
+            return 0;
+        }
+    }
+    return check_beat(fs, self, dir, joined->has_any, ret_fits, err);
+}
+
+/* Can this be our launch? */
+static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
+                        const char *launch, bool *ret_fits, struct vel_err *err)
+{
+    char *dir = launch_dir(self, launch);
+    char *end = dir ? vel_path_join(dir, "end") : NULL;
+    struct joined joined;
+    bool fits;
+    int rc = end ? 0 : vel_out_of_memory(err, launch);
+
+    /* without a directory it has been removed: it was made before the claim */
+    fits = rc == 0 && vel_fs_exists(fs, dir) && !vel_fs_exists(fs, end);
+    if (rc == 0 && fits)
+        rc = find_joined(fs, self, dir, &joined, err);
+    if (rc == 0 && fits)
+        fits = !joined.has_rank;
+    if (rc == 0 && fits)
+        rc = check_alive(fs, self, launch, dir, &joined, &fits, err);
+    if (rc == 0)
+        *ret_fits = fits;
+    free(end);
+    free(dir);
+    return rc;
+}
+
+static int load_claim(struct vel_fs *fs, const struct vel_launch_self *self,
+                      const char *name, int64_t k, char ret[VEL_LAUNCH_ROOM],
+                      struct vel_err *err)
+{
+    struct vel_node *record = NULL;
+    const char *launch;
+    int rc;
+
+    rc = vel_claim_load(fs, self->dir, name, k, meet_type, FORMAT, &record, err);
+    if (rc == 0)
+        rc = vel_node_get_text(record, "launch", &launch, err);
+    if (rc == 0 && !vel_launchid_is_name(launch))
+        rc = vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a launch", launch);
+    if (rc == 0)
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", launch);
+    vel_node_destroy(record);
+    return rc;
+}
+
+/* VEL_EEXIST: another was faster, look again. */
+static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
+                        const char *name, int64_t above, char ret[VEL_LAUNCH_ROOM],
+                        struct vel_err *err)
+{
+    char launch[VEL_LAUNCH_ROOM];
+    struct vel_node *record = vel_node_object();
+    char *dir = NULL;
+    int64_t k;
+    int rc = vel_launchid_fresh(launch, err);
+
+    if (rc < 0)
+        goto out;
+    dir = launch_dir(self, launch);
+    if (!record || !dir || vel_node_set_text(record, "launch", launch) < 0) {
+        rc = vel_out_of_memory(err, "a meeting");
+        goto out;
+    }
+    rc = vel_fs_make_dirs(fs, dir, 0700, err);
+    if (rc < 0)
+        goto out;
+    rc = vel_claim(fs, self->dir, name, above, meet_type, FORMAT, record, &k, err);
+    if (rc == VEL_EEXIST)
+        fs->ops->rmdir(fs, dir);
+    if (rc == 0)
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", launch);
+out:
+    free(dir);
+    vel_node_destroy(record);
+    return rc;
+}
+
+int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
+                      char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
+{
+    char launch[VEL_LAUNCH_ROOM];
+    struct vel_buf name;
+    int64_t past = 0, k = 0; /* claims up to `past` are not ours */
+    bool fits = false;
+    int rc;
+
+    vel_buf_init(&name);
+    rc = claim_name(self, &name, err);
+    for (int round = 0; rc == 0 && !fits; round++) {
+        if (round == ROUNDS) {
+            rc = vel_fail(err, VEL_EBUSY,
+                          "%s: too many launches of the same program at once: set "
+                          "VELOC_LAUNCH",
+                          self->program);
+            break;
+        }
+        rc = vel_claim_newest(fs, self->dir, name.data, &k, err);
+        if (rc == 0 && k <= past) {
+            rc = claim_launch(fs, self, name.data, past, launch, err);
+            if (rc == VEL_EEXIST)
+                rc = 0;
+            continue; /* the claim that is there now is looked at like any */
+        }
+        if (rc == 0)
+            rc = load_claim(fs, self, name.data, k, launch, err);
+        if (rc == VEL_ENOENT) { /* there is a newer one, and it was removed */
+            rc = 0;
+            continue;
+        }
+        if (rc == 0)
+            rc = check_launch(fs, self, launch, &fits, err);
+        past = k;
+    }
+    if (rc == 0)
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", launch);
+    vel_buf_fini(&name);
+    return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launchid - the name of the launch that a process belongs to (doc/protocol-leader.txt,
+ * 1): from what its launcher says, or by a meeting on the prefix.
+ *
+ * Asks no environment: conf/ does, and gives the texts. A name is 1 to 64 letters,
+ * digits and "._-", not beginning with a dot or a dash: a part of names of files.
+ */
+#ifndef VEL_IDENT_LAUNCHID_H
+#define VEL_IDENT_LAUNCHID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+
+enum { VEL_LAUNCH_MOST = 64, VEL_LAUNCH_ROOM = VEL_LAUNCH_MOST + 1 };
+
+/* What launchers say; NULL or "": nothing. */
+struct vel_launch_texts {
+    const char *launch; /* the setting LAUNCH */
+    const char *pmix;   /* PMIX_NAMESPACE */
+    const char *slurm_job, *slurm_step;
+};
+
+bool vel_launchid_is_name(const char *launch);
+
+/* "" when none of them names it. A name of the launcher that cannot be part of a path
+ * is made one, the same everywhere; a LAUNCH that cannot is VEL_ECONFIG. */
+int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
+                       struct vel_err *err);
+
+/* One that nobody else has: of a process without a rank, or to hand to all over MPI. */
+int vel_launchid_fresh(char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
+
+/* Ranks of a launcher that names nothing. */
+struct vel_launch_self {
+    const char *dir;             /* .veloc of the prefix */
+    const struct vel_host *host; /* whose locks tell who lives here; NULL: none do */
+    const char *cntl_base;
+    uid_t user;
+    const char *program, *working_dir;
+    int64_t rank, ranks;
+    struct vel_clock *clock;
+    uint64_t limit; /* T in ns: a beat that stands so long is that of no launch */
+};
+
+/* Meet the others of the launch. */
+int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
+                      char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Roles seen from outside: is anybody there, and removing those where nobody is. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "base/path.h"
+#include "ident/once.h"
+#include "ident/role_in.h"
+
+enum { REMOVALS = 20 }; /* attempts */
+
+static const char dir_prefix[] = VEL_ROLE_PREFIX;
+
+/* --- is anybody there? --- */
+
+/* Could we have that lock now? Nothing is made. */
+static bool is_locked(struct vel_fs *fs, const char *path, int how)
+{
+    int fd = fs->ops->open(fs, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+
+    if (fd < 0)
+        return fd != -ENOENT;
+    int rc = fs->ops->flock(fs, fd, how | LOCK_NB);
+    if (rc == 0)
+        fs->ops->flock(fs, fd, LOCK_UN);
+    fs->ops->close(fs, fd);
+    return rc != 0;
+}
+
+bool vel_role_is_taken(const struct vel_role *role)
+{
+    return role->lock || is_locked(role->fs, role->lock_path, LOCK_SH);
+}
+
+bool vel_role_is_deserted(const struct vel_role *role)
+{
+    return role->alive < 0 && !is_locked(role->fs, role->alive_path, LOCK_EX);
+}
+
+bool vel_role_is_alive(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                       const char *launch)
+{
+    struct vel_role *role = NULL;
+
+    if (vel_role_find(fs, host, base, launch, &role, NULL) < 0)
+        return true;
+    bool is_alive = !vel_role_is_deserted(role) ||
+                    (!vel_role_is_agents(role) && vel_role_is_taken(role));
+    vel_role_close(role);
+    return is_alive;
+}
+
+/* --- removing --- */
+
+/* Both locks are ours: nobody is here, and who comes begins anew. */
+static int remove_held(struct vel_role *role, struct vel_err *err)
+{
+    static const char *const names[] = {"name", "about", "agent"};
+    int rc = vel_once_sweep(role->fs, role->dir, err);
+
+    for (size_t i = 0; rc == 0 && i < sizeof names / sizeof names[0]; i++) {
+        char *path = vel_path_join(role->dir, names[i]);
+
+        rc = path ? vel_fs_unlink(role->fs, path, err)
+                  : vel_out_of_memory(err, role->dir);
+        free(path);
+    }
+    if (rc == 0)
+        rc = vel_fs_unlink(role->fs, role->endpoint + strlen("unix:"), err);
+    if (rc == 0)
+        rc = vel_fs_unlink(role->fs, role->alive_path, err);
+    if (rc == 0) {
+        vel_lock_remove(role->lock);
+        role->lock = NULL;
+        rc = role->fs->ops->rmdir(role->fs, role->dir);
+        /* someone has come: it is theirs */
+        rc = rc == 0 || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOENT
+                 ? 0
+                 : vel_fail_errno(err, -rc, "cannot remove %s", role->dir);
+    }
+    return rc;
+}
+
+/* One attempt. */
+static int try_remove(struct vel_role *role, struct vel_err *err)
+{
+    int rc = vel_lock_try(role->fs, role->host, role->lock_path, &role->lock, err);
+
+    if (rc == 0)
+        rc = vel_role_open_alive(role, O_CREAT, &role->alive, err);
+    if (rc == 0) {
+        rc = role->fs->ops->flock(role->fs, role->alive, LOCK_EX | LOCK_NB);
+        if (rc == -EAGAIN)
+            rc = vel_fail(err, VEL_EBUSY, "processes live in %s", role->dir);
+        else if (rc < 0)
+            rc = vel_fail_errno(err, -rc, "cannot lock %s", role->alive_path);
+    }
+    if (rc == 0)
+        rc = remove_held(role, err);
+    vel_fs_close(role->fs, role->alive, role->alive_path, NULL);
+    role->alive = -1;
+    vel_lock_release(role->lock);
+    role->lock = NULL;
+    return rc;
+}
+
+/* Who is the last to end may find another just looking whether it is he: he looks
+ * again, unless somebody lives there or an agent leads. */
+static int remove_dir(struct vel_role *role, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (int round = 0; rc == 0 && vel_fs_exists(role->fs, role->dir); round++) {
+        rc = vel_fs_check_private_dir(role->fs, role->dir, err);
+        if (rc == 0)
+            rc = try_remove(role, err);
+        if (rc == 0)
+            break;
+        if (rc != VEL_ENOENT &&
+            (rc != VEL_EBUSY || round == REMOVALS || !vel_role_is_deserted(role) ||
+             vel_role_is_agents(role)))
+            break;
+        rc = 0;
+        vel_clock_sleep(vel_clock_system(), VEL_ROLE_RETRY_MS * VEL_CLOCK_MS);
+    }
+    return rc;
+}
+
+int vel_role_remove(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                    const char *launch, struct vel_err *err)
+{
+    struct vel_role *role = NULL;
+    int rc = vel_role_find(fs, host, base, launch, &role, err);
+
+    if (rc == 0)
+        rc = remove_dir(role, err);
+    vel_role_close(role);
+    return rc;
+}
+
+int vel_role_remove_dir(struct vel_fs *fs, const struct vel_host *host, const char *dir,
+                        struct vel_err *err)
+{
+    struct vel_role *role = vel_role_alloc(fs, host, NULL, dir);
+    int rc = role ? remove_dir(role, err) : vel_out_of_memory(err, "a role");
+
+    vel_role_close(role);
+    return rc;
+}
+
+int vel_role_list(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                  struct vel_vec *ret, struct vel_err *err)
+{
+    char *above = vel_path_join(base, host->user);
+    struct vel_vec names;
+    int rc = above ? 0 : vel_out_of_memory(err, "roles");
+
+    vel_vec_init(&names, sizeof(char *));
+    if (rc == 0 && vel_fs_exists(fs, above)) {
+        rc = vel_fs_check_private_dir(fs, above, err);
+        if (rc == 0)
+            rc = vel_fs_list(fs, above, &names, err);
+    }
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *dir;
+
+        if (strncmp(name, dir_prefix, strlen(dir_prefix)) != 0)
+            continue;
+        dir = vel_path_join(above, name);
+        if (!dir || !vel_vec_push(ret, &dir)) {
+            free(dir);
+            rc = vel_out_of_memory(err, "roles");
+        }
+    }
+    vel_fs_names_fini(&names);
+    free(above);
+    return rc;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "jobs/compose.h"
+#include "meta/paths.h"
+#include "topo/seats.h"
+
+/* --- what it is called --- */
+
+/* What may not be in a name becomes an underscore; a long one loses its beginning. */
+static void make_readable(char *name)
+{
+    size_t len = strlen(name);
+
+    if (len > VEL_DATASET_NAME_MAX) {
+        memmove(name, name + len - VEL_DATASET_NAME_MAX, VEL_DATASET_NAME_MAX + 1);
+        len = VEL_DATASET_NAME_MAX;
+    }
+    for (char *at = name; *at; at++)
+        if (*at == '/')
+            *at = '_';
+    if (*name == '.')
+        *name = '_';
+    for (char *at = name; *at && !vel_dataset_is_name(name); at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
+            *at = '_';
+}
+
+char *vel_compose_name(const struct vel_line *line, const char *template)
+{
+    char *name = strdup(line ? line->name : template);
+
+    if (name && !vel_dataset_is_name(name))
+        make_readable(name);
+    return name;
+}
+
+static unsigned use_of(const struct vel_line *line)
+{
+    const struct vel_dataset_rule *rule = line ? line->data : NULL;
+
+    if (rule && rule->kind == VEL_KIND_OUTPUT)
+        return VEL_USE_OUTPUT;
+    if (rule && rule->kind == VEL_KIND_BOTH)
+        return VEL_USE_CHECKPOINT | VEL_USE_OUTPUT;
+    return VEL_USE_CHECKPOINT;
+}
+
+/* The step when it is a number that a version can be, else the generation. */
+static int64_t version_of(const struct vel_seal *seal)
+{
+    int64_t version = 0;
+
+    if (!*seal->step || strspn(seal->step, "0123456789") != strlen(seal->step))
+        return seal->generation;
+    for (const char *at = seal->step; *at; at++) {
+        if (version > (INT64_MAX - 9) / 10)
+            return seal->generation;
+        version = version * 10 + (*at - '0');
+    }
+    return version;
+}
+
+/* --- its level --- */
+
+int vel_compose_level(const struct vel_conf *conf, const struct vel_dataset_rule *rule,
+                      int64_t checkpoint, size_t *ret_level, struct vel_err *err)
+{
+    const struct vel_seats_use use = {.wanted = rule ? rule->level : -1,
+                                      .number = checkpoint,
+                                      .is_output =
+                                          rule && rule->kind == VEL_KIND_OUTPUT};
+
+    return vel_seats_level(conf, &use, ret_level, err);
+}
+
+/* The one that is due, unless its store is another than that of the files. */
+static int choose_level(const struct vel_compose *of, size_t *ret_level,
+                        struct vel_err *err)
+{
+    const struct vel_dataset_rule *rule = of->line ? of->line->data : NULL;
+    size_t first = 0, due = 0;
+    int rc = vel_compose_level(of->conf, rule, 1, &first, err);
+
+    if (rc == 0)
+        rc = vel_compose_level(of->conf, rule, of->checkpoint, &due, err);
+    if (rc == 0)
+        *ret_level = vel_seats_is_same_store(of->conf, first, due) ? due : first;
+    return rc;
+}
+
+/* --- who sits where --- */
+
+static struct vel_seal_member *member_at(const struct vel_seal *seal, size_t i)
+{
+    return vel_vec_at(&seal->members, i);
+}
+
+static int list_nodes(const struct vel_seal *seal, struct vel_settlement *ret)
+{
+    struct vel_map *numbers = vel_map_create();
+    size_t n = seal->members.n;
+    int rc = numbers ? 0 : VEL_ENOMEM;
+
+    ret->nodes = calloc(n + 1, sizeof *ret->nodes);
+    ret->seats = calloc(n + 1, sizeof *ret->seats);
+    if (!ret->nodes || !ret->seats)
+        rc = VEL_ENOMEM;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const char *node = member_at(seal, i)->node;
+        char **known = vel_map_get(numbers, node);
+
+        if (!known) {
+            known = &ret->nodes[ret->n_nodes];
+            *known = strdup(node);
+            ret->n_nodes += *known != NULL;
+            rc = *known ? vel_map_set(numbers, node, known, NULL) : VEL_ENOMEM;
+        }
+        ret->seats[i].node = (uint32_t)(known - ret->nodes);
+    }
+    vel_map_destroy(numbers, NULL);
+    return rc;
+}
+
+static int deal(const struct vel_compose *of, size_t level, struct vel_seal *seal,
+                struct vel_settlement *ret, struct vel_err *ret_why,
+                struct vel_err *err)
+{
+    size_t n = seal->members.n;
+    const char **nodes = calloc(n + 1, sizeof *nodes);
+    struct vel_seats seats = {0};
+    int rc = nodes ? 0 : vel_out_of_memory(err, "a dataset");
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        nodes[i] = member_at(seal, i)->node;
+    if (rc == 0)
+        rc = vel_seats_deal(of->conf, level, nodes, n, &seats, ret_why, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct vel_seal_member *member = member_at(seal, i);
+
+        member->level = (int64_t)level;
+        member->scheme = seats.scheme;
+        member->failures = (int64_t)seats.m;
+        member->set = seats.places[i].set;
+        member->place = seats.places[i].rank;
+        ret->seats[i].set = seats.places[i].set;
+        ret->seats[i].place = seats.places[i].rank;
+    }
+    ret->scheme = seats.scheme;
+    ret->m = seats.m;
+    ret->is_encoded = seats.scheme != VEL_SINGLE && seal->verdict == VEL_VERDICT_SEALED;
+    vel_seats_fini(&seats);
+    free(nodes);
+    return rc;
+}
+
+static int describe(const struct vel_compose *of, const struct vel_seal *seal,
+                    struct vel_settlement *ret, struct vel_err *err)
+{
+    struct vel_dataset *d = &ret->dataset;
+
+    d->id = of->id;
+    d->name = vel_compose_name(of->line, seal->template);
+    d->version = version_of(seal);
+    d->use = use_of(of->line);
+    d->checkpoint = d->use & VEL_USE_CHECKPOINT ? of->checkpoint : 0;
+    d->ranks = (int)seal->members.n;
+    d->nodes = (int)ret->n_nodes;
+    d->created = of->created;
+    for (size_t i = 0; i < seal->members.n; i++) {
+        d->files += member_at(seal, i)->files;
+        d->bytes += member_at(seal, i)->bytes;
+    }
+    return d->name ? 0 : vel_out_of_memory(err, "a dataset");
+}
+
+int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
+                struct vel_settlement *ret, struct vel_err *ret_why,
+                struct vel_err *err)
+{
+    struct vel_settlement settlement = {.is_flushed = true};
+    size_t level = 0;
+    int rc = choose_level(of, &level, err);
+
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+        if (member_at(seal, i)->rank != (int64_t)i)
+            rc = vel_fail(err, VEL_EINVAL, "a dataset without a part of rank %zu", i);
+    settlement.level = (int64_t)level;
+    if (rc == 0 && list_nodes(seal, &settlement) < 0)
+        rc = vel_out_of_memory(err, "a dataset");
+    if (rc == 0)
+        rc = deal(of, level, seal, &settlement, ret_why, err);
+    if (rc == 0)
+        rc = describe(of, seal, &settlement, err);
+    if (rc < 0) {
+        vel_settlement_fini(&settlement);
+        return rc;
+    }
+    seal->id = of->id;
+    seal->what = VEL_OWED_FLUSH | (settlement.is_encoded ? VEL_OWED_ENCODE : 0);
+    *ret = settlement;
+    return 0;
+}

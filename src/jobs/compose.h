@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* compose - a dataset of the connector's files gets what one of the API has from its
+ * session: a name and numbers, a level, and its sets (doc/protocol-leader.txt, 7).
+ *
+ * Pure: whoever seals knows which rank has files on which node, and the settings.
+ */
+#ifndef VEL_JOBS_COMPOSE_H
+#define VEL_JOBS_COMPOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "brain/seal.h"
+#include "conf/conf.h"
+#include "engine/settlement.h"
+
+struct vel_compose {
+    const struct vel_conf *conf;
+    const struct vel_line *line; /* DATASET; NULL: no rule has its files */
+    int64_t id, checkpoint;      /* the number that it has if it is one */
+    int64_t created;             /* wall time, s */
+};
+
+/* The name of a template: that of the rule, or the template in readable form. New
+ * string; NULL when out of memory. */
+char *vel_compose_name(const struct vel_line *line, const char *template);
+
+/* The level in whose directory its files are written, before anything but their names
+ * is known. VEL_ECONFIG: none. */
+int vel_compose_level(const struct vel_conf *conf, const struct vel_dataset_rule *rule,
+                      int64_t checkpoint, size_t *ret_level, struct vel_err *err);
+
+/* Complete a seal, of which the key, the verdict and a member with node, files and
+ * bytes for each rank are there: id, what, and of its members set, place, level, scheme
+ * and failures; *ret is the same as record "settlement". *ret_why is a sentence when it
+ * has no redundancy though its level has some. */
+int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
+                struct vel_settlement *ret, struct vel_err *ret_why,
+                struct vel_err *err);
+
+#endif

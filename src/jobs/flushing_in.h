@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* flushing_in - a node's share of a flush under way. */
+#ifndef VEL_JOBS_FLUSHING_IN_H
+#define VEL_JOBS_FLUSHING_IN_H
+
+#include "jobs/copying.h"
+#include "jobs/flushing.h"
+#include "xfer/crew.h"
+#include "xfer/flush_in.h"
+
+struct vel_share {
+    const struct vel_flushing *flushing;
+    const struct vel_flush_job *job;
+    struct vel_err *err;
+    struct vel_crew crew;             /* of this process alone */
+    struct vel_vec files;             /* struct vel_flush_file */
+    struct vel_flush_target *targets; /* one per file, under K; empty for those that
+                                         were written through */
+    struct vel_vec owners;            /* int64_t: all there ever were */
+    struct vel_copying note;          /* what was noted last */
+    size_t first;                     /* the file to go on with */
+    uint64_t since;                   /* bytes since the last note */
+    struct vel_delta *delta;          /* NULL: files are copied whole */
+    bool has_bare;    /* names without K may be there: a session began to flush it, */
+    int bare_attempt; /* and this was its last attempt */
+    struct vel_flush_copied copied;
+};
+
+/* Without files; vel_share_fini() is due whatever comes of it. */
+int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
+                   const struct vel_flush_job *job, struct vel_err *err);
+void vel_share_fini(struct vel_share *s);
+
+/* The files of all parts, by rank, from what is in the cache; or those that are listed
+ * on the prefix, of which VEL_ENOENT: none. */
+int vel_share_find(struct vel_share *s);
+int vel_share_list(struct vel_share *s);
+struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i);
+
+/* Find where a listed file lies in the cache: false, no part of the job has it. */
+bool vel_share_find_source(struct vel_share *s, size_t i);
+
+/* File i came as a patch, and takes its name; *ret_path: where it is, if that is not
+ * where it was to be. VEL_EEXIST: somebody else's stands there, and stays. */
+int vel_share_name_patch(struct vel_share *s, size_t i, char **ret_path);
+
+/* File i as it is copied. */
+struct vel_xfer_file vel_share_what(const struct vel_share *s, size_t i);
+/* Files whose names the program has removed are not flushed. */
+int vel_share_drop_unwanted(struct vel_share *s);
+
+/* Where file i goes for an owner. */
+int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
+                     struct vel_flush_target *ret, struct vel_err *err);
+
+/* List the files on the prefix. */
+int vel_share_save(struct vel_share *s);
+
+/* Remove the temporary names of one owner, 0: of a session; of all before ours. */
+int vel_share_remove_of(struct vel_share *s, int64_t owner);
+int vel_share_remove_past(struct vel_share *s);
+
+/* Note where the copy is: at file `i` (files.n: behind the last), of which so much is
+ * there. VEL_ESTATE: there is a newer owner. */
+int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc);
+
+/* Does a vendor's service move it? Let it, or go on with what it moves already; or stop
+ * what it moves of the files listed. */
+bool vel_share_is_moved(const struct vel_share *s);
+int vel_share_move(struct vel_share *s);
+void vel_share_stop(struct vel_share *s);
+
+#endif

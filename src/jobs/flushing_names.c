@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A node's files get their names on the prefix. Whoever knows better than their cached
+ * names where those are now says so (struct vel_flushing_names); then the list tells
+ * where they are, and not where they were to be. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobs/flushing_in.h"
+#include "jobs/stub.h"
+#include "meta/cachename.h"
+#include "meta/paths.h"
+#include "xfer/stands.h"
+
+/* An empty file beside the lists. */
+static int mark(struct vel_share *s, char *path)
+{
+    int fd = -1;
+    int rc = path ? vel_fs_open(s->crew.fs, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600,
+                                &fd, s->err)
+                  : vel_out_of_memory(s->err, "flushing");
+
+    if (rc == 0)
+        rc = vel_fs_close(s->crew.fs, fd, path, s->err);
+    free(path);
+    return rc;
+}
+
+/* Somebody's file stands at the name of one of ours: whose that was is looked for when
+ * all have theirs. A stub is nobody's. */
+static int note_taken(struct vel_share *s)
+{
+    struct vel_stub stub;
+
+    for (size_t i = 0; i < s->files.n; i++)
+        if (s->targets[i].temporary && vel_fs_exists(s->crew.fs, s->targets[i].dest) &&
+            vel_stub_read(s->crew.fs, s->targets[i].dest, &stub, NULL) < 0)
+            return mark(s, vel_taken_path(s->crew.dir, s->job->id));
+    return 0;
+}
+
+/* It is none of the dataset's files on the prefix. */
+static int leave_out(struct vel_share *s, size_t i)
+{
+    int rc = mark(s, vel_left_path(s->crew.dir, s->job->id));
+
+    if (rc < 0)
+        return rc;
+    vel_listed_fini(&vel_share_file(s, i)->listed);
+    free(vel_share_file(s, i)->from);
+    vel_vec_remove(&s->files, i);
+    vel_flush_target_fini(&s->targets[i]);
+    memmove(s->targets + i, s->targets + i + 1, (s->files.n - i) * sizeof *s->targets);
+    s->targets[s->files.n] = (struct vel_flush_target){0};
+    return 0;
+}
+
+int vel_share_drop_unwanted(struct vel_share *s)
+{
+    const struct vel_flushing *f = s->flushing;
+    int rc = 0;
+
+    for (size_t i = s->files.n; f->names && rc == 0 && i-- > 0;)
+        if (s->targets[i].temporary &&
+            !f->names->is_wanted(f->arg, s->job, &vel_share_file(s, i)->listed))
+            rc = leave_out(s, i);
+    return rc;
+}
+
+static int rename_listed(struct vel_share *s, size_t i, const char *path)
+{
+    struct vel_listed *listed = &vel_share_file(s, i)->listed;
+    char *name = NULL;
+    int rc = vel_cachename_of(s->crew.prefix, path, &name, s->err);
+
+    if (rc < 0)
+        return rc;
+    free(listed->name);
+    listed->name = name;
+    return 0;
+}
+
+/* A file that has got its name already, which is another one than it was to be. */
+static bool stands_elsewhere(const struct vel_share *s, size_t i, char **ret_path)
+{
+    const struct vel_flushing *f = s->flushing;
+    const struct vel_listed *listed = &vel_share_file(s, i)->listed;
+    char *path = f->names->recorded(f->arg, s->job, listed);
+    bool is = path && strcmp(path, s->targets[i].dest) != 0 &&
+              vel_stands_untouched(s->crew.fs, path, listed);
+
+    if (is)
+        *ret_path = path;
+    else
+        free(path);
+    return is;
+}
+
+/* By who knows better; *ret_path: where it is. VEL_ENOENT: nobody does. */
+static int name_by(struct vel_share *s, size_t i, char **ret_path)
+{
+    const struct vel_flushing *f = s->flushing;
+    struct stat st;
+
+    if (!f->names)
+        return VEL_ENOENT;
+    if (vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, NULL) < 0)
+        return stands_elsewhere(s, i, ret_path) ? 0 : VEL_ENOENT;
+    return f->names->publish(f->arg, s->job, s->targets[i].temporary,
+                             &vel_share_file(s, i)->listed, ret_path, s->err);
+}
+
+/* *ret_left: it is not to have one. */
+static int name_one(struct vel_share *s, size_t i, bool *ret_left)
+{
+    const struct vel_entry entry = {.dataset = {.id = s->job->id},
+                                    .owner = s->job->owner};
+    struct stat st;
+    char *path = NULL;
+    bool is_patch = vel_share_file(s, i)->listed.is_patch &&
+                    vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, NULL) == 0;
+    int rc = is_patch ? vel_share_name_patch(s, i, &path) : name_by(s, i, &path);
+
+    *ret_left = rc == VEL_EEXIST;
+    if (rc == VEL_ENOENT && !is_patch)
+        return vel_flush_name_one(&s->crew, &entry, &vel_share_file(s, i)->listed,
+                                  s->err);
+    if (rc == VEL_EEXIST)
+        return vel_fs_unlink(s->crew.fs, s->targets[i].temporary, s->err);
+    if (rc == 0 && path && strcmp(path, s->targets[i].dest) != 0)
+        rc = rename_listed(s, i, path);
+    free(path);
+    return rc;
+}
+
+static int name_all(struct vel_share *s)
+{
+    int rc = 0;
+
+    for (size_t i = s->files.n; rc == 0 && i-- > 0;) {
+        bool is_left = false;
+
+        if (s->targets[i].temporary)
+            rc = name_one(s, i, &is_left);
+        if (rc == 0 && is_left)
+            rc = leave_out(s, i);
+    }
+    return rc == 0 && s->flushing->names ? vel_share_save(s) : rc;
+}
+
+int vel_flushing_name(const struct vel_flushing *flushing,
+                      const struct vel_flush_job *job, struct vel_err *err)
+{
+    struct vel_share s;
+    int rc = vel_share_init(&s, flushing, job, err);
+
+    if (rc == 0)
+        rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
+    if (rc == 0)
+        rc = vel_share_list(&s);
+    if (rc == 0)
+        rc = note_taken(&s);
+    if (rc == 0) /* by the names that they had */
+        rc = vel_share_remove_past(&s);
+    if (rc == 0)
+        rc = name_all(&s);
+    if (rc == 0)
+        rc = vel_copying_remove(flushing->fs, job->home, flushing->node, err);
+    vel_share_fini(&s);
+    return rc < 0 ? vel_wrap(err, rc, "publishing dataset %lld", (long long)job->id)
+                  : 0;
+}

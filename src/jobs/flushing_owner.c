@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the owner of a flush does for all nodes: its entry, and what other datasets of
+ * the same names and owners before it mean for it. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "comm/comm.h"
+#include "jobs/flushing.h"
+#include "meta/owner.h"
+#include "meta/paths.h"
+#include "xfer/crew.h"
+#include "xfer/flush_in.h"
+#include "xfer/stands.h"
+
+int vel_flushing_check_owner(const struct vel_flushing *flushing, int64_t id,
+                             int64_t owner, struct vel_err *err)
+{
+    struct vel_vec owners;
+    int64_t last = 0;
+    bool is_there = false;
+    int rc = vel_owners_load(flushing->fs, flushing->dir, id, &owners, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < owners.n; i++) {
+        last = ((int64_t *)owners.items)[i];
+        is_there |= last == owner;
+    }
+    vel_vec_fini(&owners);
+    if (last > owner)
+        return vel_fail(err, VEL_ESTATE,
+                        "dataset %" PRId64 " has the owner %" PRId64
+                        ", who came after %" PRId64,
+                        id, last, owner);
+    return is_there ? 0
+                    : vel_fail(err, VEL_ESTATE,
+                               "dataset %" PRId64 " is gone with its owner %" PRId64,
+                               id, owner);
+}
+
+/* --- names --- */
+
+/* All names that a dataset's lists have; *ret_has_all: no list is missing. */
+static int load_names(const struct vel_flushing *f, int64_t id, int lists,
+                      struct vel_map *names, bool *ret_has_all, struct vel_err *err)
+{
+    bool has_all = true;
+    int rc = 0;
+
+    for (int l = 0; rc == 0 && l < lists; l++) {
+        struct vel_vec files;
+        struct vel_err why = {0};
+
+        rc = vel_filelist_load(f->fs, f->dir, id, l, &files, &why);
+        if (rc == VEL_ENOENT) {
+            has_all = false;
+            rc = 0;
+            continue;
+        }
+        if (rc < 0)
+            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+        for (size_t i = 0; rc == 0 && i < files.n; i++) {
+            const struct vel_listed *file = vel_vec_at(&files, i);
+
+            if (vel_map_has(names, file->name))
+                rc = vel_fail(err, VEL_EINVAL,
+                              "%s is the name of files of two ranks, one of which is "
+                              "%d: give each a name of its own",
+                              file->name, file->rank);
+            else if (vel_map_set(names, file->name, names, NULL) < 0)
+                rc = vel_out_of_memory(err, "names of files");
+        }
+        vel_filelist_fini(&files);
+    }
+    if (rc == 0)
+        *ret_has_all = has_all;
+    return rc;
+}
+
+/* Has another dataset one of these names? What cannot be read has none. */
+static bool shares(const struct vel_flushing *f, const struct vel_map *names,
+                   const struct vel_entry *other)
+{
+    bool does = false;
+
+    for (int l = 0; !does && l < other->lists; l++) {
+        struct vel_vec files;
+
+        if (vel_filelist_load(f->fs, f->dir, other->dataset.id, l, &files, NULL) < 0)
+            continue;
+        for (size_t i = 0; !does && i < files.n; i++)
+            does =
+                vel_map_has(names, ((struct vel_listed *)vel_vec_at(&files, i))->name);
+        vel_filelist_fini(&files);
+    }
+    return does;
+}
+
+/* The names of a dataset that is staged; the caller destroys them. */
+static int own_names(const struct vel_flushing *f, const struct vel_entry *entry,
+                     struct vel_map **ret_names, struct vel_err *err)
+{
+    struct vel_map *names = vel_map_create();
+    bool has_all = false;
+    int rc = names
+                 ? load_names(f, entry->dataset.id, entry->lists, names, &has_all, err)
+                 : vel_out_of_memory(err, "names of files");
+
+    if (rc == 0 && !has_all)
+        rc = vel_fail(err, VEL_ENOENT, "a node's list of files is not there");
+    if (rc < 0)
+        vel_map_destroy(names, NULL);
+    else
+        *ret_names = names;
+    return rc;
+}
+
+/* --- staging and publishing --- */
+
+int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *entry,
+                       struct vel_err *err)
+{
+    struct vel_map *names = NULL;
+    enum vel_place_on_prefix before = entry->place;
+    int64_t id = entry->dataset.id;
+    int rc = vel_flushing_check_owner(flushing, id, entry->owner, err);
+
+    if (rc == 0)
+        rc = own_names(flushing, entry, &names, err);
+    vel_map_destroy(names, NULL);
+    if (rc == 0) {
+        entry->place = VEL_ON_STAGED;
+        rc = vel_entry_save(flushing->fs, flushing->dir, entry, err);
+    }
+    if (rc == 0)
+        rc = vel_flushing_check_owner(flushing, id, entry->owner, err);
+    if (rc < 0)
+        entry->place = before;
+    return rc < 0 ? vel_wrap(err, rc, "staging dataset %" PRId64, id) : 0;
+}
+
+int vel_flushing_rivals(const struct vel_flushing *flushing,
+                        const struct vel_entry *entry, struct vel_vec *ret,
+                        struct vel_err *err)
+{
+    struct vel_map *names = NULL;
+    struct vel_vec entries = {0}, rivals;
+    int rc = own_names(flushing, entry, &names, err);
+
+    vel_vec_init(&rivals, sizeof(struct vel_flush_rival));
+    if (rc == 0)
+        rc = vel_index_load(flushing->fs, flushing->dir, &entries, err);
+    for (size_t i = entries.n; rc == 0 && i-- > 0;) {
+        const struct vel_entry *e = vel_vec_at(&entries, i);
+        const struct vel_flush_rival rival = {
+            .id = e->dataset.id, .owner = e->owner, .place = e->place};
+        bool is_newer = rival.id > entry->dataset.id;
+
+        if (rival.id == entry->dataset.id || e->replaced ||
+            !(rival.place == VEL_ON_STAGED ||
+              rival.place == (is_newer ? VEL_ON_PREFIX : VEL_ON_FLUSHING)))
+            continue;
+        if (shares(flushing, names, e) && !vel_vec_push(&rivals, &rival))
+            rc = vel_out_of_memory(err, "datasets of the same names");
+    }
+    vel_map_destroy(names, NULL);
+    vel_index_fini(&entries);
+    if (rc < 0)
+        vel_vec_fini(&rivals);
+    else
+        *ret = rivals;
+    return rc < 0 ? vel_wrap(err, rc, "publishing dataset %" PRId64, entry->dataset.id)
+                  : 0;
+}
+
+/* A crew of one. */
+static int make_crew(const struct vel_flushing *f, struct vel_crew *ret,
+                     struct vel_err *err)
+{
+    *ret = (struct vel_crew){.fs = f->fs,
+                             .clock = f->clock,
+                             .prefix = f->prefix,
+                             .dir = f->dir,
+                             .copy = f->copy,
+                             .checks_crc = f->checks_crc,
+                             .nodes = 1};
+    return vel_comm_self(&ret->world, err);
+}
+
+/* Older datasets that have lost files to this one cannot be fetched any more. */
+static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *entry,
+                         struct vel_err *err)
+{
+    struct vel_map *names = NULL;
+    struct vel_vec entries = {0};
+    struct vel_crew crew;
+    int rc = make_crew(f, &crew, err);
+
+    if (rc < 0)
+        return rc;
+    rc = own_names(f, entry, &names, err);
+    if (rc == 0)
+        rc = vel_index_load(f->fs, f->dir, &entries, err);
+    for (size_t i = 0; rc == 0 && i < entries.n; i++) {
+        struct vel_entry *e = vel_vec_at(&entries, i);
+        bool stands = true;
+
+        if (e->dataset.id >= entry->dataset.id || e->place != VEL_ON_PREFIX ||
+            e->replaced || !shares(f, names, e) ||
+            vel_stands_dataset(&crew, e, &stands, NULL) < 0 || stands)
+            continue;
+        e->replaced = entry->dataset.id;
+        rc = vel_entry_save(f->fs, f->dir, e, err);
+        vel_log(VEL_LOG_INFO,
+                "dataset %" PRId64 " has lost files on the prefix to dataset %" PRId64
+                ", whose files have the same names",
+                e->dataset.id, entry->dataset.id);
+    }
+    vel_map_destroy(names, NULL);
+    vel_index_fini(&entries);
+    vel_comm_destroy(crew.world);
+    return rc;
+}
+
+/* What follows from the entry that says PREFIX: said again it changes nothing. */
+static int tell_published(const struct vel_flushing *f, const struct vel_entry *entry,
+                          struct vel_err *err)
+{
+    char *taken = vel_taken_path(f->dir, entry->dataset.id);
+    int rc = taken ? 0 : vel_out_of_memory(err, "publishing");
+
+    if (rc == 0 && vel_fs_exists(f->fs, taken)) {
+        rc = mark_replaced(f, entry, err);
+        if (rc == 0)
+            rc = vel_fs_unlink(f->fs, taken, err);
+    }
+    free(taken);
+    if (rc == 0 && (entry->dataset.use & VEL_USE_CHECKPOINT))
+        rc = vel_current_raise(f->fs, f->dir, entry->dataset.id, err);
+    return rc;
+}
+
+/* Some of its files have no name on the prefix: it cannot be fetched. */
+static int note_left(const struct vel_flushing *f, struct vel_entry *entry,
+                     struct vel_err *err)
+{
+    char *left = vel_left_path(f->dir, entry->dataset.id);
+
+    if (!left)
+        return vel_out_of_memory(err, "publishing");
+    if (vel_fs_exists(f->fs, left))
+        entry->failed = entry->flushed;
+    free(left);
+    return 0;
+}
+
+int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *entry,
+                         struct vel_err *err)
+{
+    enum vel_place_on_prefix before = entry->place;
+    int rc = vel_flushing_check_owner(flushing, entry->dataset.id, entry->owner, err);
+
+    if (rc == 0) {
+        entry->place = VEL_ON_PREFIX;
+        entry->flushed = vel_clock_wall(flushing->clock) / (int64_t)VEL_CLOCK_S;
+        rc = note_left(flushing, entry, err);
+        if (rc == 0)
+            rc = vel_entry_save(flushing->fs, flushing->dir, entry, err);
+        if (rc < 0)
+            entry->place = before;
+    }
+    if (rc == 0)
+        rc = tell_published(flushing, entry, err);
+    return rc < 0 ? vel_wrap(err, rc, "publishing dataset %" PRId64, entry->dataset.id)
+                  : 0;
+}
+
+/* --- what owners before us have left --- */
+
+/* Whoever staged it may not have come to look at what stands at its names. */
+static int suspect_taken(const struct vel_flushing *f, int64_t id, struct vel_err *err)
+{
+    char *path = vel_taken_path(f->dir, id);
+    int rc = path ? vel_fs_replace(f->fs, path, "", 0, 0600, err)
+                  : vel_out_of_memory(err, "publishing");
+
+    free(path);
+    return rc;
+}
+
+int vel_flushing_settle(const struct vel_flushing *flushing, int64_t id, int64_t owner,
+                        int64_t by, struct vel_entry *ret, struct vel_err *err)
+{
+    struct vel_entry entry = {0};
+    struct vel_crew crew = {0};
+    int rc = vel_flushing_check_owner(flushing, id, owner, err);
+
+    if (rc == 0)
+        rc = vel_entry_load(flushing->fs, flushing->dir, id, &entry, err);
+    if (rc < 0)
+        return rc == VEL_ENOENT ? rc
+                                : vel_wrap(err, rc, "settling dataset %" PRId64, id);
+    rc = make_crew(flushing, &crew, err);
+    /* under the number of whoever left it, whose names the files have */
+    if (rc == 0 && entry.place == VEL_ON_STAGED && !entry.failed) {
+        rc = suspect_taken(flushing, id, err);
+        if (rc == 0)
+            rc = vel_flush_finish(&crew, &entry, err);
+    } else if (rc == 0 && entry.place == VEL_ON_FLUSHING) {
+        rc = vel_flush_take_back(&crew, &entry, entry.attempt, err);
+    }
+    vel_comm_destroy(crew.world);
+    if (rc == 0) {
+        entry.owner = owner;
+        entry.attempt = 0;
+        if (entry.place != VEL_ON_PREFIX && by)
+            entry.replaced = by;
+        rc = vel_entry_save(flushing->fs, flushing->dir, &entry, err);
+    }
+    if (rc == 0 && entry.place == VEL_ON_PREFIX)
+        rc = tell_published(flushing, &entry, err);
+    if (rc < 0) {
+        vel_entry_fini(&entry);
+        return vel_wrap(err, rc, "settling dataset %" PRId64, id);
+    }
+    *ret = entry;
+    return 0;
+}

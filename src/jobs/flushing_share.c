@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a node's share of a flush consists of: files and their names on the prefix, the
+ * list of them there, the note of how far they are, and what others left of them. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "jobs/flushing_in.h"
+#include "meta/entry_in.h"
+#include "meta/owner.h"
+#include "meta/paths.h"
+#include "recover/part_files.h"
+#include "xfer/stands.h"
+
+void vel_share_fini(struct vel_share *s)
+{
+    for (size_t i = 0; s->targets && i < s->files.n; i++)
+        vel_flush_target_fini(&s->targets[i]);
+    free(s->targets);
+    vel_flush_files_fini(&s->files);
+    vel_vec_fini(&s->owners);
+    vel_delta_close(s->delta);
+    vel_copying_fini(&s->note);
+}
+
+struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i)
+{
+    return vel_vec_at(&s->files, i);
+}
+
+int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
+                     struct vel_flush_target *ret, struct vel_err *err)
+{
+    const struct vel_entry entry = {.dataset = {.id = s->job->id},
+                                    .owner = owner,
+                                    .attempt = owner == 0 ? s->bare_attempt : 0};
+
+    return vel_flush_target(&s->crew, &entry, vel_share_file(s, i)->listed.name, ret,
+                            err);
+}
+
+static int find_targets(struct vel_share *s)
+{
+    int rc = 0;
+
+    s->targets = calloc(s->files.n + 1, sizeof *s->targets);
+    if (!s->targets)
+        return vel_out_of_memory(s->err, "flushing");
+    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+        if (!vel_share_file(s, i)->listed.is_through)
+            rc = vel_share_target(s, s->job->owner, i, &s->targets[i], s->err);
+    return rc;
+}
+
+/* Has a session begun to flush it before leaders did? One whose entry cannot be read
+ * may have. */
+static int find_bare(struct vel_share *s)
+{
+    char *path = vel_entry_path(s->flushing->dir, s->job->id, 0);
+    struct vel_entry entry = {0};
+
+    if (!path)
+        return vel_out_of_memory(s->err, "flushing");
+    s->has_bare = vel_fs_exists(s->flushing->fs, path);
+    free(path);
+    if (s->has_bare && vel_entry_load_of(s->flushing->fs, s->flushing->dir, s->job->id,
+                                         0, &entry, NULL) == 0) {
+        s->bare_attempt = entry.attempt;
+        vel_entry_fini(&entry);
+    }
+    return 0;
+}
+
+int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
+                   const struct vel_flush_job *job, struct vel_err *err)
+{
+    int rc;
+
+    *s = (struct vel_share){.flushing = flushing,
+                            .job = job,
+                            .err = err,
+                            .crew = {.fs = flushing->fs,
+                                     .clock = flushing->clock,
+                                     .prefix = flushing->prefix,
+                                     .dir = flushing->dir,
+                                     .copy = flushing->copy,
+                                     .checks_crc = flushing->checks_crc}};
+    s->crew.transport = job->transport ? job->transport : flushing->transport;
+    s->crew.copy.throttle = job->throttle;
+    s->crew.copy.device = job->device;
+    s->crew.copy.watch = job->watch;
+    vel_vec_init(&s->files, sizeof(struct vel_flush_file));
+    vel_vec_init(&s->owners, sizeof(int64_t));
+    vel_copying_init(&s->note);
+    rc = find_bare(s);
+    return rc < 0
+               ? rc
+               : vel_owners_load(flushing->fs, flushing->dir, job->id, &s->owners, err);
+}
+
+/* The files of all parts, by rank. */
+int vel_share_find(struct vel_share *s)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->job->n; i++)
+        rc = vel_part_files(s->crew.fs, s->crew.prefix, s->job->parts[i].dir,
+                            s->job->parts[i].rank, &s->files, s->err);
+    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+        if (vel_share_file(s, i)->listed.is_through)
+            rc = vel_stands_check(&s->crew, vel_share_file(s, i)->from,
+                                  &vel_share_file(s, i)->listed, s->err);
+    return rc < 0 ? rc : find_targets(s);
+}
+
+/* The files that are listed: what is renamed, or removed. */
+int vel_share_list(struct vel_share *s)
+{
+    struct vel_vec listed;
+    struct vel_listed *l;
+    int rc = vel_filelist_load(s->crew.fs, s->crew.dir, s->job->id, s->job->list,
+                               &listed, s->err);
+
+    if (rc < 0)
+        return rc;
+    l = listed.items;
+    for (size_t i = 0; rc == 0 && i < listed.n; i++) {
+        struct vel_flush_file file = {.listed = l[i]};
+
+        if (l[i].container >= 0)
+            continue;
+        if (!vel_vec_push(&s->files, &file))
+            rc = vel_out_of_memory(s->err, "flushing");
+        else
+            l[i].name = NULL; /* the other list's now */
+    }
+    vel_filelist_fini(&listed);
+    return rc < 0 ? rc : find_targets(s);
+}
+
+bool vel_share_find_source(struct vel_share *s, size_t i)
+{
+    struct vel_flush_file *file = vel_share_file(s, i);
+
+    for (size_t p = 0; !file->from && p < s->job->n; p++)
+        if (s->job->parts[p].rank == file->listed.rank)
+            file->from = vel_path_join(s->job->parts[p].dir, file->listed.name);
+    return file->from != NULL;
+}
+
+int vel_share_save(struct vel_share *s)
+{
+    struct vel_vec listed;
+    int rc = 0;
+
+    vel_vec_init(&listed, sizeof(struct vel_listed));
+    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+        if (!vel_vec_push(&listed, &vel_share_file(s, i)->listed))
+            rc = vel_out_of_memory(s->err, "flushing");
+    if (rc == 0)
+        rc = vel_filelist_save(s->crew.fs, s->crew.dir, s->job->id, s->job->list,
+                               &listed, s->err);
+    vel_vec_fini(&listed); /* borrowed names */
+    return rc;
+}
+
+/* --- what owners before us have left --- */
+
+/* The temporary names of another owner go. */
+int vel_share_remove_of(struct vel_share *s, int64_t owner)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->files.n; i++) {
+        struct vel_flush_target target = {0};
+
+        if (!s->targets[i].temporary)
+            continue;
+        rc = vel_share_target(s, owner, i, &target, s->err);
+        if (rc == 0)
+            rc = vel_flush_remove_temporary(&s->crew, s->job->id,
+                                            &vel_share_file(s, i)->listed,
+                                            target.temporary, s->err);
+        vel_flush_target_fini(&target);
+    }
+    return rc;
+}
+
+int vel_share_remove_past(struct vel_share *s)
+{
+    const int64_t *k = s->owners.items;
+    int rc = s->has_bare ? vel_share_remove_of(s, 0) : 0;
+
+    for (size_t i = 0; rc == 0 && i < s->owners.n && k[i] < s->job->owner; i++)
+        rc = vel_share_remove_of(s, k[i]);
+    return rc;
+}
+
+/* Where the copy is: at file `i`, of which so much is there. */
+int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc)
+{
+    int rc = vel_flushing_check_owner(s->flushing, s->job->id, s->job->owner, s->err);
+
+    if (rc < 0)
+        return rc;
+    free(s->note.name);
+    s->note.name = NULL;
+    s->note.id = s->job->id;
+    s->note.owner = s->job->owner;
+    if (i < s->files.n) {
+        s->note.name = strdup(vel_share_file(s, i)->listed.name);
+        s->note.rank = vel_share_file(s, i)->listed.rank;
+        if (!s->note.name)
+            return vel_out_of_memory(s->err, "flushing");
+    }
+    s->note.offset = offset;
+    s->note.crc = crc;
+    s->since = 0;
+    return vel_copying_save(s->crew.fs, s->job->home, s->flushing->node, &s->note,
+                            s->err);
+}

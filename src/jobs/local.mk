@@ -1,0 +1,27 @@
+# jobs - what a node does for a dataset: take, encode, flush, stand in its place; what it has promised.
+core_sources += \
+	%D%/anchor.c %D%/anchor.h \
+	%D%/anchor_follow.c \
+	%D%/compose.c %D%/compose.h \
+	%D%/copying.c %D%/copying.h \
+	%D%/delta.c %D%/delta.h \
+	%D%/delta_past.c %D%/delta_past.h \
+	%D%/encode.c %D%/encode.h \
+	%D%/flushing.c %D%/flushing.h %D%/flushing_in.h \
+	%D%/flushing_names.c \
+	%D%/flushing_owner.c \
+	%D%/flushing_patch.c \
+	%D%/flushing_service.c \
+	%D%/flushing_share.c \
+	%D%/hashes.c %D%/hashes.h \
+	%D%/muster.c %D%/muster.h \
+	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \
+	%D%/placeholders_follow.c \
+	%D%/promise.c %D%/promise.h \
+	%D%/stub.c %D%/stub.h \
+	%D%/sweep.c %D%/sweep.h \
+	%D%/take.c %D%/take.h %D%/take_in.h \
+	%D%/take_map.c \
+	%D%/take_protect.c \
+	%D%/work.c %D%/work.h
+# End of jobs

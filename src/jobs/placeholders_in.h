@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* placeholders_in - what the files of placeholders share: the table and its items. */
+#ifndef VEL_JOBS_PLACEHOLDERS_IN_H
+#define VEL_JOBS_PLACEHOLDERS_IN_H
+
+#include <pthread.h>
+
+#include "base/vec.h"
+#include "jobs/placeholders.h"
+
+/* An anchor of a file. Its descriptor does not change, another item takes its place: so
+ * whoever follows it needs no lock. */
+struct vel_placeholder {
+    char *dir;
+    int64_t rank;
+    struct vel_anchor anchor;
+    struct vel_anchor_hold hold;
+    unsigned users; /* the table, and who follows it */
+};
+
+struct vel_placeholders {
+    struct vel_fs *fs;
+    pthread_mutex_t lock; /* guards all below, and the records */
+    struct vel_vec items; /* struct vel_placeholder *, the oldest first */
+    size_t held;
+    unsigned patches; /* that were begun or ended: what was seen before may be stale */
+};
+
+/* One that is in no table yet, held if there is a descriptor for it. Asks the prefix.
+ * NULL: out of memory. The anchor is copied, for file `name`, at `path`. */
+struct vel_placeholder *vel_placeholder_make(struct vel_placeholders *all,
+                                             const struct vel_placeholder_file *file,
+                                             const struct vel_anchor *anchor,
+                                             const char *path);
+
+void vel_placeholder_discard(struct vel_placeholders *all,
+                             struct vel_placeholder *item);
+
+/* --- with the lock --- */
+
+struct vel_placeholder *vel_placeholder_at(const struct vel_placeholders *all,
+                                           size_t i);
+size_t vel_placeholder_find(const struct vel_placeholders *all,
+                            const struct vel_placeholder_file *file);
+
+/* Into the table, in the place of item `at` or behind all; takes the item. */
+int vel_placeholder_put(struct vel_placeholders *all, size_t at,
+                        struct vel_placeholder *item, struct vel_err *err);
+void vel_placeholder_drop(struct vel_placeholders *all, size_t at);
+void vel_placeholder_leave(struct vel_placeholders *all, struct vel_placeholder *item);
+
+/* The record of a rank becomes what the table has of it. */
+int vel_placeholder_save(struct vel_placeholders *all, const char *dir, int64_t rank,
+                         struct vel_err *err);
+
+bool vel_placeholder_is_same(const struct vel_anchor *a, const struct vel_anchor *b);
+
+#endif

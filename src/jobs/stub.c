@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "jobs/stub.h"
+#include "sys/entropy.h"
+#include "view/hex.h"
+
+#define HEAD "h5veloc stub 1\nlaunch "
+#define MARK "\nmark "
+#define REST                                                                           \
+    "\nThe file of this name is written, but not in this place yet: h5veloc keeps "    \
+    "it "                                                                              \
+    "in the caches of\nthe nodes that wrote it and will put it here. h5veloc-ls "      \
+    "tells "                                                                           \
+    "more.\n"
+
+enum { MARK_DIGITS = 16 };
+
+static void put_text(const struct vel_stub *stub, struct vel_buf *ret)
+{
+    vel_buf_printf(ret, HEAD "%s" MARK "%016" PRIx64 REST, stub->launch, stub->mark);
+}
+
+int vel_stub_make(struct vel_fs *fs, const char *path, const char *launch,
+                  struct vel_stub *ret, struct vel_err *err)
+{
+    struct vel_stub stub = {0};
+    struct vel_buf text;
+    int fd, rc, closed;
+
+    if (strlen(launch) > VEL_STUB_LAUNCH || strchr(launch, '\n'))
+        return vel_fail(err, VEL_EINVAL, "'%s' is no name of a launch", launch);
+    memcpy(stub.launch, launch, strlen(launch));
+    rc = vel_entropy(&stub.mark, sizeof stub.mark, err);
+    if (rc < 0)
+        return rc;
+    vel_buf_init(&text);
+    put_text(&stub, &text);
+    rc = vel_buf_status(&text, err);
+    if (rc == 0)
+        rc = vel_fs_open(fs, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd,
+                         err);
+    if (rc == 0) {
+        rc = vel_fs_write_at(fs, fd, text.data, text.len, 0, path, err);
+        closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
+        rc = rc < 0 ? rc : closed;
+        if (rc < 0)
+            vel_fs_unlink(fs, path, NULL);
+    }
+    vel_buf_fini(&text);
+    if (rc == 0)
+        *ret = stub;
+    return rc;
+}
+
+/* Just what put_text() writes: a stub that someone has added a line to is a file of
+ * his. */
+static bool parse(const struct vel_buf *bytes, struct vel_stub *ret)
+{
+    const char *text = vel_buf_text(bytes), *launch, *end;
+    struct vel_stub stub = {0};
+    struct vel_buf same;
+    uint8_t mark[MARK_DIGITS / 2];
+    char digits[MARK_DIGITS + 1] = {0};
+    bool is_same;
+
+    if (strncmp(text, HEAD, strlen(HEAD)) != 0)
+        return false;
+    launch = text + strlen(HEAD);
+    end = strchr(launch, '\n');
+    if (!end || end - launch > VEL_STUB_LAUNCH || strncmp(end, MARK, strlen(MARK)) != 0)
+        return false;
+    memcpy(stub.launch, launch, (size_t)(end - launch));
+    strncpy(digits, end + strlen(MARK), MARK_DIGITS);
+    if (!vel_unhex(digits, mark, sizeof mark))
+        return false;
+    for (size_t i = 0; i < sizeof mark; i++)
+        stub.mark = stub.mark << 8 | mark[i];
+    vel_buf_init(&same);
+    put_text(&stub, &same);
+    is_same = same.len == bytes->len && memcmp(same.data, bytes->data, same.len) == 0;
+    vel_buf_fini(&same);
+    if (is_same)
+        *ret = stub;
+    return is_same;
+}
+
+int vel_stub_read(struct vel_fs *fs, const char *path, struct vel_stub *ret,
+                  struct vel_err *err)
+{
+    struct vel_buf bytes;
+    struct stat st;
+    int rc = vel_fs_lstat(fs, path, &st, err);
+
+    if (rc < 0)
+        return rc;
+    if (!S_ISREG(st.st_mode) || st.st_size > VEL_STUB_MOST)
+        return vel_fail(err, VEL_EINVAL, "%s is no stub", path);
+    vel_buf_init(&bytes);
+    rc = vel_fs_read_file(fs, path, VEL_STUB_MOST, &bytes, err);
+    if (rc == VEL_ECORRUPT || (rc == 0 && !parse(&bytes, ret)))
+        rc = vel_fail(err, VEL_EINVAL, "%s is no stub", path);
+    vel_buf_fini(&bytes);
+    return rc;
+}
+
+int vel_stub_remove(struct vel_fs *fs, const char *path, const char *launch,
+                    bool *ret_removed, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    struct vel_stub stub;
+    bool is_ours = false;
+    int rc = vel_stub_read(fs, path, &stub, &why);
+
+    if (rc == 0)
+        is_ours = strcmp(stub.launch, launch) == 0;
+    else if (rc != VEL_ENOENT && rc != VEL_EINVAL)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    rc = is_ours ? vel_fs_unlink(fs, path, err) : 0;
+    if (rc == 0 && ret_removed)
+        *ret_removed = is_ours;
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stub - what stands at a new name until its file is flushed: a small text for people,
+ * with the launch that made it and a random mark by which it is known again. */
+#ifndef VEL_JOBS_STUB_H
+#define VEL_JOBS_STUB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sys/fs.h"
+
+enum { VEL_STUB_MOST = 4096, VEL_STUB_LAUNCH = 64 };
+
+struct vel_stub {
+    char launch[VEL_STUB_LAUNCH + 1];
+    uint64_t mark;
+};
+
+/* Make one at a path that is free; VEL_EEXIST when it is not. */
+int vel_stub_make(struct vel_fs *fs, const char *path, const char *launch,
+                  struct vel_stub *ret, struct vel_err *err);
+
+/* VEL_ENOENT: nothing is there. VEL_EINVAL: something else. */
+int vel_stub_read(struct vel_fs *fs, const char *path, struct vel_stub *ret,
+                  struct vel_err *err);
+
+/* Unlink it if it is a stub of this launch, which is over, and whose file is lost.
+ * *ret_removed (may be NULL) tells. */
+int vel_stub_remove(struct vel_fs *fs, const char *path, const char *launch,
+                    bool *ret_removed, struct vel_err *err);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "ident/launchid.h"
+#include "jobs/stub.h"
+#include "jobs/sweep.h"
+#include "meta/cachename.h"
+#include "meta/entry.h"
+#include "meta/paths.h"
+#include "view/evidence.h"
+
+#define GONE ".h5v-tmp" /* a directory that is being removed: .launch.L.h5v-tmp */
+
+struct sweeping {
+    const struct vel_sweep *of;
+    struct vel_vec away; /* int64_t: lost datasets that a node which is away may have */
+    struct vel_swept ret;
+};
+
+static char *path_of(const struct sweeping *s, const char *before, const char *name,
+                     const char *behind)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/%s%s%s", s->of->dir, before, name, behind);
+    return vel_buf_take(&path, NULL);
+}
+
+static bool is_there(const struct sweeping *s, const char *path)
+{
+    return path && vel_fs_exists(s->of->fs, path);
+}
+
+/* Surely: what cannot be known is there. */
+static bool is_absent(const struct sweeping *s, const char *path)
+{
+    struct stat st;
+
+    return path && vel_fs_lstat(s->of->fs, path, &st, NULL) == VEL_ENOENT;
+}
+
+static bool is_over(const struct sweeping *s, const char *launch)
+{
+    char *dir = path_of(s, "launch.", launch, "");
+    char *end = path_of(s, "launch.", launch, "/end");
+    bool is =
+        strcmp(launch, s->of->launch) != 0 && (is_there(s, end) || is_absent(s, dir));
+
+    free(dir);
+    free(end);
+    return is;
+}
+
+/* --- launches --- */
+
+static bool has_node(const struct vel_view *view, const char *node)
+{
+    for (size_t i = 0; i < view->nodes.n; i++)
+        if (strcmp(*(char **)vel_vec_at(&view->nodes, i), node) == 0)
+            return true;
+    return false;
+}
+
+static bool are_all_here(const struct sweeping *s, const struct vel_seal *seal)
+{
+    for (size_t i = 0; i < seal->members.n; i++)
+        if (!has_node(s->of->view, vel_seal_member(seal, i)->node))
+            return false;
+    return true;
+}
+
+static bool is_dropped(const struct sweeping *s, int64_t id)
+{
+    char *dropped = vel_dropped_path(s->of->dir, id);
+    bool is = is_there(s, dropped);
+
+    free(dropped);
+    return is;
+}
+
+/* On the prefix, replaced, dropped, or given up. */
+static bool is_settled(const struct sweeping *s, int64_t id)
+{
+    char *dir = vel_dataset_dir(s->of->dir, id);
+    char *claim = dir ? vel_path_join(dir, "launch") : NULL;
+    bool is = is_dropped(s, id) || is_absent(s, claim);
+    struct vel_entry entry = {0};
+
+    if (!is && vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL) == 0) {
+        is = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
+        vel_entry_fini(&entry);
+    }
+    free(dir);
+    free(claim);
+    return is;
+}
+
+/* Does anybody still want this seal? The caches may give what it sealed, here or on a
+ * node that is away; or it is still to be flushed. */
+static bool is_wanted(struct sweeping *s, const char *path)
+{
+    const struct vel_view_dataset *dataset;
+    struct vel_err why = {0};
+    struct vel_seal seal;
+    bool is_away, is = true;
+    int rc = vel_evidence_seal(s->of->fs, path, &seal, &why);
+
+    if (rc < 0)
+        return rc != VEL_ENOENT && rc != VEL_ECORRUPT;
+    is_away = !are_all_here(s, &seal);
+    dataset = vel_view_find_dataset(s->of->view, seal.id);
+    if (seal.verdict == VEL_VERDICT_VOID)
+        is = false;
+    else if (seal.verdict == VEL_VERDICT_PARTIAL)
+        is = !is_dropped(s, seal.id); /* who has only its entry would restore it */
+    else if (!dataset || !dataset->is_cached)
+        is = !is_settled(s, seal.id) &&
+             (is_away || !vel_view_find_lost(s->of->view, seal.id));
+    if (is_away && !vel_vec_push(&s->away, &seal.id))
+        is = true;
+    vel_seal_fini(&seal);
+    return is;
+}
+
+static bool is_needed(struct sweeping *s, const char *dir)
+{
+    struct vel_vec names;
+    bool is;
+
+    vel_vec_init(&names, sizeof(char *));
+    is = vel_fs_list(s->of->fs, dir, &names, NULL) < 0;
+    for (size_t i = 0; i < names.n; i++) { /* all: for those that are away */
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir, name) : NULL;
+
+        is = (path && is_wanted(s, path)) || is;
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    return is;
+}
+
+/* It vanishes as a whole: without its end it would be one that has just begun. */
+static int remove_launch(struct sweeping *s, const char *launch, const char *dir,
+                         struct vel_err *err)
+{
+    char *gone = path_of(s, ".launch.", launch, GONE);
+    char *view = vel_view_path(s->of->dir, launch);
+    int rc = gone && view ? vel_fs_rename(s->of->fs, dir, gone, err)
+                          : vel_out_of_memory(err, "launches");
+
+    if (rc == 0)
+        rc = vel_fs_unlink(s->of->fs, view, err);
+    if (rc == 0)
+        rc = vel_fs_remove_tree(s->of->fs, gone, err);
+    s->ret.launches += rc == 0;
+    free(view);
+    free(gone);
+    return rc;
+}
+
+static int sweep_launch(struct sweeping *s, const char *launch, struct vel_err *err)
+{
+    char *dir = path_of(s, "launch.", launch, "");
+    char *seals = path_of(s, "launch.", launch, "/seals");
+    bool is_ended = vel_launchid_is_name(launch) &&
+                    strcmp(launch, s->of->launch) != 0 && is_over(s, launch) &&
+                    is_there(s, seals);
+    int rc = is_ended && !is_needed(s, dir) ? remove_launch(s, launch, dir, err) : 0;
+
+    free(dir);
+    free(seals);
+    return rc;
+}
+
+/* A view whose launch is gone, by who was interrupted. */
+static int sweep_view(struct sweeping *s, const char *name, const char *launch,
+                      struct vel_err *err)
+{
+    char *dir = path_of(s, "launch.", launch, "");
+    char *path = path_of(s, name, "", "");
+    int rc = strcmp(launch, s->of->launch) != 0 && is_absent(s, dir) && path
+                 ? vel_fs_unlink(s->of->fs, path, err)
+                 : 0;
+
+    free(dir);
+    free(path);
+    return rc;
+}
+
+static bool is_gone_dir(const char *name)
+{
+    size_t len = strlen(name), tail = strlen(GONE);
+
+    return strncmp(name, ".launch.", 8) == 0 && len > tail &&
+           strcmp(name + len - tail, GONE) == 0;
+}
+
+/* --- meetings --- */
+
+/* "meet.H.K", of which only the highest K is looked at. */
+static const char *number_of(const char *name)
+{
+    return strncmp(name, "meet.", 5) == 0 ? strchr(name + 5, '.') : NULL;
+}
+
+static bool is_past(const struct vel_vec *names, const char *name)
+{
+    const char *dot = number_of(name);
+    size_t len = (size_t)(dot - name) + 1;
+    int64_t k, other;
+
+    if (!vel_number_behind(dot, ".", &k))
+        return false;
+    for (size_t i = 0; i < names->n; i++) {
+        const char *that = *(char **)vel_vec_at(names, i);
+
+        if (strncmp(that, name, len) == 0 &&
+            vel_number_behind(that + len - 1, ".", &other) && other > k)
+            return true;
+    }
+    return false;
+}
+
+/* --- stubs --- */
+
+/* May its file come back? From a node that is away, or since it is no checkpoint and
+ * still on its way. */
+static bool may_come(const struct sweeping *s, int64_t id)
+{
+    const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
+
+    for (size_t i = 0; i < s->away.n; i++)
+        if (*(int64_t *)vel_vec_at(&s->away, i) == id)
+            return true;
+    return !lost || lost->reason == VEL_VIEW_PARTIAL;
+}
+
+static void sweep_stub(struct sweeping *s, const struct vel_view_name *name)
+{
+    char *path = NULL;
+    struct vel_stub stub;
+    struct vel_err why = {0};
+    bool is_removed = false;
+    int rc;
+
+    if (name->id != 0 || may_come(s, name->lost))
+        return;
+    rc = vel_cachename_path(s->of->prefix, name->name, &path, &why);
+    if (rc == 0 && vel_stub_read(s->of->fs, path, &stub, NULL) == 0 &&
+        is_over(s, stub.launch))
+        rc = vel_stub_remove(s->of->fs, path, stub.launch, &is_removed, &why);
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "the placeholder of a file that is lost stays: %s",
+                why.text);
+    if (is_removed) {
+        vel_log(VEL_LOG_WARN, "%s is lost: its placeholder was removed", path);
+        s->ret.stubs++;
+    }
+    free(path);
+}
+
+/* --- all --- */
+
+static int sweep_name(struct sweeping *s, const struct vel_vec *names, const char *name,
+                      struct vel_err *err)
+{
+    char *path;
+    int rc = 0;
+
+    if (strncmp(name, "launch.", 7) == 0)
+        return sweep_launch(s, name + 7, err);
+    if (strncmp(name, "view.", 5) == 0 && vel_launchid_is_name(name + 5))
+        return sweep_view(s, name, name + 5, err);
+    path = path_of(s, name, "", "");
+    if (!path)
+        return vel_out_of_memory(err, "launches");
+    if (number_of(name) && is_past(names, name)) {
+        rc = vel_fs_unlink(s->of->fs, path, err);
+        s->ret.meetings += rc == 0;
+    } else if (is_gone_dir(name)) {
+        rc = vel_fs_remove_tree(s->of->fs, path, err);
+    }
+    free(path);
+    return rc;
+}
+
+int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_err *err)
+{
+    struct sweeping s = {.of = sweep};
+    struct vel_vec names;
+    int rc;
+
+    vel_vec_init(&s.away, sizeof(int64_t));
+    vel_vec_init(&names, sizeof(char *));
+    rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
+    for (size_t i = 0; rc == 0 && !sweep->leaves_stubs && i < sweep->view->names.n; i++)
+        sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
+    vel_fs_names_fini(&names);
+    vel_vec_fini(&s.away);
+    *ret = s.ret;
+    return rc;
+}

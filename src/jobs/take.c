@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "base/siphash.h"
+#include "jobs/promise.h"
+#include "jobs/take_in.h"
+#include "meta/cache.h"
+#include "meta/cachename.h"
+#include "meta/paths.h"
+#include "recover/part_files.h"
+#include "red/header.h"
+#include "red/set.h"
+#include "topo/seats.h"
+#include "view/part_new.h"
+#include "xfer/flush.h"
+
+/* A take under way. */
+struct work {
+    const struct vel_take *take;
+    struct vel_err *err;
+    struct vel_vec sources; /* struct vel_part_new, of the key */
+    char *level;
+    char *home; /* LEVEL/dataset.D */
+    uint8_t id[VEL_ENCODING_ID];
+};
+
+static const struct vel_seal_member *member_at(const struct work *w, size_t i)
+{
+    return vel_seal_member(w->take->seal, i);
+}
+
+static bool is_here(const struct work *w, const struct vel_seal_member *member)
+{
+    return strcmp(member->node, w->take->node) == 0;
+}
+
+/* --- where from, where to --- */
+
+static bool is_of_key(const struct vel_take *take, const struct vel_part_new *part)
+{
+    return strcmp(part->key.launch, take->launch) == 0 &&
+           strcmp(part->key.template, take->seal->template) == 0 &&
+           strcmp(part->key.step, take->seal->step) == 0 &&
+           part->key.generation == take->seal->generation;
+}
+
+static int find_sources(struct work *w)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < w->take->n_homes; i++)
+        rc = vel_parts_new_scan(w->take->fs, w->take->homes[i], &w->sources, w->err);
+    for (size_t i = w->sources.n; i-- > 0;) {
+        struct vel_part_new *part = vel_vec_at(&w->sources, i);
+
+        if (is_of_key(w->take, part))
+            continue;
+        vel_part_new_fini(part);
+        vel_vec_remove(&w->sources, i);
+    }
+    return rc;
+}
+
+static char *level_in(const char *home, int64_t index)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/index.%" PRId64, home, index);
+    return vel_buf_take(&path, NULL);
+}
+
+/* A rename does not leave its file system: the cache of the files, else that of the
+ * level. */
+static int choose_level(struct work *w)
+{
+    const struct vel_take *take = w->take;
+    int64_t index = take->seal->members.n > 0 ? member_at(w, 0)->level : 0;
+
+    if (take->home) {
+        w->level = vel_path_dir(take->home);
+    } else if (w->sources.n > 0) {
+        char *level = vel_path_dir(((struct vel_part_new *)w->sources.items)->dir);
+        char *home = level ? vel_path_dir(level) : NULL;
+
+        w->level = home ? level_in(home, index) : NULL;
+        free(home);
+        free(level);
+    } else {
+        size_t at =
+            vel_seats_home(take->conf, (size_t)index, take->homes, take->n_homes);
+
+        if (take->n_homes == 0)
+            return vel_fail(w->err, VEL_ENOENT, "%s has no cache", take->node);
+        w->level = level_in(take->homes[at < take->n_homes ? at : 0], index);
+    }
+    w->home = w->level ? vel_cache_dataset_dir(w->level, take->seal->id) : NULL;
+    return w->home ? 0 : vel_out_of_memory(w->err, "a dataset");
+}
+
+/* All nodes draw the same one. */
+static void make_identity(struct work *w)
+{
+    static const char text[] = "taken";
+
+    vel_siphash(w->take->seal->encoding, text, sizeof text, w->id);
+}
+
+/* --- what is owed --- */
+
+static int promise(struct work *w)
+{
+    const struct vel_take *take = w->take;
+    struct vel_promise promise;
+    int rc =
+        vel_promise_init(&promise, take->seal->id, take->node, take->launch, w->err);
+
+    for (size_t i = 0; rc == 0 && i < take->seal->members.n; i++) {
+        const struct vel_promise_part part = {.rank = (int)member_at(w, i)->rank,
+                                              .what = take->seal->what};
+
+        if (is_here(w, member_at(w, i)) && !vel_vec_push(&promise.part, &part))
+            rc = vel_out_of_memory(w->err, "a promise");
+    }
+    if (rc == 0 && promise.part.n > 0 && take->seal->what)
+        rc = vel_promise_save(take->fs, w->home, &promise, w->err);
+    vel_promise_fini(&promise);
+    return rc;
+}
+
+/* --- the map --- */
+
+static int save_map(struct work *w, const struct vel_filemap *map)
+{
+    char *path = vel_cache_map_path(w->level, w->take->seal->id, map->rank);
+    int rc = path ? vel_filemap_save(w->take->fs, path, map, w->err)
+                  : vel_out_of_memory(w->err, "a map");
+
+    free(path);
+    return rc;
+}
+
+/* --- files --- */
+
+/* A program that writes under one name and renames has done so by now: the file is that
+ * of the name where its placeholder stands. New string. */
+static int present_name(struct work *w, const struct vel_placeholder_file *file,
+                        char **ret_name)
+{
+    enum vel_anchor_now now = VEL_ANCHOR_HIDDEN;
+    char *path = NULL, *name = NULL;
+
+    if (vel_placeholders_follow(w->take->placeholders, file, &now, &path, NULL) == 0 &&
+        now == VEL_ANCHOR_STANDS)
+        vel_cachename_of(w->take->prefix, path, &name, NULL);
+    free(path);
+    if (!name)
+        name = strdup(file->name);
+    *ret_name = name;
+    return name ? 0 : vel_out_of_memory(w->err, "a file");
+}
+
+static int make_above(struct work *w, const char *path)
+{
+    char *above = vel_path_dir(path);
+    int rc = above ? vel_fs_make_dirs(w->take->fs, above, 0700, w->err)
+                   : vel_out_of_memory(w->err, "a file");
+
+    free(above);
+    return rc;
+}
+
+/* The old name goes when the part is whole: until then nothing is lost by a loss of
+ * power. A file system without links has to do without that. */
+static int add_name(struct work *w, const char *source, const char *path)
+{
+    struct vel_err why = {0};
+    int rc = make_above(w, path);
+
+    if (rc == 0)
+        rc = vel_fs_unlink(w->take->fs, path, w->err);
+    if (rc == 0 && vel_fs_link(w->take->fs, source, path, &why) < 0)
+        rc = vel_fs_rename(w->take->fs, source, path, w->err);
+    return rc;
+}
+
+static int take_file(struct work *w, const struct vel_part_new *from, const char *dir,
+                     int64_t rank, const char *old)
+{
+    struct vel_placeholder_file was = {from->dir, rank, old},
+                                is = {w->home, rank, NULL};
+    char *source = NULL, *name = NULL, *path = NULL;
+    int rc = vel_part_new_path(from->dir, rank, old, &source, w->err);
+
+    if (rc == 0)
+        rc = present_name(w, &was, &name);
+    path = name ? vel_path_join(dir, name) : NULL;
+    if (rc == 0 && !path)
+        rc = vel_out_of_memory(w->err, "a file");
+    if (rc == 0 && vel_fs_exists(w->take->fs, source))
+        rc = add_name(w, source, path);
+    is.name = name;
+    if (rc == 0)
+        rc = vel_placeholders_share(w->take->placeholders, &was, &is, w->err);
+    free(path);
+    free(name);
+    free(source);
+    return rc;
+}
+
+/* Does a complete file of the dataset come from here? */
+static bool is_file(const struct vel_seal_member *member,
+                    const struct vel_new_rank *rank, const struct vel_new_file *file)
+{
+    return rank->rank == member->rank && file->order > 0 && file->order <= member->upto;
+}
+
+/* Of several with one name the last counts. */
+static bool is_last(const struct work *w, const struct vel_seal_member *member,
+                    const struct vel_new_file *file)
+{
+    for (size_t i = 0; i < w->sources.n; i++) {
+        const struct vel_part_new *from = vel_vec_at(&w->sources, i);
+
+        for (size_t r = 0; r < from->ranks.n; r++) {
+            const struct vel_new_rank *rank = vel_vec_at(&from->ranks, r);
+
+            for (size_t k = 0; k < rank->files.n; k++) {
+                const struct vel_new_file *other = vel_vec_at(&rank->files, k);
+
+                if (is_file(member, rank, other) && other->order > file->order &&
+                    strcmp(other->name, file->name) == 0)
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Called for files of a member in a new.N. */
+typedef int file_f(struct work *w, const struct vel_part_new *from, const char *dir,
+                   int64_t rank, const char *name);
+
+static int each_file(struct work *w, const struct vel_seal_member *member,
+                     const char *dir, bool only_last, file_f *each)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < w->sources.n; i++) {
+        const struct vel_part_new *from = vel_vec_at(&w->sources, i);
+
+        for (size_t r = 0; r < from->ranks.n; r++) {
+            const struct vel_new_rank *rank = vel_vec_at(&from->ranks, r);
+
+            for (size_t k = 0; rc == 0 && k < rank->files.n; k++) {
+                const struct vel_new_file *file = vel_vec_at(&rank->files, k);
+
+                if (is_file(member, rank, file) &&
+                    (!only_last || is_last(w, member, file)))
+                    rc = each(w, from, dir, rank->rank, file->name);
+            }
+        }
+    }
+    return rc;
+}
+
+static int look_for(struct work *w, const struct vel_part_new *from, const char *dir,
+                    int64_t rank, const char *name)
+{
+    char *path = NULL;
+    int rc = vel_part_new_path(from->dir, rank, name, &path, w->err);
+
+    (void)dir;
+    if (rc == 0 && !vel_fs_exists(w->take->fs, path))
+        rc = VEL_ENOENT;
+    free(path);
+    return rc;
+}
+
+/* What an earlier attempt has made of them, under names of then, is made anew. */
+static int begin_anew(struct work *w, const struct vel_seal_member *member,
+                      const char *dir)
+{
+    int rc = each_file(w, member, dir, true, look_for);
+
+    if (rc < 0)
+        return rc == VEL_ENOENT ? 0 : rc;
+    rc = vel_fs_remove_tree(w->take->fs, dir, w->err);
+    return rc == 0 ? vel_placeholders_forget(w->take->placeholders, w->home,
+                                             member->rank, w->err)
+                   : rc;
+}
+
+static int hand_over(struct work *w, const struct vel_part_new *from, const char *dir,
+                     int64_t rank, const char *name)
+{
+    const struct vel_placeholder_file was = {from->dir, rank, name};
+
+    (void)dir;
+    return vel_placeholders_hand_over(w->take->placeholders, &was, w->home, w->err);
+}
+
+/* A file of the dataset before, of which there is no newer one. */
+static int link_file(struct work *w, const struct vel_flush_file *file, const char *dir,
+                     int64_t rank)
+{
+    const struct vel_placeholder_file was = {w->take->after, rank, file->listed.name},
+                                      is = {w->home, rank, file->listed.name};
+    char *path = vel_path_join(dir, file->listed.name);
+    int rc = path ? 0 : vel_out_of_memory(w->err, "a file");
+
+    if (rc == 0 && !vel_fs_exists(w->take->fs, path)) {
+        rc = make_above(w, path);
+        if (rc == 0)
+            rc = vel_fs_link(w->take->fs, file->from, path, w->err);
+        if (rc == 0)
+            rc = vel_placeholders_share(w->take->placeholders, &was, &is, w->err);
+    }
+    free(path);
+    return rc;
+}
+
+static int link_before(struct work *w, const char *dir,
+                       const struct vel_seal_member *member)
+{
+    struct vel_vec files;
+    struct vel_buf before;
+    int rc;
+
+    if (!w->take->after)
+        return 0;
+    vel_vec_init(&files, sizeof(struct vel_flush_file));
+    vel_buf_init(&before);
+    vel_buf_printf(&before, "%s/rank.%" PRId64, w->take->after, member->rank);
+    rc = vel_buf_status(&before, w->err);
+    if (rc == 0)
+        rc = vel_part_files(w->take->fs, w->take->prefix, before.data,
+                            (int)member->rank, &files, w->err);
+    vel_buf_fini(&before);
+    for (size_t i = 0; rc == 0 && i < files.n; i++)
+        if (!((struct vel_flush_file *)vel_vec_at(&files, i))->listed.is_through)
+            rc = link_file(w, vel_vec_at(&files, i), dir, member->rank);
+    vel_flush_files_fini(&files);
+    return rc;
+}
+
+/* --- a part --- */
+
+static int make_part(struct work *w, const struct vel_seal_member *member,
+                     const char *dir)
+{
+    struct vel_filemap map;
+    int rc = vel_take_map(w->take, w->level, member, &map, w->err);
+
+    if (rc < 0)
+        return rc;
+    rc = save_map(w, &map);
+    if (rc == 0)
+        rc = begin_anew(w, member, dir);
+    if (rc == 0)
+        rc = vel_fs_make_dirs(w->take->fs, dir, 0700, w->err);
+    if (rc == 0)
+        rc = each_file(w, member, dir, true, take_file);
+    if (rc == 0)
+        rc = link_before(w, dir, member);
+    if (rc == 0)
+        rc = vel_take_protect(w->take, w->id, &map, member, dir, w->err);
+    vel_filemap_fini(&map);
+    return rc;
+}
+
+/* Is it taken, and encoded in whichever way since? */
+static bool is_done(struct work *w, const struct vel_seal_member *member,
+                    const char *dir)
+{
+    struct vel_red_set set = {.fs = w->take->fs,
+                              .dir = dir,
+                              .label = VEL_CACHE_LABEL,
+                              .rank = (uint32_t)member->rank,
+                              .id = w->id};
+    bool holds = false;
+
+    if (vel_red_holds(&set, &holds, NULL) == 0 && holds)
+        return true;
+    set.id = w->take->seal->encoding;
+    return vel_red_holds(&set, &holds, NULL) == 0 && holds;
+}
+
+static int take_part(struct work *w, const struct vel_seal_member *member)
+{
+    char *dir = vel_cache_rank_dir(w->level, w->take->seal->id, (int)member->rank);
+    int rc = dir ? 0 : vel_out_of_memory(w->err, "a part");
+
+    /* what is nowhere any more comes when its set is formed again */
+    if (rc == 0 && !vel_seal_is_again(w->take->seal, member->set) &&
+        !is_done(w, member, dir))
+        rc = make_part(w, member, dir);
+    if (rc == 0)
+        rc = each_file(w, member, dir, false, hand_over);
+    for (size_t i = 0; rc == 0 && i < w->sources.n; i++) {
+        const struct vel_part_new *from = vel_vec_at(&w->sources, i);
+
+        rc = vel_part_new_leave(w->take->fs, from->dir, member->rank, member->upto,
+                                w->err);
+    }
+    free(dir);
+    return rc < 0 ? vel_wrap(w->err, rc, "the part of rank %" PRId64, member->rank) : 0;
+}
+
+/* Nothing is promised again when all was done before. */
+static bool is_all_done(struct work *w)
+{
+    for (size_t i = 0; i < w->take->seal->members.n; i++) {
+        const struct vel_seal_member *member = member_at(w, i);
+        char *dir;
+        bool done;
+
+        if (!is_here(w, member))
+            continue;
+        dir = vel_cache_rank_dir(w->level, w->take->seal->id, (int)member->rank);
+        done = dir && is_done(w, member, dir);
+        free(dir);
+        if (!done)
+            return false;
+    }
+    return true;
+}
+
+static int take_all(struct work *w)
+{
+    const struct vel_seal *seal = w->take->seal;
+    int rc = vel_cache_make_dir(w->take->fs, w->home, w->err);
+
+    if (rc == 0 && !is_all_done(w))
+        rc = promise(w);
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+        if (is_here(w, member_at(w, i)))
+            rc = take_part(w, member_at(w, i));
+    return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->home, w->err) : rc;
+}
+
+int vel_take(const struct vel_take *take, struct vel_err *err)
+{
+    struct work w = {.take = take, .err = err};
+    int rc;
+
+    vel_vec_init(&w.sources, sizeof(struct vel_part_new));
+    make_identity(&w);
+    rc = find_sources(&w);
+    if (rc == 0)
+        rc = choose_level(&w);
+    if (rc == 0)
+        rc = take_all(&w);
+    vel_parts_new_fini(&w.sources);
+    free(w.level);
+    free(w.home);
+    return rc < 0 ? vel_wrap(err, rc, "dataset %" PRId64, take->seal->id) : 0;
+}

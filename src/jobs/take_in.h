@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* take_in - what the files of take share. */
+#ifndef VEL_JOBS_TAKE_IN_H
+#define VEL_JOBS_TAKE_IN_H
+
+#include "jobs/take.h"
+#include "meta/filemap.h"
+#include "red/header.h"
+
+/* The map of a member's part in a level's directory. */
+int vel_take_map(const struct vel_take *take, const char *level,
+                 const struct vel_seal_member *member, struct vel_filemap *ret,
+                 struct vel_err *err);
+
+/* All files in a part's directory, synced, listed in a redundancy file of the scheme
+ * SINGLE. VEL_ENOENT: the member has files, and there are none. */
+int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_ID],
+                     const struct vel_filemap *map,
+                     const struct vel_seal_member *member, const char *dir,
+                     struct vel_err *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The commit of a part that is taken: all that is in it, on disk and in a redundancy
+ * file. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "comm/comm.h"
+#include "jobs/take_in.h"
+#include "meta/cache.h"
+#include "red/set.h"
+
+/* What is in a part: names on disk, and their list. */
+struct listing {
+    struct vel_fs *fs;
+    const char *dir;
+    struct vel_vec names; /* char * */
+};
+
+static bool is_redundancy(const char *name)
+{
+    size_t len = strlen(name), suffix = strlen(VEL_RED_SUFFIX);
+
+    return !strchr(name, '/') && len > suffix &&
+           strcmp(name + len - suffix, VEL_RED_SUFFIX) == 0 &&
+           strncmp(name, VEL_CACHE_LABEL ".", strlen(VEL_CACHE_LABEL) + 1) == 0;
+}
+
+static int sync_file(struct listing *listing, const char *path, bool is_dir,
+                     struct vel_err *err)
+{
+    int fd = -1, rc;
+
+    if (is_dir)
+        return vel_fs_sync_dir(listing->fs, path, err);
+    rc =
+        vel_fs_open(listing->fs, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, err);
+    if (rc == 0)
+        rc = vel_fs_sync(listing->fs, fd, path, err);
+    vel_fs_close(listing->fs, fd, path, NULL);
+    return rc;
+}
+
+static int list_one(void *arg, enum vel_fs_visit what, const char *below,
+                    const struct stat *st, struct vel_err *err)
+{
+    struct listing *listing = arg;
+    char *path, *name = NULL;
+    int rc;
+
+    (void)st;
+    if (what == VEL_FS_ENTER || is_redundancy(below))
+        return 0;
+    path = *below ? vel_path_join(listing->dir, below) : strdup(listing->dir);
+    rc = path ? sync_file(listing, path, what == VEL_FS_LEAVE, err)
+              : vel_out_of_memory(err, "a part");
+    free(path);
+    if (rc < 0 || what == VEL_FS_LEAVE)
+        return rc;
+    name = strdup(below);
+    if (name && vel_vec_push(&listing->names, &name))
+        return 0;
+    free(name);
+    return vel_out_of_memory(err, "a part");
+}
+
+int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_ID],
+                     const struct vel_filemap *map,
+                     const struct vel_seal_member *member, const char *dir,
+                     struct vel_err *err)
+{
+    struct vel_comm *alone = NULL;
+    struct vel_red_set set = {.scheme = VEL_SINGLE,
+                              .set = (uint32_t)map->rank,
+                              .sets = (uint32_t)take->dataset->ranks,
+                              .rank = (uint32_t)map->rank,
+                              .fs = take->fs,
+                              .dir = dir,
+                              .label = VEL_CACHE_LABEL,
+                              .memory = (size_t)take->conf->memory,
+                              .id = id};
+    struct listing listing = {.fs = take->fs, .dir = dir};
+    struct vel_buf brief;
+    int rc;
+
+    vel_vec_init(&listing.names, sizeof(char *));
+    vel_buf_init(&brief);
+    rc = vel_comm_self(&alone, err);
+    set.comm = alone;
+    if (rc == 0)
+        rc = vel_fs_walk(take->fs, dir, list_one, &listing, err);
+    if (rc == 0 && listing.names.n == 0 && member->files > 0)
+        rc = vel_fail(err, VEL_ENOENT, "its files are not in the cache any more");
+    if (rc == 0)
+        rc = vel_filemap_encode(map, &brief, err);
+    if (rc == 0)
+        rc = vel_red_apply(&set, listing.names.items, listing.names.n, brief.data,
+                           brief.len, NULL, err);
+    vel_buf_fini(&brief);
+    vel_fs_names_fini(&listing.names);
+    vel_comm_destroy(alone);
+    return rc;
+}

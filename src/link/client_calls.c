@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/client_in.h"
+
+void vel_place_fini(struct vel_place *place)
+{
+    free(place->path);
+    free(place->why);
+    *place = (struct vel_place){0};
+}
+
+/* Ask what is answered by yes. */
+static int ask_yes(struct vel_client *client, struct call *call, struct vel_err *err)
+{
+    struct vel_msg reply;
+    int rc = vel_client_call(client, call, &reply, err);
+
+    vel_call_fini(call);
+    return rc;
+}
+
+/* --- files --- */
+
+static int take_place(const struct vel_msg_place *place, uint64_t handle,
+                      struct vel_place *ret, struct vel_err *err)
+{
+    struct vel_place found = {.where = (unsigned)place->where,
+                              .file = handle,
+                              .dataset = (int64_t)place->dataset,
+                              .size = place->size,
+                              .path = strdup(place->path),
+                              .why = strdup(place->why)};
+
+    if (!found.path || !found.why) {
+        vel_place_fini(&found);
+        return vel_out_of_memory(err, "a place");
+    }
+    *ret = found;
+    return 0;
+}
+
+static int ask_place(struct vel_client *client, struct call *call,
+                     struct vel_place *ret, struct vel_err *err)
+{
+    struct vel_msg reply;
+    int rc = vel_client_call(client, call, &reply, err);
+
+    if (rc == 0)
+        rc = take_place(&reply.u.place, call->handle, ret, err);
+    vel_call_fini(call);
+    return rc;
+}
+
+int vel_client_file_create(struct vel_client *client, enum vel_create how,
+                           uint64_t sharers, const char *name, struct vel_place *ret,
+                           struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_CREATE};
+
+    call.msg.u.create.how = (uint64_t)how;
+    call.msg.u.create.sharers = sharers;
+    call.msg.u.create.name = name;
+    return ask_place(client, &call, ret, err);
+}
+
+int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
+                          uint64_t size, uint32_t crc, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_CLOSE, .handle = file};
+
+    call.msg.u.close.how = (uint64_t)how;
+    call.msg.u.close.size = size;
+    call.msg.u.close.crc = crc;
+    int rc = ask_yes(client, &call, err);
+    if (rc == 0 && how != VEL_CLOSE_VERSION)
+        vel_client_forget_file(client, file);
+    return rc;
+}
+
+int vel_client_file_look(struct vel_client *client, bool pulls, const char *name,
+                         struct vel_place *ret, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_LOOK};
+
+    call.msg.u.look.how = pulls;
+    call.msg.u.look.name = name;
+    return ask_place(client, &call, ret, err);
+}
+
+int vel_client_file_remove(struct vel_client *client, const char *name,
+                           struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_REMOVE};
+
+    call.msg.u.remove.name = name;
+    return ask_yes(client, &call, err);
+}
+
+/* --- datasets --- */
+
+int vel_client_owe(struct vel_client *client, int64_t dataset, int64_t rank,
+                   unsigned what, const char *dir, unsigned *ret_before,
+                   struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_OWE};
+    struct vel_msg reply;
+
+    call.msg.u.owe.dataset = (uint64_t)dataset;
+    call.msg.u.owe.rank = (uint64_t)rank;
+    call.msg.u.owe.what = what;
+    call.msg.u.owe.dir = dir;
+    int rc = vel_client_call(client, &call, &reply, err);
+    if (rc == 0)
+        *ret_before = (unsigned)reply.u.yes.value;
+    vel_call_fini(&call);
+    return rc;
+}
+
+int vel_client_settle(struct vel_client *client, int64_t dataset, const void *record,
+                      size_t len, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_SETTLE};
+
+    call.msg.u.settle.dataset = (uint64_t)dataset;
+    call.msg.u.settle.record = (struct vel_msg_bytes){record, len};
+    return ask_yes(client, &call, err);
+}
+
+static int ask_state(struct vel_client *client, struct call *call,
+                     struct vel_progress *ret, struct vel_err *err)
+{
+    struct vel_msg reply;
+    int rc = vel_client_call(client, call, &reply, err);
+
+    if (rc == 0) {
+        const struct vel_msg_state *state = &reply.u.state;
+
+        *ret = (struct vel_progress){.dataset = (int64_t)state->dataset,
+                                     .state = (unsigned)state->state,
+                                     .is_encoded = state->encoded,
+                                     .left = state->left,
+                                     .moved = state->moved,
+                                     .status = -(int)state->status};
+        snprintf(ret->text, sizeof ret->text, "%s", state->text);
+    }
+    vel_call_fini(call);
+    return rc;
+}
+
+int vel_client_ask(struct vel_client *client, int64_t dataset, struct vel_progress *ret,
+                   struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_ASK};
+
+    call.msg.u.ask.dataset = (uint64_t)dataset;
+    return ask_state(client, &call, ret, err);
+}
+
+int vel_client_drain(struct vel_client *client, int64_t dataset,
+                     struct vel_progress *ret, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_DRAIN};
+
+    call.msg.u.drain.dataset = (uint64_t)dataset;
+    return ask_state(client, &call, ret, err);
+}
+
+/* --- the leader itself --- */
+
+int vel_client_ping(struct vel_client *client, unsigned what, uint64_t *ret_value,
+                    struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_PING};
+    struct vel_msg reply;
+
+    call.msg.u.ping.what = what;
+    int rc = vel_client_call(client, &call, &reply, err);
+    if (rc == 0)
+        *ret_value = reply.u.pong.value;
+    vel_call_fini(&call);
+    return rc;
+}
+
+/* One piece more; *ret_next is the number of the next, or as many as there are. */
+static int ask_stock(struct vel_client *client, size_t *ret_next,
+                     struct vel_stock_parts *parts, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_STOCK};
+    struct vel_msg reply;
+
+    call.msg.u.stock.part = *ret_next;
+    int rc = vel_client_call(client, &call, &reply, err);
+    if (rc == 0) {
+        const struct vel_msg_stocked *stocked = &reply.u.stocked;
+
+        rc = vel_stock_parts_add(parts, (size_t)stocked->part, (size_t)stocked->parts,
+                                 stocked->record.at, stocked->record.len, err);
+        *ret_next += 1;
+    }
+    vel_call_fini(&call);
+    return rc;
+}
+
+int vel_client_stock(struct vel_client *client, struct vel_inventory *ret,
+                     struct vel_err *err)
+{
+    struct vel_stock_parts parts = {0};
+    size_t next = 0;
+    int rc = 0;
+
+    while (rc == 0 && (next == 0 || next < parts.pieces))
+        rc = ask_stock(client, &next, &parts, err);
+    if (rc == 0)
+        rc = vel_stock_parts_join(&parts, ret, err);
+    vel_stock_parts_fini(&parts);
+    return rc;
+}
+
+int vel_client_leave(struct vel_client *client, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_LEAVE, .ends_by_loss = true};
+
+    return ask_yes(client, &call, err);
+}
+
+int vel_client_resign(struct vel_client *client, int64_t epoch, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_RESIGN, .ends_by_loss = true};
+
+    call.msg.u.resign.epoch = (uint64_t)epoch;
+    return ask_yes(client, &call, err);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "process/attend.h"
+#include "process/files.h"
+#include "process/presence.h"
+#include "sys/fs.h"
+
+struct attendance {
+    struct vel_background background; /* the first: it is what the engine sees */
+    struct vel_presence *presence;    /* NULL: not open */
+    char launch[VEL_LAUNCH_NAME];
+    struct vel_background_of of; /* borrowed, while it is open */
+};
+
+static struct vel_presence *presence_of(const struct vel_background *background)
+{
+    return ((const struct attendance *)background)->presence;
+}
+
+static struct vel_client *client_of(struct vel_background *background)
+{
+    return vel_presence_client(presence_of(background));
+}
+
+/* --- one launch with the files of this process --- */
+
+static bool has_home(const struct vel_background_of *of, const char *home)
+{
+    for (size_t i = 0; i < of->n_homes; i++)
+        if (strcmp(of->homes[i], home) == 0)
+            return true;
+    return false;
+}
+
+/* Homes that are not there are nobody's. */
+static bool has_all(const struct vel_background_of *of,
+                    const struct vel_background_of *other)
+{
+    for (size_t i = 0; i < other->n_homes; i++)
+        if (!has_home(of, other->homes[i]) &&
+            vel_fs_exists(vel_fs_posix(), other->homes[i]))
+            return false;
+    return true;
+}
+
+bool vel_attend_fits(const struct vel_background_of *a,
+                     const struct vel_background_of *b, bool *ret_differs)
+{
+    bool is_one = strcmp(a->prefix_id, b->prefix_id) == 0;
+
+    *ret_differs = is_one && !(has_all(a, b) && has_all(b, a));
+    return is_one && !*ret_differs;
+}
+
+static const char *joined(struct vel_background *b, const struct vel_background_of *of,
+                          bool *ret_differs)
+{
+    (void)b;
+    return vel_files_launch(of, ret_differs);
+}
+
+static void give_way(struct vel_background *b, const char *prefix_id)
+{
+    (void)b;
+    vel_files_give_way(prefix_id);
+}
+
+/* --- open and leave --- */
+
+static int leave(struct vel_background *b, bool is_well, struct vel_err *err)
+{
+    struct attendance *a = (struct attendance *)b;
+    struct vel_presence *presence = a->presence;
+
+    a->presence = NULL;
+    return vel_presence_leave(presence, is_well, false, err);
+}
+
+/* One rank looks for the view, the others wait for it in what the session does next. */
+static int open_it(struct vel_background *b, const struct vel_background_of *of,
+                   char ret_launch[VEL_LAUNCH_NAME], struct vel_err *err)
+{
+    struct attendance *a = (struct attendance *)b;
+    int rc = vel_presence_open(of, &a->presence, err);
+
+    if (rc < 0)
+        return rc;
+    if (of->rank == 0)
+        rc = vel_presence_wait_for_view(a->presence, err);
+    snprintf(a->launch, sizeof a->launch, "%s", of->fresh);
+    a->of = *of;
+    if (rc == 0)
+        snprintf(ret_launch, VEL_LAUNCH_NAME, "%s", a->launch);
+    else
+        leave(b, false, NULL);
+    return rc;
+}
+
+/* --- questions --- */
+
+static int owe(struct vel_background *b, int64_t dataset, int rank, unsigned what,
+               const char *dir, unsigned *ret_before, struct vel_err *err)
+{
+    return vel_client_owe(client_of(b), dataset, rank, what, dir ? dir : ".",
+                          ret_before, err);
+}
+
+static int settle(struct vel_background *b, int64_t dataset, const void *record,
+                  size_t len, struct vel_err *err)
+{
+    return vel_client_settle(client_of(b), dataset, record, len, err);
+}
+
+static void tell(const struct vel_progress *progress, struct vel_background_state *ret)
+{
+    *ret = (struct vel_background_state){.behind = (enum vel_behind)progress->state,
+                                         .left = progress->left,
+                                         .moved = progress->moved};
+    if (progress->status)
+        vel_fail(&ret->err, (enum vel_status)progress->status, "%s", progress->text);
+}
+
+static int ask(struct vel_background *b, int64_t dataset,
+               struct vel_background_state *ret, struct vel_err *err)
+{
+    struct vel_progress progress;
+    int rc = vel_client_ask(client_of(b), dataset, &progress, err);
+
+    if (rc == 0)
+        tell(&progress, ret);
+    return rc;
+}
+
+static int drain(struct vel_background *b, int64_t dataset,
+                 struct vel_background_state *ret, struct vel_err *err)
+{
+    struct vel_progress progress;
+    int rc = vel_client_drain(client_of(b), dataset, &progress, err);
+
+    if (rc == 0)
+        tell(&progress, ret);
+    return rc;
+}
+
+/* A leader answers with a status, and with a number when it counts nodes. */
+static int ping(struct vel_background *b, enum vel_background_ping what,
+                int64_t *ret_value, struct vel_err *err)
+{
+    uint64_t value = 0;
+    int rc = vel_client_ping(client_of(b), (unsigned)what, &value, err);
+
+    if (rc == 0)
+        *ret_value = what == VEL_PING_BACKUP ? (int64_t)value : value == 0;
+    return rc;
+}
+
+static bool outlives(struct vel_background *b)
+{
+    return vel_presence_outlives(presence_of(b));
+}
+
+static const struct vel_background_ops ops = {.joined = joined,
+                                              .give_way = give_way,
+                                              .open = open_it,
+                                              .owe = owe,
+                                              .settle = settle,
+                                              .ask = ask,
+                                              .drain = drain,
+                                              .ping = ping,
+                                              .outlives = outlives,
+                                              .leave = leave};
+
+static struct attendance the_one = {.background.ops = &ops};
+
+struct vel_background *vel_attend(void)
+{
+    return &the_one.background;
+}
+
+const char *vel_attend_launch(const struct vel_background_of *of, bool *ret_differs)
+{
+    *ret_differs = false;
+    return the_one.presence && vel_attend_fits(&the_one.of, of, ret_differs)
+               ? the_one.launch
+               : NULL;
+}
+
+void vel_attend_end(void)
+{
+    if (the_one.presence)
+        leave(&the_one.background, true, NULL);
+}

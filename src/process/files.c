@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where files are: what a leader answers, and what follows when none does. */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "process/files_in.h"
+
+void vel_file_answer_fini(struct vel_file_answer *answer)
+{
+    free(answer->path);
+    free(answer->why);
+    *answer = (struct vel_file_answer){0};
+}
+
+/* --- what was answered --- */
+
+static void warn_once(const struct vel_file_name *name, const struct vel_err *why)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    bool is_first = !atomic_flag_test_and_set(&told);
+
+    vel_log(is_first ? VEL_LOG_WARN : VEL_LOG_INFO,
+            "%s is written where it belongs, and not protected: %s", name->path,
+            why->text);
+}
+
+static void tell_own(const struct vel_file_name *name, const struct vel_place *place)
+{
+    if (place->why && *place->why)
+        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name->path,
+                place->why);
+}
+
+static char *take(char **text)
+{
+    char *taken = *text;
+
+    *text = NULL;
+    return taken;
+}
+
+bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret)
+{
+    struct vel_file *file = vel_file_find(name->path);
+    char *path = file ? strdup(vel_file_place(file)) : NULL;
+
+    if (!file)
+        return false;
+    if (!path) {
+        vel_file_settle(file, false);
+        return false;
+    }
+    *ret = (struct vel_file_answer){.at = VEL_FILE_CACHED, .path = path, .file = file};
+    return true;
+}
+
+/* To be written at this place. */
+static int begin(struct vel_client *client, const struct vel_file_name *name,
+                 struct vel_place *place, bool is_new, struct vel_file_answer *ret,
+                 struct vel_err *err)
+{
+    struct vel_file *file = vel_file_add(name, place, is_new);
+
+    if (!file) {
+        vel_client_file_close(client, place->file, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        return vel_out_of_memory(err, name->path);
+    }
+    *ret = (struct vel_file_answer){
+        .at = VEL_FILE_CACHED, .path = take(&place->path), .file = file};
+    return 0;
+}
+
+/* --- create --- */
+
+/* What is in the cache alone is there all the same. */
+static bool is_in_cache(struct vel_client *client, const struct vel_file_name *name)
+{
+    struct vel_place place = {0};
+    bool is_there =
+        vel_client_file_look(client, false, name->path, &place, NULL) == 0 &&
+        (place.where == 1 || place.where == 4);
+
+    vel_place_fini(&place);
+    return is_there;
+}
+
+/* It is written where it belongs: but not what caches have in a newer version, be it of
+ * another program. */
+static int create_without(const struct vel_file_name *name, enum vel_create how,
+                          const struct vel_err *why, struct vel_err *err)
+{
+    if (how == VEL_CREATE_OPEN &&
+        (why->status == VEL_EBUSY || vel_files_ask_view(name->name, NULL) == 0))
+        return vel_fail(err, why->status, "%s cannot be opened to be written: %s",
+                        name->path, why->text);
+    warn_once(name, why);
+    return 0;
+}
+
+static int create(struct vel_client *client, const struct vel_file_name *name,
+                  enum vel_create how, struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_place place = {0};
+    struct vel_err why = {0};
+    int rc = vel_client_file_create(client, how, 1, name->path, &place, &why);
+
+    if (rc < 0)
+        return create_without(name, how, &why, err);
+    if (place.where == 1) {
+        rc = begin(client, name, &place, how == VEL_CREATE_NEW, ret, err);
+    } else if (place.where == 3) {
+        ret->at = VEL_FILE_MISSING;
+        ret->why = take(&place.why);
+    } else {
+        tell_own(name, &place);
+    }
+    vel_place_fini(&place);
+    return rc;
+}
+
+int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
+                     struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_file_answer answer = {.at = VEL_FILE_OWN};
+    struct vel_file_name n = {0};
+    struct vel_client *client;
+    bool is_taken;
+    int rc =
+        vel_files_session_write(of, name, VEL_CREATE_NEW, is_new, &is_taken, ret, err);
+
+    if (rc < 0 || is_taken)
+        return rc;
+    rc = vel_files_here(of, VEL_FILES_MAKES, &client, err);
+    if (rc == 0 && client && vel_files_resolve(name, true, &n)) {
+        bool is_refused = is_new && n.is_there; /* by HDF5, as without us */
+
+        if (!is_refused && !vel_file_join(&n, &answer)) {
+            if (is_new && is_in_cache(client, &n))
+                answer.at = VEL_FILE_TAKEN;
+            else
+                rc = create(client, &n, VEL_CREATE_NEW, &answer, err);
+        }
+    }
+    vel_file_name_fini(&n);
+    answer.is_off = rc == 0 && !vel_files_conf()->enable;
+    if (rc == 0)
+        *ret = answer;
+    return rc;
+}
+
+/* --- open, look --- */
+
+/* A silent leader is no reason to say that a file is not there: what the view does not
+ * know is no file of ours, the others are not to be had now. */
+static int look_without(const struct vel_file_name *name, const struct vel_err *why,
+                        struct vel_err *err)
+{
+    int rc = vel_files_ask_view(name->name, NULL);
+
+    if (why->status == VEL_EUNSUP || rc == VEL_ENOENT)
+        return 0;
+    return vel_fail(err, why->status, "%s cannot be looked for: %s", name->path,
+                    why->text);
+}
+
+static int look(struct vel_client *client, const struct vel_file_name *name, bool pulls,
+                struct vel_file_answer *ret, int64_t *ret_dataset, struct vel_err *err)
+{
+    static const enum vel_file_at at[] = {VEL_FILE_OWN, VEL_FILE_CACHED, VEL_FILE_OWN,
+                                          VEL_FILE_MISSING, VEL_FILE_AWAY};
+    struct vel_place place = {0};
+    struct vel_err why = {0};
+
+    if (vel_client_file_look(client, pulls, name->path, &place, &why) < 0)
+        return look_without(name, &why, err);
+    *ret = (struct vel_file_answer){
+        .at = at[place.where], .path = take(&place.path), .why = take(&place.why)};
+    *ret_dataset = place.dataset;
+    vel_place_fini(&place);
+    return 0;
+}
+
+static int find(const struct vel_files_of *of, const char *name, bool writes,
+                bool pulls, struct vel_session_found *found,
+                struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_file_answer answer = {.at = VEL_FILE_OWN};
+    struct vel_file_name n = {0};
+    struct vel_client *client;
+    int64_t dataset = 0;
+    int rc =
+        vel_files_here(of, writes ? VEL_FILES_MAKES : VEL_FILES_LOOKS, &client, err);
+
+    if (rc == 0 && client && vel_files_resolve(name, writes, &n) &&
+        !vel_file_join(&n, &answer))
+        rc = writes ? create(client, &n, VEL_CREATE_OPEN, &answer, err)
+                    : look(client, &n, pulls, &answer, &dataset, err);
+    vel_file_name_fini(&n);
+    if (rc < 0 && !found->path)
+        return rc;
+    vel_files_session_read(found, dataset, &answer);
+    answer.is_off = rc == 0 && !vel_files_conf()->enable;
+    *ret = answer;
+    return 0;
+}
+
+/* The session's own dataset comes first, whoever else has the name. */
+static int find_to_read(const struct vel_files_of *of, const char *name, bool pulls,
+                        struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_session_found found = {0};
+    struct vel_file_answer answer = {.at = VEL_FILE_OWN};
+    bool is_off;
+    int rc = vel_files_know(of, &is_off, err);
+
+    if (rc == 0 && !is_off && vel_files_session_find(name, &found) &&
+        found.is_under_way)
+        vel_files_session_read(&found, 0, &answer);
+    if (rc == 0 && answer.at == VEL_FILE_OWN)
+        rc = find(of, name, false, pulls, &found, &answer, err);
+    free(found.path);
+    if (rc == 0)
+        *ret = answer;
+    return rc;
+}
+
+int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
+                   struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_session_found none = {0};
+    bool is_taken;
+    int rc;
+
+    if (!writes)
+        return find_to_read(of, name, true, ret, err);
+    rc = vel_files_session_write(of, name, VEL_CREATE_OPEN, false, &is_taken, ret, err);
+    return rc < 0 || is_taken ? rc : find(of, name, true, true, &none, ret, err);
+}
+
+int vel_files_look(const struct vel_files_of *of, const char *name,
+                   struct vel_file_answer *ret, struct vel_err *err)
+{
+    return find_to_read(of, name, false, ret, err);
+}
+
+/* --- remove --- */
+
+int vel_files_remove(const struct vel_files_of *of, const char *name, bool *ret_is_gone,
+                     struct vel_err *err)
+{
+    struct vel_file_name n = {0};
+    struct vel_client *client;
+    struct vel_err why = {0};
+    bool is_gone = false, is_of_session = vel_files_session_remove(name);
+    int rc = vel_files_here(of, VEL_FILES_LOOKS, &client, err);
+
+    if (rc == 0 && client && vel_files_resolve(name, false, &n)) {
+        is_gone = !n.is_there && is_in_cache(client, &n);
+        rc = vel_client_file_remove(client, n.path, &why);
+        if (rc == VEL_ENOENT || rc == VEL_EUNSUP) /* no file of ours */
+            rc = 0;
+        if (rc < 0)
+            vel_fail(err, (enum vel_status)rc, "%s cannot be removed: %s", n.path,
+                     why.text);
+        else
+            vel_file_forget(n.path);
+    }
+    vel_file_name_fini(&n);
+    if (rc == 0)
+        *ret_is_gone = is_gone || is_of_session;
+    return rc;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files - the files of a process that writes and reads them by HDF5, and knows nothing
+ * of us: where each of them is, and that it was closed (doc/protocol-leader.txt, 4, 5
+ * and 9).
+ *
+ * Nothing happens before a file is asked for; then the settings are read, and the
+ * leader of this node is found or this process leads. What cannot be had from a leader
+ * is done without: a file that is written stays at its own path, with one warning. A
+ * file that is read is never said to be missing because a leader is silent.
+ *
+ * One for the process. Any thread may call. A forked child has none of this: its files
+ * are at their own paths, and what it has inherited belongs to its parent.
+ */
+#ifndef VEL_PROCESS_FILES_H
+#define VEL_PROCESS_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What the caller knows. Only the first that asks is listened to. */
+struct vel_files_of {
+    const char *config; /* the user's settings; NULL: where they are else */
+    /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
+    bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
+};
+
+enum vel_file_at {
+    VEL_FILE_OWN,     /* at its own path, if anywhere: as without us */
+    VEL_FILE_CACHED,  /* at `path` */
+    VEL_FILE_AWAY,    /* it is there, and can be brought here */
+    VEL_FILE_MISSING, /* it is lost, whatever stands at its path: `why` */
+    VEL_FILE_TAKEN,   /* it cannot be new: it is there already, and not at its path */
+};
+
+/* A file that is written in the cache, open once or more. */
+struct vel_file;
+
+struct vel_file_answer {
+    enum vel_file_at at;
+    char *path, *why;
+    struct vel_file *file; /* to be settled; NULL: it is only read, or not ours */
+    bool is_off;           /* ENABLE=0 */
+};
+void vel_file_answer_fini(struct vel_file_answer *answer);
+
+/* The program begins: the working directory of now is the prefix, unless PREFIX is set.
+ * Without it, that of the first file. */
+void vel_files_begin(void);
+
+/* Where shall the file be made that the program calls `name`, and that must not be
+ * there yet when it `is_new`? Fails when the settings are wrong. */
+int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
+                     struct vel_file_answer *ret, struct vel_err *err);
+
+/* Where is it, to be opened? Waits until it is here. */
+int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
+                   struct vel_file_answer *ret, struct vel_err *err);
+
+/* Is it there? */
+int vel_files_look(const struct vel_files_of *of, const char *name,
+                   struct vel_file_answer *ret, struct vel_err *err);
+
+/* It is going to be removed by who asks. *ret_is_gone: nothing is left to be removed.
+ */
+int vel_files_remove(const struct vel_files_of *of, const char *name, bool *ret_is_gone,
+                     struct vel_err *err);
+
+/* Who was given a file has opened it, or could not: once for each answer. Returns
+ * whether another way is left: nobody else has it open, and it never was. */
+bool vel_file_settle(struct vel_file *file, bool is_open);
+
+/* What its driver does. The last close of a settled file makes it complete, if all that
+ * was written was written well. When that cannot be told to a leader, the file is
+ * brought to its own path. One that was there, and was not changed, is given up. */
+enum vel_file_was { VEL_FILE_READ, VEL_FILE_WRITTEN, VEL_FILE_BROKEN };
+void vel_file_opened(struct vel_file *file);
+int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err *err);
+
+/* It cannot be written where it is: what is there is copied to its own path, where its
+ * driver goes on. */
+int vel_file_move_home(struct vel_file *file, const char **ret_path,
+                       struct vel_err *err);
+
+/* What has been written until now is consistent: a version point, which is found when
+ * the process is killed. Of those that come too fast one after another some are left
+ * out, but not the last while nothing is written after it. head: makes of the first
+ * bytes of an open file those of a closed one, and says how many. */
+typedef size_t vel_file_head_f(void *bytes, size_t len);
+void vel_file_flushed(struct vel_file *file, vel_file_head_f *head);
+
+/* Before anything is written into it. */
+void vel_file_changes(struct vel_file *file);
+
+/* What this thread writes from now on belongs to the close of a file, or not. */
+void vel_files_closing(bool is_so);
+
+/* The session of this process; NULL: it has none any more. Files that are made, or
+ * opened to be written, between its start and its complete belong to that dataset.
+ * Nothing of files is called while the session works. */
+struct vel_session; /* engine/session.h */
+void vel_files_join(struct vel_session *session);
+
+/* It is closed: messages of files go where their own settings say. */
+void vel_files_go_on(void);
+
+/* The launch that the files are in already, as vel_attend_launch(). */
+struct vel_background_of; /* engine/background.h */
+const char *vel_files_launch(const struct vel_background_of *of, bool *ret_differs);
+
+/* A session works with that prefix alone: what is owed is done, as at the end of the
+ * process, and from now on files are at their own paths. */
+void vel_files_give_way(const char *prefix_id);
+
+/* Its dataset is to be completed: fails when one of these files is still open, or could
+ * not be written. */
+int vel_files_settle(struct vel_err *err);
+
+/* The process ends: in good order, and after what is owed was done. By itself at the
+ * end of a program; afterwards, files are at their own paths. */
+void vel_files_leave(void);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a leader says of the dataset that a file belongs to. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "brain/dataset_state.h"
+#include "jobs/stub.h"
+#include "process/files_ask.h"
+#include "process/files_in.h"
+
+enum { PAUSE_LEAST_MS = 1, PAUSE_MOST_MS = 100 };
+
+void vel_file_standing_fini(struct vel_file_standing *standing)
+{
+    free(standing->why);
+    *standing = (struct vel_file_standing){0};
+}
+
+/* --- how safe is it? --- */
+
+/* Nobody keeps it anywhere else. */
+static int judge_own(const char *path, struct vel_file_standing *ret,
+                     struct vel_err *err)
+{
+    struct vel_stub stub;
+    struct stat st;
+    int rc = vel_fs_lstat(vel_fs_posix(), path, &st, err);
+
+    if (rc == VEL_ENOENT)
+        return 0;
+    if (rc < 0)
+        return rc;
+    if (S_ISREG(st.st_mode) && vel_stub_read(vel_fs_posix(), path, &stub, NULL) == 0)
+        return vel_fail(err, VEL_ESTATE,
+                        "%s is in the caches of launch %s, and nobody here can tell "
+                        "of it: is h5veloc switched off?",
+                        path, stub.launch);
+    ret->safety = VEL_SAFETY_FLUSHED;
+    return 0;
+}
+
+static bool has_parity(const struct vel_view_dataset *dataset)
+{
+    for (size_t i = 0; i < dataset->sets.n; i++)
+        if (((struct vel_view_set *)vel_vec_at(&dataset->sets, i))->m == 0)
+            return false;
+    return dataset->sets.n > 0;
+}
+
+/* The leader has nothing to do with it: it was left by others. */
+static int judge_left(struct vel_file_standing *ret, struct vel_err *err)
+{
+    const struct vel_view_dataset *dataset;
+    struct vel_view view;
+    int rc = vel_files_view(&view, err);
+
+    if (rc < 0)
+        return rc;
+    dataset = vel_view_find_dataset(&view, ret->dataset);
+    ret->safety = !dataset                ? VEL_SAFETY_INCOMPLETE
+                  : dataset->is_published ? VEL_SAFETY_FLUSHED
+                  : has_parity(dataset)   ? VEL_SAFETY_PROTECTED
+                                          : VEL_SAFETY_COMPLETE;
+    vel_view_fini(&view);
+    return 0;
+}
+
+static enum vel_file_safety safety_of(const struct vel_progress *progress)
+{
+    static const enum vel_file_safety safeties[VEL_DATASET_STATES] = {
+        [VEL_DATASET_NONE] = VEL_SAFETY_INCOMPLETE,
+        [VEL_DATASET_ANNOUNCED] = VEL_SAFETY_INCOMPLETE,
+        [VEL_DATASET_SEALED] = VEL_SAFETY_COMPLETE,
+        [VEL_DATASET_ENCODED] = VEL_SAFETY_PROTECTED,
+        [VEL_DATASET_FLUSHING] = VEL_SAFETY_COMPLETE,
+        [VEL_DATASET_FLUSHED] = VEL_SAFETY_FLUSHED,
+        [VEL_DATASET_SUPERSEDED] = VEL_SAFETY_INCOMPLETE, /* its successor is */
+        [VEL_DATASET_LOST] = VEL_SAFETY_LOST,
+    };
+
+    /* it may be flushed because it could not be protected */
+    if (progress->state == VEL_DATASET_FLUSHING && progress->is_encoded)
+        return VEL_SAFETY_PROTECTED;
+    return progress->state < VEL_DATASET_STATES ? safeties[progress->state]
+                                                : VEL_SAFETY_INCOMPLETE;
+}
+
+static int judge_dataset(struct vel_client *client, struct vel_file_standing *ret,
+                         struct vel_err *err)
+{
+    struct vel_progress progress;
+    int rc;
+
+    ret->safety = VEL_SAFETY_INCOMPLETE;
+    if (ret->dataset == 0)
+        return 0;
+    rc = vel_client_ask(client, ret->dataset, &progress, err);
+    if (rc < 0)
+        return rc;
+    if (progress.state == VEL_DATASET_NONE)
+        return judge_left(ret, err);
+    ret->safety = safety_of(&progress);
+    ret->left = progress.left;
+    if (!*progress.text)
+        return 0;
+    ret->why = strdup(progress.text);
+    return ret->why ? 0 : vel_out_of_memory(err, "a dataset");
+}
+
+static int judge_place(struct vel_client *client, const struct vel_file_name *name,
+                       struct vel_place *place, struct vel_file_standing *ret,
+                       struct vel_err *err)
+{
+    ret->dataset = place->dataset;
+    if (place->where == 1 || place->where == 4)
+        return judge_dataset(client, ret, err);
+    if (place->where != 3)
+        return judge_own(name->path, ret, err);
+    ret->safety = VEL_SAFETY_LOST;
+    ret->why = place->why;
+    place->why = NULL;
+    return 0;
+}
+
+static int judge(const struct vel_files_of *of, const char *text,
+                 struct vel_file_standing *ret, struct vel_err *err)
+{
+    struct vel_file_name name = {0};
+    struct vel_place place = {0};
+    struct vel_client *client;
+    int rc = vel_files_here(of, VEL_FILES_LOOKS, &client, err);
+
+    if (rc < 0)
+        return rc;
+    if (!client || !vel_files_resolve(text, false, &name))
+        return judge_own(text, ret, err);
+    rc = vel_client_file_look(client, false, name.path, &place, err);
+    if (rc == 0)
+        rc = judge_place(client, &name, &place, ret, err);
+    vel_place_fini(&place);
+    vel_file_name_fini(&name);
+    return rc;
+}
+
+int vel_files_await(const struct vel_files_of *of, const char *name,
+                    enum vel_file_safety wanted, double seconds,
+                    struct vel_file_standing *ret, struct vel_err *err)
+{
+    struct vel_clock *clock = vel_clock_system();
+    bool is_endless = seconds >= (double)UINT32_MAX;
+    uint64_t pause = PAUSE_LEAST_MS;
+    uint64_t until = vel_clock_deadline(
+        clock, is_endless ? UINT64_MAX : (uint64_t)(seconds * (double)VEL_CLOCK_S));
+
+    for (;;) {
+        struct vel_file_standing now = {0};
+        int rc = judge(of, name, &now, err);
+
+        if (rc < 0) {
+            vel_file_standing_fini(&now);
+            return rc;
+        }
+        if (now.safety >= wanted || now.safety == VEL_SAFETY_LOST ||
+            vel_clock_monotonic(clock) >= until) {
+            *ret = now;
+            return 0;
+        }
+        vel_file_standing_fini(&now);
+        vel_clock_sleep(clock, pause * VEL_CLOCK_MS);
+        pause = pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS;
+    }
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process that only has files knows of itself: settings, prefix, caches, launch;
+ * found out when the first file needs it. */
+#define _GNU_SOURCE /* program_invocation_name */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "comm/comm.h"
+#include "conf/load.h"
+#include "engine/logsink.h"
+#include "meta/cache.h"
+#include "meta/cachename.h"
+#include "meta/paths.h"
+#include "meta/prefix.h"
+#include "process/attend.h"
+#include "process/files_in.h"
+#include "process/launcher.h"
+#include "process/presence.h"
+#include "sys/lock.h"
+#include "topo/store.h"
+
+enum stage {
+    NEW,     /* nothing is known */
+    KNOWN,   /* settings, prefix, who we are */
+    PRESENT, /* at the leader */
+    OFF,     /* files are at their own paths */
+};
+
+static struct here {
+    pthread_mutex_t lock; /* guards all of it but what is set once */
+    enum stage stage;
+    pid_t pid;
+    struct vel_conf *conf;
+    struct vel_host host;
+    char *cwd, *prefix, *dir, *node;
+    char prefix_id[VEL_PREFIX_ID];
+    char launch[VEL_LAUNCH_NAME];
+    char **homes;
+    size_t n_homes;
+    int64_t rank, ranks;
+    struct vel_launcher launcher;
+    struct vel_lock *shared; /* PREFIX/.veloc/lock */
+    struct vel_logfile *logfile;
+    bool is_alone_told; /* that a session works without leaders */
+    struct vel_presence *presence;
+} here = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct vel_fs *fs(void)
+{
+    return vel_fs_posix();
+}
+
+/* --- settings, names --- */
+
+static void forget(void)
+{
+    vel_lock_release(here.shared);
+    for (size_t i = 0; i < here.n_homes; i++)
+        free(here.homes[i]);
+    free(here.homes);
+    free(here.dir);
+    free(here.prefix);
+    free(here.node);
+    free(here.cwd);
+    vel_host_fini(&here.host);
+    vel_conf_destroy(here.conf);
+    here.shared = NULL;
+    here.homes = NULL;
+    here.n_homes = 0;
+    here.dir = here.prefix = here.node = here.cwd = NULL;
+    here.conf = NULL;
+}
+
+static int find_prefix(struct vel_err *err)
+{
+    char *path;
+    int rc = here.cwd ? 0 : vel_fs_working_dir(&here.cwd, err);
+
+    if (rc < 0)
+        return rc;
+    path = vel_path_absolute(here.cwd, here.conf->prefix ? here.conf->prefix : ".");
+    if (!path)
+        return vel_out_of_memory(err, "the prefix");
+    rc = vel_fs_real_path(path, &here.prefix, err);
+    free(path);
+    if (rc == 0)
+        here.dir = vel_veloc_dir(here.prefix);
+    return rc < 0 || here.dir ? rc : vel_out_of_memory(err, "the prefix");
+}
+
+static int find_self(const struct vel_files_of *of, struct vel_err *err)
+{
+    struct vel_conf *conf = here.conf;
+    int rc = vel_host_init(&here.host, err);
+
+    vel_launcher_ask(vel_conf_variable, NULL, &here.launcher);
+    here.rank = here.launcher.rank;
+    here.ranks = here.launcher.ranks;
+    if (of->rank)
+        of->rank(&here.rank, &here.ranks);
+    if (rc == 0 && conf->user_name)
+        rc = vel_host_set_user(&here.host, conf->user_name, err);
+    if (rc == 0)
+        rc = vel_node_name(conf, &here.host, (int)here.rank, (int)here.ranks,
+                           &here.node, err);
+    return rc;
+}
+
+/* Where messages go is the session's matter when there is one. */
+static int open_log(struct vel_err *err)
+{
+    char who[300];
+    struct vel_log_sink sink = {.who = here.ranks > 1 ? who : NULL,
+                                .is_speaker = here.rank == 0};
+
+    if (vel_files_has_session())
+        return 0;
+    snprintf(who, sizeof who, "rank %lld on %s", (long long)here.rank, here.node);
+    return vel_logsink_open(here.conf, fs(), here.node, &sink, &here.logfile, err);
+}
+
+static int know(const struct vel_files_of *of, struct vel_err *err)
+{
+    const struct vel_conf_layers layers = {.user_file = of->config};
+    int rc = vel_conf_create(&here.conf, err);
+
+    if (rc == 0)
+        rc = vel_conf_load(here.conf, fs(), &layers, err);
+    if (rc == 0 && !here.conf->enable) {
+        here.stage = OFF;
+        return 0;
+    }
+    if (rc == 0)
+        rc = find_prefix(err);
+    if (rc == 0)
+        rc = find_self(of, err);
+    if (rc == 0)
+        rc = open_log(err);
+    if (rc < 0) {
+        forget();
+        return rc;
+    }
+    here.stage = KNOWN;
+    if (here.conf->mode == VEL_MODE_SYNC) {
+        vel_log_shared(VEL_LOG_WARN, "MODE=SYNC has nobody who would protect HDF5 "
+                                     "files: they are written where they belong");
+        here.stage = OFF;
+    }
+    return 0;
+}
+
+/* --- caches, launch --- */
+
+static int list_homes(struct vel_err *err)
+{
+    struct vel_comm *self = NULL;
+    struct vel_groups *groups = NULL;
+    struct vel_stores *stores = NULL;
+    int rc = vel_comm_self(&self, err);
+
+    if (rc == 0)
+        rc = vel_groups_create(self, here.conf, here.node, &groups, err);
+    if (rc == 0)
+        rc = vel_stores_create(self, here.conf, groups, &stores, err);
+    if (rc == 0 && !(here.homes = calloc(stores->n + 1, sizeof *here.homes)))
+        rc = vel_out_of_memory(err, "the caches");
+    for (size_t i = 0; rc == 0 && i < stores->n; i++) {
+        const struct vel_store *store = &stores->items[i];
+        struct vel_err why = {0};
+        char *home = vel_cache_home(store->base, here.host.user, here.prefix_id);
+
+        if (home && vel_store_check(store, fs(), &why) == 0 &&
+            vel_cache_make_dir(fs(), home, &why) == 0) {
+            here.homes[here.n_homes++] = home;
+            continue;
+        }
+        vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
+        free(home);
+    }
+    if (rc == 0 && here.n_homes == 0)
+        rc = vel_fail(err, VEL_ENOENT, "there is no cache that can be used");
+    vel_stores_destroy(stores);
+    vel_groups_destroy(groups);
+    vel_comm_destroy(self);
+    return rc;
+}
+
+static int name_launch(const struct vel_background_of *of, struct vel_err *err)
+{
+    struct vel_launch_texts texts = here.launcher.texts;
+    bool differs;
+    const char *session = vel_attend_launch(of, &differs);
+    const struct vel_launch_self self = {
+        .dir = here.dir,
+        .host = &here.host,
+        .cntl_base = here.conf->cntl_base,
+        .user = geteuid(),
+        .program = program_invocation_name,
+        .working_dir = here.cwd,
+        .rank = here.rank,
+        .ranks = here.ranks,
+        .clock = vel_clock_system(),
+        .limit = (uint64_t)(here.conf->peer_timeout * (double)VEL_CLOCK_S)};
+    int rc;
+
+    if (session) {
+        snprintf(here.launch, sizeof here.launch, "%s", session);
+        return 0;
+    }
+    if (differs)
+        vel_log_shared(VEL_LOG_WARN,
+                       "the settings of HDF5 files and those of VELOC_Init name other "
+                       "caches: they are protected apart from each other");
+    texts.launch = here.conf->launch;
+    rc = vel_launchid_named(&texts, here.launch, err);
+    if (rc == 0 && !here.launch[0])
+        rc = here.ranks > 1 ? vel_launchid_meet(fs(), &self, here.launch, err)
+                            : vel_launchid_fresh(here.launch, err);
+    return rc;
+}
+
+/* A session that works without leaders has the prefix for itself. */
+static int lock_prefix(struct vel_err *err)
+{
+    char *path = vel_path_join(here.dir, "lock");
+    struct vel_err why = {0};
+    int rc = path ? vel_lock_try_shared(fs(), &here.host, path, &here.shared, &why)
+                  : vel_out_of_memory(err, "the prefix");
+
+    free(path);
+    if (rc == VEL_EBUSY)
+        return vel_fail(err, VEL_EBUSY, "another program has the prefix for itself: %s",
+                        why.text);
+    return path ? 0 : rc;
+}
+
+static int be_present(struct vel_err *err)
+{
+    struct vel_background_of of = {.conf = here.conf,
+                                   .fs = fs(),
+                                   .clock = vel_clock_system(),
+                                   .prefix = here.prefix,
+                                   .dir = here.dir,
+                                   .prefix_id = here.prefix_id,
+                                   .user = here.host.user,
+                                   .node = here.node,
+                                   .rank = (int)here.rank,
+                                   .ranks = (int)here.ranks,
+                                   .fresh = here.launch};
+    int rc = vel_prefix_open(fs(), here.dir, here.prefix_id, err);
+
+    if (rc == 0)
+        rc = lock_prefix(err);
+    if (rc == 0)
+        rc = list_homes(err);
+    of.homes = here.homes;
+    of.n_homes = here.n_homes;
+    if (rc == 0)
+        rc = name_launch(&of, err);
+    return rc < 0 ? rc : vel_presence_open(&of, &here.presence, err);
+}
+
+static void abandon(void)
+{
+    if (here.pid == 0)
+        return;
+    vel_presence_abandon(here.presence);
+    vel_lock_abandon(here.shared);
+    here.shared = NULL;
+    here.presence = NULL;
+    here.stage = OFF;
+    here.pid = 0;
+    pthread_mutex_init(&here.lock, NULL); /* whoever held it is not here */
+}
+
+static void enter(enum vel_files_need need)
+{
+    struct vel_err why = {0};
+    char id[VEL_PREFIX_ID];
+
+    bool is_used = vel_prefix_look(fs(), here.dir, id, NULL) == 0;
+
+    if (need == VEL_FILES_LOOKS && !is_used)
+        return;
+    if (is_used && vel_files_session_is_alone(id)) {
+        if (need == VEL_FILES_MAKES && !here.is_alone_told)
+            vel_log(VEL_LOG_WARN,
+                    "HDF5 files outside of checkpoints are written where they belong, "
+                    "and not protected: the session of this program works without "
+                    "leaders (MODE=SYNC, or CONTAINERS=1)");
+        here.is_alone_told = here.is_alone_told || need == VEL_FILES_MAKES;
+        return;
+    }
+    if (be_present(&why) < 0) {
+        vel_log(VEL_LOG_WARN,
+                "HDF5 files are written where they belong, and not protected: %s",
+                why.text);
+        here.stage = OFF;
+        return;
+    }
+    here.stage = PRESENT;
+    here.pid = getpid();
+    pthread_atfork(NULL, NULL, abandon);
+}
+
+void vel_files_begin(void)
+{
+    pthread_mutex_lock(&here.lock);
+    if (!here.cwd)
+        vel_fs_working_dir(&here.cwd, NULL);
+    pthread_mutex_unlock(&here.lock);
+}
+
+int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
+                   struct vel_client **ret_client, struct vel_err *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&here.lock);
+    if (here.stage == NEW)
+        rc = know(of, err);
+    if (here.stage == KNOWN)
+        enter(need);
+    pthread_mutex_unlock(&here.lock);
+    *ret_client = vel_files_client();
+    return rc;
+}
+
+int vel_files_know(const struct vel_files_of *of, bool *ret_is_off, struct vel_err *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&here.lock);
+    if (here.stage == NEW)
+        rc = know(of, err);
+    pthread_mutex_unlock(&here.lock);
+    *ret_is_off = rc < 0 || !here.conf || !here.conf->enable;
+    return rc;
+}
+
+struct vel_client *vel_files_client(void)
+{
+    return here.stage == PRESENT ? vel_presence_client(here.presence) : NULL;
+}
+
+const struct vel_conf *vel_files_conf(void)
+{
+    return here.conf;
+}
+
+const char *vel_files_prefix(void)
+{
+    return here.prefix;
+}
+
+const char *vel_files_dir(void)
+{
+    return here.dir;
+}
+
+int64_t vel_files_rank(void)
+{
+    return here.rank;
+}
+
+/* --- the view --- */
+
+static int load_view(struct vel_view *ret, struct vel_err *err)
+{
+    char *path = vel_view_path(here.dir, here.launch);
+    int rc =
+        path ? vel_view_load(fs(), path, ret, err) : vel_out_of_memory(err, "the view");
+
+    free(path);
+    return rc;
+}
+
+int vel_files_ask_view(const char *name, struct vel_err *err)
+{
+    struct vel_view view;
+    int rc = load_view(&view, err);
+
+    if (rc < 0)
+        return rc == VEL_ENOENT ? VEL_ESTATE : rc;
+    rc = vel_view_find_name(&view, name) ? 0 : VEL_ENOENT;
+    vel_view_fini(&view);
+    return rc;
+}
+
+int vel_files_view(struct vel_view *ret, struct vel_err *err)
+{
+    int rc;
+
+    if (here.stage == KNOWN || !here.conf->enable)
+        return vel_fail(err, VEL_ENOENT, "no program has used this prefix");
+    if (!vel_files_client())
+        return vel_fail(
+            err, VEL_ESTATE,
+            "this process has no leader to ask: it was forked, or the log says "
+            "why");
+    rc = vel_presence_wait_for_view(here.presence, err);
+    return rc < 0 ? rc : load_view(ret, err);
+}
+
+/* --- a session of the same process --- */
+
+const char *vel_files_launch(const struct vel_background_of *of, bool *ret_differs)
+{
+    const struct vel_background_of own = {
+        .prefix_id = here.prefix_id, .homes = here.homes, .n_homes = here.n_homes};
+
+    *ret_differs = false;
+    return here.stage == PRESENT && vel_attend_fits(&own, of, ret_differs) ? here.launch
+                                                                           : NULL;
+}
+
+void vel_files_go_on(void)
+{
+    struct vel_err why = {0};
+
+    pthread_mutex_lock(&here.lock);
+    if (here.conf && here.node) {
+        if (here.logfile)
+            vel_logfile_close(here.logfile, NULL);
+        here.logfile = NULL;
+        if (open_log(&why) < 0)
+            vel_log(VEL_LOG_WARN, "%s", why.text);
+    }
+    pthread_mutex_unlock(&here.lock);
+}
+
+/* What is left is at its own path. */
+static void leave(void)
+{
+    struct vel_err why = {0};
+
+    pthread_mutex_lock(&here.lock);
+    bool is_ours = here.stage == PRESENT && here.pid == getpid();
+    here.stage = is_ours ? OFF : here.stage;
+    pthread_mutex_unlock(&here.lock);
+    if (!is_ours)
+        return;
+    if (vel_presence_leave(here.presence, true, true, &why) < 0)
+        vel_log(VEL_LOG_INFO, "%s", why.text);
+    here.presence = NULL;
+    vel_lock_release(here.shared);
+    here.shared = NULL;
+}
+
+void vel_files_give_way(const char *prefix_id)
+{
+    if (here.stage != PRESENT || strcmp(here.prefix_id, prefix_id) != 0)
+        return;
+    vel_log_shared(VEL_LOG_WARN,
+                   "the session of this program works without leaders (MODE=SYNC, or "
+                   "CONTAINERS=1): HDF5 files outside of its checkpoints are written "
+                   "where they belong from now on, and not protected");
+    leave();
+}
+
+/* --- the end --- */
+
+void vel_files_leave(void)
+{
+    if (here.stage == PRESENT && here.pid == getpid())
+        vel_attend_end();
+    leave();
+}
+
+/* After all that the program has asked to be done at its end: HDF5 closes what was left
+ * open only then. */
+__attribute__((destructor)) static void end(void)
+{
+    vel_files_leave();
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files_in - the parts of process/files: what a process knows of itself (files_here.c),
+ * where files are (files.c), those that are open (files_open.c), or of a session's
+ * datasets (files_session.c).
+ */
+#ifndef VEL_PROCESS_FILES_IN_H
+#define VEL_PROCESS_FILES_IN_H
+
+#include "conf/conf.h"
+#include "engine/session.h"
+#include "link/client.h"
+#include "process/files.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "view/view.h"
+
+/* A name as the program gives it. */
+struct vel_file_name {
+    char *path; /* absolute, without links: so leaders are told */
+    char *name; /* in the cache */
+    bool is_there;
+};
+void vel_file_name_fini(struct vel_file_name *name);
+
+/* --- files_here.c --- */
+
+enum vel_files_need {
+    VEL_FILES_LOOKS, /* leaves no trace where nothing was cached before */
+    VEL_FILES_MAKES,
+};
+
+/* The leader's client; *ret_client NULL: files are at their own paths, which was told
+ * if it had to be. Fails when the settings are wrong. */
+int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
+                   struct vel_client **ret_client, struct vel_err *err);
+
+/* Only the settings; *ret_is_off: ENABLE=0. */
+int vel_files_know(const struct vel_files_of *of, bool *ret_is_off,
+                   struct vel_err *err);
+
+/* After that; the settings in force. */
+const struct vel_conf *vel_files_conf(void);
+
+/* What the view says when no leader does: VEL_ENOENT: nothing of this name. */
+int vel_files_ask_view(const char *name, struct vel_err *err);
+
+/* What launches before this one have left. Waits until that is decided. VEL_ENOENT:
+ * nothing, since no program has used the prefix, or ENABLE=0. */
+int vel_files_view(struct vel_view *ret, struct vel_err *err);
+
+const char *vel_files_prefix(void);
+const char *vel_files_dir(void); /* PREFIX/.veloc */
+int64_t vel_files_rank(void);
+
+struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */
+
+/* --- files_name.c --- */
+
+/* After vel_files_here(). False: the file stays at its own path, as it would without
+ * us. */
+bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret);
+
+/* The same for a prefix without links. */
+bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
+                             struct vel_file_name *ret);
+
+/* --- files_session.c: files of a session's datasets --- */
+
+/* Does the dataset that is being written take the file that is made, or opened to be
+ * written? Then it is answered. */
+int vel_files_session_write(const struct vel_files_of *of, const char *name,
+                            enum vel_create how, bool is_new, bool *ret_is_taken,
+                            struct vel_file_answer *ret, struct vel_err *err);
+
+/* The last close of such a file of dataset `id`; is_fresh: its open has made it a part.
+ */
+int vel_files_session_close(const char *path, int64_t id, bool is_fresh,
+                            enum vel_file_was was, struct vel_err *err);
+
+/* It goes on at its own path, of which it is a part there. */
+int vel_files_session_move(const char *path, int64_t id, struct vel_err *err);
+
+/* Where the session would read it; false: in no dataset. To be freed: ret->path. */
+bool vel_files_session_find(const char *name, struct vel_session_found *ret);
+
+/* What a leader has answered, of a file of that dataset (0: of none yet), becomes what
+ * was found, unless that is older. */
+void vel_files_session_read(struct vel_session_found *found, int64_t dataset,
+                            struct vel_file_answer *ret);
+
+bool vel_files_has_session(void);
+
+/* Has this process a session that works with that prefix alone, without leaders? */
+bool vel_files_session_is_alone(const char *prefix_id);
+
+/* It is none of the dataset that is being written any more. True: and that is all there
+ * was of it. */
+bool vel_files_session_remove(const char *name);
+
+/* --- files.c --- */
+
+/* A file that is open here already is opened once more. False: it is not. */
+bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret);
+
+/* --- files_open.c --- */
+
+/* Of those that are open here; NULL: it is not. To be settled. */
+struct vel_file *vel_file_find(const char *path);
+
+/* It is removed: what still has it open has no name for it. */
+void vel_file_forget(const char *path);
+
+/* A file has its place. NULL: there is no memory. To be settled. */
+struct vel_file *vel_file_add(const struct vel_file_name *name,
+                              const struct vel_place *place, bool is_new);
+
+const char *vel_file_place(const struct vel_file *file);
+
+/* It is a part of that dataset of the session, made one by this open when it
+ * `is_fresh`: its leader knows nothing of it. */
+void vel_file_is_of(struct vel_file *file, int64_t dataset, bool is_fresh);
+
+/* The path of one of that dataset that is open, a new string; NULL: none is. */
+char *vel_file_open_of(int64_t dataset);
+
+#endif

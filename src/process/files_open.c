@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that are written in the cache, from the answer to their last close. HDF5 opens
+ * a file more than once to look at it, and has one file open for several programs'
+ * opens: what counts is that the driver has closed it and nobody is about to open it.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "conf/rules.h"
+#include "process/files_open_in.h"
+#include "xfer/copy.h"
+#include "xfer/temp.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vel_vec files = {.item_size = sizeof(struct vel_file *)}; /* under it */
+
+static uint64_t now(void)
+{
+    return vel_clock_monotonic(vel_clock_system());
+}
+
+static double seconds(uint64_t since)
+{
+    return (double)(now() - since) / (double)VEL_CLOCK_S;
+}
+
+/* --- the table --- */
+
+static void file_free(struct vel_file *file)
+{
+    vel_file_end_points(file);
+    free(file->path);
+    free(file->place);
+    free(file->name);
+    free(file->why);
+    free(file);
+}
+
+static struct vel_file *file_at(size_t i)
+{
+    return *(struct vel_file **)vel_vec_at(&files, i);
+}
+
+struct vel_file *vel_file_find(const char *path)
+{
+    struct vel_file *found = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; !found && i < files.n; i++)
+        if (!file_at(i)->is_removed && strcmp(file_at(i)->path, path) == 0)
+            found = file_at(i);
+    if (found)
+        found->answers++;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void vel_file_forget(const char *path)
+{
+    struct vel_file *file = vel_file_find(path);
+
+    if (!file)
+        return;
+    file->is_removed = true;
+    vel_file_settle(file, false);
+}
+
+struct vel_file *vel_file_add(const struct vel_file_name *name,
+                              const struct vel_place *place, bool is_new)
+{
+    struct vel_file *file = calloc(1, sizeof *file);
+
+    if (!file)
+        return NULL;
+    *file = (struct vel_file){.path = strdup(name->path),
+                              .place = strdup(place->path),
+                              .why = strdup(place->why ? place->why : ""),
+                              .name = strdup(name->name),
+                              .handle = place->file,
+                              .pid = getpid(),
+                              .answers = 1,
+                              .was = is_new ? VEL_FILE_WRITTEN : VEL_FILE_READ,
+                              .begun = now()};
+    pthread_mutex_lock(&lock);
+    bool is_kept = file->path && file->place && file->why && file->name &&
+                   vel_vec_push(&files, &file);
+    pthread_mutex_unlock(&lock);
+    if (is_kept)
+        return file;
+    file_free(file);
+    return NULL;
+}
+
+const char *vel_file_place(const struct vel_file *file)
+{
+    return file->place;
+}
+
+void vel_file_is_of(struct vel_file *file, int64_t dataset, bool is_fresh)
+{
+    file->dataset = dataset;
+    file->is_fresh = is_fresh;
+}
+
+char *vel_file_open_of(int64_t dataset)
+{
+    char *path = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; !path && i < files.n; i++)
+        if (file_at(i)->dataset == dataset && file_at(i)->is_used &&
+            file_at(i)->pid == getpid())
+            path = strdup(file_at(i)->path);
+    pthread_mutex_unlock(&lock);
+    return path;
+}
+
+/* Under the lock. True: it is nobody's any more, and the caller's. */
+static bool take_out(struct vel_file *file)
+{
+    if (file->opens > 0 || file->answers > 0)
+        return false;
+    for (size_t i = 0; i < files.n; i++)
+        if (file_at(i) == file) {
+            vel_vec_remove(&files, i);
+            break;
+        }
+    return true;
+}
+
+/* --- the end of a file --- */
+
+/* Nobody will do it later: as if it had been written there. */
+static int bring_home(const struct vel_file *file, uint64_t size, struct vel_err *err)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    const struct vel_copy_how how = {
+        .fs = fs, .keeps_metadata = true, .clock = vel_clock_system()};
+    struct vel_xfer_copied copied;
+    char *temporary = NULL;
+    int rc = vel_xfer_temp_name(file->path, 0, &temporary, err);
+    const struct vel_xfer_file copy = {
+        .from = file->place, .to = temporary, .size = size};
+
+    if (rc == 0)
+        rc = vel_copy_file(&how, &copy, &copied, err);
+    if (rc == 0)
+        rc = vel_copy_publish(fs, temporary, file->path, err);
+    if (rc < 0)
+        rc = vel_wrap(err, rc, "%s was not brought from the cache to its own path",
+                      file->path);
+    free(temporary);
+    return rc;
+}
+
+/* Its leader died while we waited for it, and had made it a part of its dataset: the
+ * one that came does not know it as open any more, and publishes it. We wait for that
+ * where the answer to the close would have. */
+static bool is_taken(const struct vel_file *file, struct vel_client *client)
+{
+    struct vel_progress progress;
+    struct vel_place place = {0};
+    struct vel_rule_fit fit;
+    struct stat st;
+
+    if (!client || vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL) != VEL_ENOENT ||
+        vel_client_file_look(client, false, file->path, &place, NULL) < 0)
+        return false;
+    bool is = place.where == 1 || place.where == 2;
+    if (is &&
+        (!vel_rules_find(vel_files_conf(), vel_files_prefix(), file->path, &fit) ||
+         vel_rule_is_through(&fit)))
+        is = vel_client_drain(client, place.dataset, &progress, NULL) == 0 &&
+             progress.status == 0;
+    vel_place_fini(&place);
+    return is;
+}
+
+static int complete(const struct vel_file *file, struct vel_client *client,
+                    struct vel_err *err)
+{
+    uint64_t begun = now(), size;
+    struct vel_err why = {0};
+    struct stat st;
+    int rc = vel_fs_lstat(vel_fs_posix(), file->place, &st, err);
+
+    if (rc < 0)
+        return rc;
+    size = (uint64_t)st.st_size;
+    rc = client ? vel_client_file_close(client, file->handle, VEL_CLOSE_COMPLETE, size,
+                                        0, &why)
+                : vel_fail(&why, VEL_ESTATE, "nobody leads here any more");
+    if (rc == 0) {
+        vel_log(VEL_LOG_INFO,
+                "%s: %" PRIu64 " bytes in the cache, written in %.3f s, closed in "
+                "%.3f s%s%s",
+                file->path, size, (double)(begun - file->begun) / (double)VEL_CLOCK_S,
+                seconds(begun), *file->why ? ": " : "", file->why);
+        return 0;
+    }
+    if (is_taken(file, client)) {
+        vel_log(
+            VEL_LOG_WARN,
+            "%s: its leader ended while it was closed; another one has gone on, and "
+            "the file is complete",
+            file->path);
+        return 0;
+    }
+    rc = bring_home(file, size, err);
+    if (rc == 0)
+        vel_log(VEL_LOG_WARN, "%s is at its own path, and not protected: %s",
+                file->path, why.text);
+    return rc;
+}
+
+/* A part of the session's dataset: nobody else is told. */
+static int finish_part(const struct vel_file *file, struct vel_err *err)
+{
+    bool is_wanted = file->is_used && !file->is_removed;
+
+    if (is_wanted && file->was == VEL_FILE_WRITTEN)
+        vel_log(VEL_LOG_INFO, "%s: part of dataset %" PRId64 ", written in %.3f s",
+                file->path, file->dataset, seconds(file->begun));
+    return file->pid == getpid()
+               ? vel_files_session_close(file->path, file->dataset, file->is_fresh,
+                                         is_wanted ? file->was : VEL_FILE_READ, err)
+               : 0;
+}
+
+/* What a forked child closes is its parent's. */
+static int finish(struct vel_file *file, struct vel_err *err)
+{
+    struct vel_client *client = vel_files_client();
+    int rc = 0;
+
+    if (file->dataset) {
+        rc = finish_part(file, err);
+    } else if (file->pid == getpid()) {
+        if (file->is_used && file->was == VEL_FILE_WRITTEN && !file->is_removed &&
+            !file->is_home)
+            rc = complete(file, client, err);
+        else if (client)
+            vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        if (file->was == VEL_FILE_BROKEN && !file->is_home)
+            vel_log(
+                VEL_LOG_WARN,
+                "%s is given up, because it could not be written: what stood at its "
+                "path before stays",
+                file->path);
+    }
+    file_free(file);
+    return rc;
+}
+
+/* --- what happens to it --- */
+
+bool vel_file_settle(struct vel_file *file, bool is_open)
+{
+    pthread_mutex_lock(&lock);
+    file->answers--;
+    file->is_used = file->is_used || is_open;
+    bool is_fresh = !file->is_used, is_over = take_out(file);
+    pthread_mutex_unlock(&lock);
+    if (is_over)
+        finish(file, NULL);
+    return is_fresh && is_over;
+}
+
+void vel_file_opened(struct vel_file *file)
+{
+    pthread_mutex_lock(&lock);
+    file->opens++;
+    pthread_mutex_unlock(&lock);
+}
+
+int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err *err)
+{
+    pthread_mutex_lock(&lock);
+    file->opens--;
+    file->was = was > file->was ? was : file->was;
+    bool is_over = take_out(file);
+    pthread_mutex_unlock(&lock);
+    return is_over ? finish(file, err) : 0;
+}
+
+int vel_file_move_home(struct vel_file *file, const char **ret_path,
+                       struct vel_err *err)
+{
+    struct stat st;
+    int rc = file->pid == getpid()
+                 ? vel_fs_lstat(vel_fs_posix(), file->place, &st, err)
+                 : vel_fail(err, VEL_ESTATE, "%s belongs to the parent", file->path);
+
+    if (rc == 0)
+        rc = bring_home(file, (uint64_t)st.st_size, err);
+    if (rc == 0 && file->dataset)
+        rc = vel_files_session_move(file->path, file->dataset, err);
+    if (rc < 0)
+        return rc;
+    vel_file_end_points(file);
+    file->is_home = true;
+    *ret_path = file->path;
+    vel_log(VEL_LOG_WARN,
+            "%s cannot be written in the cache, which may be full: it goes on where it "
+            "belongs, and is not protected",
+            file->path);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files_open_in - a file that is open: what files_open (until its last close) and
+ * files_point (its version points) share.
+ */
+#ifndef VEL_PROCESS_FILES_OPEN_IN_H
+#define VEL_PROCESS_FILES_OPEN_IN_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "process/files_in.h"
+#include "view/point.h"
+
+struct vel_file_points {
+    struct vel_point *point; /* NULL: there was none yet */
+    atomic_bool is_at_one;   /* nothing was written since */
+    bool has_no_head;        /* that would be another one if the file were closed */
+    bool has_changed;        /* since it was opened */
+    int64_t flushes;      /* by which points are numbered: those of all ranks alike */
+    uint64_t spent, cost; /* how long copies took; the last one */
+    uint64_t retry_at;
+};
+
+struct vel_file {
+    char *path, *place, *why;
+    char *name;      /* in the cache */
+    uint64_t handle; /* the leader's */
+    pid_t pid;
+    unsigned opens;   /* by the driver */
+    unsigned answers; /* not yet settled */
+    bool is_used;     /* it was open for the program */
+    bool is_removed;  /* the program has removed it since */
+    bool is_home;     /* it goes on at its own path */
+    int64_t dataset;  /* the session's; 0: the leader's */
+    bool is_fresh;    /* and it is a part only since this open */
+    enum vel_file_was was;
+    uint64_t begun;
+    struct vel_file_points points;
+};
+
+/* What was flushed counts no more: it is closed, given up, or elsewhere. */
+void vel_file_end_points(struct vel_file *file);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "link/link.h"
+#include "process/launcher.h"
+
+/* Daemons of Open MPI may be a step of Slurm themselves, and MPICH below either sets
+ * its own: the innermost launcher comes first. */
+static const struct {
+    const char *rank, *ranks, *with; /* `with`: only where this one is there */
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", NULL},
+    {"PMI_RANK", "PMI_SIZE", NULL},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"},
+};
+
+static bool number(const char *text, int64_t most, int64_t *ret)
+{
+    char *end;
+    long long value;
+
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    value = strtoll(text, &end, 10);
+    if (*end || value > most)
+        return false;
+    *ret = value;
+    return true;
+}
+
+void vel_launcher_ask(const char *(*variable)(void *arg, const char *name), void *arg,
+                      struct vel_launcher *ret)
+{
+    *ret = (struct vel_launcher){.ranks = 1};
+    ret->texts.pmix = variable(arg, "PMIX_NAMESPACE");
+    ret->texts.slurm_job = variable(arg, "SLURM_JOB_ID");
+    ret->texts.slurm_step = variable(arg, "SLURM_STEP_ID");
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        int64_t rank, ranks;
+
+        if ((launchers[i].with && !variable(arg, launchers[i].with)) ||
+            !number(variable(arg, launchers[i].rank), VEL_MSG_NO_RANK - 1, &rank) ||
+            !number(variable(arg, launchers[i].ranks), VEL_MSG_NO_RANK, &ranks) ||
+            rank >= ranks)
+            continue;
+        ret->has_rank = true;
+        ret->rank = rank;
+        ret->ranks = ranks;
+        return;
+    }
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One dataset: what was owed rests, parts come to their nodes, and then it is owed what
+ * is still due, for the parts as they lie now. As a session does it that recovers. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "engine/settlement.h"
+#include "meta/cache.h"
+#include "meta/filemap.h"
+#include "meta/paths.h"
+#include "process/prerun_in.h"
+#include "red/redfile.h"
+#include "topo/reddesc.h"
+#include "view/view_in.h"
+
+bool vel_prerun_has(const struct vel_vec *ranks, int rank)
+{
+    for (size_t i = 0; i < ranks->n; i++)
+        if (vel_prerun_rank(ranks, i) == rank)
+            return true;
+    return false;
+}
+
+static int add_rank(struct vel_vec *ranks, int rank, struct vel_err *err)
+{
+    return vel_prerun_has(ranks, rank) || vel_vec_push(ranks, &rank)
+               ? 0
+               : vel_out_of_memory(err, "recovering");
+}
+
+/* --- what was owed --- */
+
+static int find_ranks(struct vel_prerun_work *w, struct vel_err *err)
+{
+    const struct vel_prerun *p = w->p;
+    int rc = 0;
+
+    for (size_t s = 0; rc == 0 && s < w->d->sets.n; s++) {
+        const struct vel_view_set *set = vel_vec_at(&w->d->sets, s);
+
+        for (size_t i = 0; rc == 0 && i < set->places.n; i++) {
+            const struct vel_view_place *part = vel_view_place_at(set, i);
+
+            if (vel_prerun_place(p, w->d, part) != p->of->node)
+                continue;
+            rc = add_rank(&w->ranks, part->rank, err);
+            if (rc == 0)
+                rc = add_rank(&w->before, part->rank, err);
+        }
+    }
+    for (size_t i = 0; rc == 0 && i < p->parts.n; i++) {
+        const struct vel_part *part = vel_vec_at(&p->parts, i);
+
+        if (part->id == w->d->about.id)
+            rc = add_rank(&w->before, part->rank, err);
+    }
+    return rc;
+}
+
+int vel_prerun_tell(struct vel_prerun_work *w, int rank, unsigned what, const char *dir,
+                    unsigned *ret_before, struct vel_err *err)
+{
+    struct vel_background *b = w->p->background;
+
+    return b->ops->owe(b, w->d->about.id, rank, what, dir, ret_before, err);
+}
+
+static int rest(struct vel_prerun_work *w, struct vel_err *err)
+{
+    int rc = find_ranks(w, err);
+
+    for (size_t i = 0; rc == 0 && i < w->before.n; i++) {
+        unsigned before = 0;
+
+        rc = vel_prerun_tell(w, vel_prerun_rank(&w->before, i), VEL_OWE_REST, NULL,
+                             &before, err);
+        w->owed[0] |= !!(before & VEL_OWE_ENCODE);
+        w->owed[1] |= !!(before & VEL_OWE_FLUSH);
+    }
+    if (rc == 0)
+        w->has_entry = vel_entry_load(w->p->of->fs, w->p->dir, w->d->about.id,
+                                      &w->entry, NULL) == 0;
+    w->owed[2] = w->has_entry && w->entry.place == VEL_ON_PREFIX;
+    return rc;
+}
+
+/* --- what it is --- */
+
+int vel_prerun_map(const struct vel_prerun_work *w, const char *level, int rank,
+                   struct vel_filemap *ret, struct vel_err *err)
+{
+    char *path = vel_cache_map_path(level, w->d->about.id, rank);
+    int rc = path ? vel_filemap_load(w->p->of->fs, path, ret, err)
+                  : vel_out_of_memory(err, "recovering");
+
+    free(path);
+    return rc;
+}
+
+static bool find_map(struct vel_prerun_work *w)
+{
+    for (size_t i = 0; i < w->p->parts.n; i++) {
+        const struct vel_part *part = vel_vec_at(&w->p->parts, i);
+
+        if (part->id == w->d->about.id &&
+            vel_prerun_map(w, part->level, part->rank, &w->map, NULL) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The store that the level used, if it is one of ours now; else the first that may. */
+static int choose_home(struct vel_prerun_work *w, struct vel_err *err)
+{
+    const struct vel_stores *stores = w->p->stores;
+    const struct vel_store *store;
+    int rc = vel_reddesc_from_node(w->map.descriptor, &w->desc, err);
+
+    if (rc < 0)
+        return rc;
+    w->has_desc = true;
+    store = vel_stores_find(stores, w->desc.store_name);
+    for (size_t i = 0; !store && i < stores->n; i++)
+        if (stores->items[i].enabled && stores->items[i].type != VEL_STORE_PFS)
+            store = &stores->items[i];
+    if (!store)
+        return vel_fail(err, VEL_ECONFIG, "there is no store to restore it into");
+    w->home = w->p->homes[store->index];
+    rc = vel_store_check(store, w->p->of->fs, err);
+    return rc < 0 ? rc : vel_cache_make_dir(w->p->of->fs, w->home, err);
+}
+
+/* Collective. The lowest tool whose node has a part of it tells what it is. */
+static int learn(struct vel_prerun_work *w, struct vel_err *err)
+{
+    struct vel_comm *world = w->p->world;
+    bool has = find_map(w);
+    int64_t root = has ? world->rank : world->size;
+    struct vel_buf bytes;
+    int rc = vel_comm_allreduce(world, VEL_COMM_MIN, &root, 1, err);
+
+    w->has_map = has;
+    if (rc == 0 && root == world->size)
+        rc = vel_fail(err, VEL_ECORRUPT, "none of its file maps can be read");
+    if (rc < 0)
+        return rc;
+    vel_buf_init(&bytes);
+    if (root == world->rank)
+        rc = vel_filemap_encode(&w->map, &bytes, err);
+    rc = vel_comm_agree(world, rc, err);
+    if (rc == 0)
+        rc = vel_comm_bcast(world, (int)root, &bytes, err);
+    if (rc == 0 && !w->has_map) {
+        rc = vel_filemap_decode(bytes.data, bytes.len, &w->map, err);
+        w->has_map = rc == 0;
+    }
+    vel_buf_fini(&bytes);
+    if (rc == 0)
+        rc = choose_home(w, err);
+    return vel_comm_agree(world, rc, err);
+}
+
+/* --- its parts --- */
+
+static void count(struct vel_prerun_work *w, int rank, const struct vel_pulled *pulled)
+{
+    static const char *const words[] = {[VEL_PULL_HERE] = "is here",
+                                        [VEL_PULL_OWNER] = "was copied",
+                                        [VEL_PULL_REBUILT] = "was rebuilt",
+                                        [VEL_PULL_NATIVE] = "is on the prefix",
+                                        [VEL_PULL_FETCHED] = "came from the prefix"};
+    struct vel_prerun_dataset *ret = &w->ret;
+
+    vel_log(pulled->way == VEL_PULL_HERE ? VEL_LOG_DEBUG : VEL_LOG_INFO,
+            "%s: the part of rank %d of dataset %" PRId64 " %s", w->p->node, rank,
+            w->d->about.id, words[pulled->way]);
+    ret->here += pulled->way == VEL_PULL_HERE;
+    ret->copied += pulled->way == VEL_PULL_OWNER;
+    ret->rebuilt += pulled->way == VEL_PULL_REBUILT;
+    ret->on_prefix += pulled->way >= VEL_PULL_NATIVE;
+    ret->bytes += pulled->bytes;
+}
+
+static int pull(struct vel_prerun_work *w, struct vel_err *err)
+{
+    const struct vel_prerun *p = w->p;
+    const struct vel_pull_how how = {.fs = p->of->fs,
+                                     .node = p->node,
+                                     .homes = p->homes,
+                                     .n_homes = p->n_homes,
+                                     .prefix = p->of->prefix,
+                                     .source = p->source};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < w->ranks.n; i++) {
+        const struct vel_pull what = {.dataset = w->d,
+                                      .view = &p->view,
+                                      .entry = w->has_entry ? &w->entry : NULL,
+                                      .rank = vel_prerun_rank(&w->ranks, i),
+                                      .home = w->home};
+        struct vel_pulled pulled;
+
+        rc = vel_pull(&how, &what, &pulled, err);
+        if (rc < 0)
+            break;
+        count(w, what.rank, &pulled);
+        if (!vel_vec_push(&w->dirs, &pulled.dir)) {
+            vel_pulled_fini(&pulled);
+            rc = vel_out_of_memory(err, "recovering");
+        }
+    }
+    return rc;
+}
+
+/* Collective. What has come to all nodes together. */
+static int sum_up(struct vel_prerun_work *w, struct vel_err *err)
+{
+    struct vel_prerun_dataset *ret = &w->ret;
+    int64_t sums[] = {ret->here, ret->copied, ret->rebuilt, ret->on_prefix,
+                      (int64_t)ret->bytes};
+    int rc = vel_comm_allreduce(w->p->world, VEL_COMM_SUM, sums, 5, err);
+
+    if (rc < 0)
+        return rc;
+    ret->here = sums[0];
+    ret->copied = sums[1];
+    ret->rebuilt = sums[2];
+    ret->on_prefix = sums[3];
+    ret->bytes = (uint64_t)sums[4];
+    return 0;
+}
+
+/* Sets whose members share a node bear the loss of fewer nodes than they did. */
+static int64_t count_exposed(const struct vel_prerun_work *w)
+{
+    int64_t exposed = 0;
+
+    for (size_t s = 0; s < w->d->sets.n; s++) {
+        const struct vel_view_set *set = vel_vec_at(&w->d->sets, s);
+        int tool[VEL_SET_MAX];
+        bool shares = false;
+
+        for (size_t i = 0; i < set->places.n; i++) {
+            tool[i] = vel_prerun_place(w->p, w->d, vel_view_place_at(set, i));
+            for (size_t k = 0; k < i; k++)
+                shares |= tool[k] == tool[i];
+        }
+        exposed += shares;
+    }
+    return exposed;
+}
+
+/* --- all --- */
+
+static int bring(struct vel_prerun_work *w, struct vel_err *err)
+{
+    struct vel_comm *world = w->p->world;
+    int rc = rest(w, err);
+
+    rc = vel_comm_agree_fold(world, rc, VEL_COMM_MAX, w->owed, 3, err);
+    if (rc == 0)
+        rc = learn(w, err);
+    if (rc == 0)
+        rc = vel_comm_agree(world, pull(w, err), err);
+    if (rc == 0)
+        rc = sum_up(w, err);
+    if (rc == 0 && world->rank == 0)
+        w->ret.exposed = count_exposed(w);
+    return rc;
+}
+
+void vel_prerun_work_destroy(struct vel_prerun_work *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->dirs.n; i++)
+        free(*(char **)vel_vec_at(&w->dirs, i));
+    vel_vec_fini(&w->dirs);
+    vel_vec_fini(&w->ranks);
+    vel_vec_fini(&w->before);
+    vel_vec_fini(&w->seats);
+    if (w->has_entry)
+        vel_entry_fini(&w->entry);
+    if (w->has_map)
+        vel_filemap_fini(&w->map);
+    if (w->has_desc)
+        vel_reddesc_fini(&w->desc);
+    free(w);
+}
+
+/* What was owed of one that failed rests, and stays on record. */
+static int go_on(struct vel_prerun_work *w, int rc, struct vel_err *err)
+{
+    if (rc < 0)
+        w->ret.failed = &w->why;
+    return vel_comm_barrier(w->p->world, err);
+}
+
+int vel_prerun_bring(struct vel_prerun *p, const struct vel_view_dataset *d,
+                     struct vel_prerun_work **ret, struct vel_err *err)
+{
+    struct vel_prerun_work *w = calloc(1, sizeof *w);
+    uint64_t begun = vel_clock_monotonic(p->of->clock);
+    int rc =
+        vel_comm_agree(p->world, w ? 0 : vel_out_of_memory(err, "recovering"), err);
+
+    if (rc < 0) {
+        free(w);
+        return rc;
+    }
+    w->p = p;
+    w->d = d;
+    w->ret.about = &d->about;
+    vel_vec_init(&w->ranks, sizeof(int));
+    vel_vec_init(&w->before, sizeof(int));
+    vel_vec_init(&w->dirs, sizeof(char *));
+    vel_vec_init(&w->seats, sizeof(struct vel_prerun_seat));
+    *ret = w;
+    rc = go_on(w, bring(w, &w->why), err);
+    w->ret.seconds =
+        (double)(vel_clock_monotonic(p->of->clock) - begun) / (double)VEL_CLOCK_S;
+    return rc;
+}
+
+/* What some have promised and nobody settles is not waited for. */
+static void rest_again(struct vel_prerun_work *w)
+{
+    unsigned before;
+
+    for (size_t i = 0; i < w->ranks.n; i++)
+        vel_prerun_tell(w, vel_prerun_rank(&w->ranks, i), VEL_OWE_REST, NULL, &before,
+                        NULL);
+}
+
+int vel_prerun_owe(struct vel_prerun_work *w, struct vel_err *err)
+{
+    int rc;
+
+    /* what is no cache's any more, its readers know where it stands */
+    if (w->ret.failed || w->ret.on_prefix > 0)
+        return 0;
+    rc = vel_prerun_owe_again(w, &w->why);
+    if (rc < 0)
+        rest_again(w);
+    return go_on(w, rc, err);
+}

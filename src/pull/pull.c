@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "meta/cache.h"
+#include "meta/filemap.h"
+#include "meta/paths.h"
+#include "pull/pull_in.h"
+#include "red/redfile.h"
+#include "view/view_in.h"
+
+/* --- one pull per part at a time --- */
+
+struct pulled_now {
+    int64_t id;
+    int rank;
+};
+
+struct vel_pulls {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    struct vel_vec now; /* struct pulled_now */
+};
+
+struct vel_pulls *vel_pulls_create(void)
+{
+    struct vel_pulls *pulls = malloc(sizeof *pulls);
+
+    if (!pulls)
+        return NULL;
+    pthread_mutex_init(&pulls->lock, NULL);
+    pthread_cond_init(&pulls->changed, NULL);
+    vel_vec_init(&pulls->now, sizeof(struct pulled_now));
+    return pulls;
+}
+
+void vel_pulls_destroy(struct vel_pulls *pulls)
+{
+    if (!pulls)
+        return;
+    vel_vec_fini(&pulls->now);
+    pthread_cond_destroy(&pulls->changed);
+    pthread_mutex_destroy(&pulls->lock);
+    free(pulls);
+}
+
+/* its place among those that are pulled; their number when it is not */
+static size_t find(const struct vel_pulls *pulls, const struct vel_pull *what)
+{
+    const struct pulled_now *now = pulls->now.items;
+    size_t i = 0;
+
+    while (i < pulls->now.n &&
+           (now[i].id != what->dataset->about.id || now[i].rank != what->rank))
+        i++;
+    return i;
+}
+
+static int enter(struct vel_pulls *pulls, const struct vel_pull *what,
+                 struct vel_err *err)
+{
+    struct pulled_now now = {.id = what->dataset->about.id, .rank = what->rank};
+    bool is_noted;
+
+    if (!pulls)
+        return 0;
+    pthread_mutex_lock(&pulls->lock);
+    while (find(pulls, what) < pulls->now.n)
+        pthread_cond_wait(&pulls->changed, &pulls->lock);
+    is_noted = vel_vec_push(&pulls->now, &now);
+    pthread_mutex_unlock(&pulls->lock);
+    return is_noted ? 0 : vel_out_of_memory(err, "pulling a part");
+}
+
+static void leave(struct vel_pulls *pulls, const struct vel_pull *what)
+{
+    if (!pulls)
+        return;
+    pthread_mutex_lock(&pulls->lock);
+    vel_vec_remove(&pulls->now, find(pulls, what));
+    pthread_cond_broadcast(&pulls->changed);
+    pthread_mutex_unlock(&pulls->lock);
+}
+
+/* --- where it goes --- */
+
+static int set_level(struct vel_pulling *p, const char *home, struct vel_err *err)
+{
+    const struct vel_view_dataset *d = p->what->dataset;
+    struct vel_buf level, fresh;
+
+    free(p->level);
+    free(p->dir);
+    free(p->fresh);
+    vel_buf_init(&level);
+    vel_buf_init(&fresh);
+    vel_buf_printf(&level, "%s/index.%" PRId64, home, d->index);
+    p->level = vel_buf_take(&level, NULL);
+    p->dir = p->level ? vel_cache_rank_dir(p->level, d->about.id, p->what->rank) : NULL;
+    if (p->dir)
+        vel_buf_printf(&fresh, "%s" VEL_CACHE_NEW, p->dir);
+    p->fresh = p->dir ? vel_buf_take(&fresh, NULL) : NULL;
+    return p->fresh ? 0 : vel_out_of_memory(err, "pulling a part");
+}
+
+/* The dataset's directory here, ours alone. */
+static int make_room(struct vel_pulling *p, struct vel_err *err)
+{
+    char *dir = vel_cache_dataset_dir(p->level, p->what->dataset->about.id);
+    int rc = dir ? vel_cache_make_dir(p->how->fs, dir, err)
+                 : vel_out_of_memory(err, "pulling a part");
+
+    free(dir);
+    p->is_spoilt |= rc < 0;
+    return rc;
+}
+
+int vel_pull_put_dir(struct vel_pulling *p, struct vel_err *err)
+{
+    struct vel_fs *fs = p->how->fs;
+    int rc = vel_fs_remove_tree(fs, p->dir, err);
+
+    if (rc == 0)
+        rc = vel_fs_rename(fs, p->fresh, p->dir, err);
+    if (rc == 0)
+        rc = vel_fs_sync_parent(fs, p->dir, err);
+    return rc < 0 ? rc
+                  : vel_cache_set_aside(fs, p->level, p->what->dataset->about.id, false,
+                                        err);
+}
+
+/* The part's map, as its redundancy file tells it. */
+static int put_map(struct vel_pulling *p, const struct vel_red_header *header,
+                   struct vel_err *err)
+{
+    const struct vel_buf *brief = &header->list[0].descriptor;
+    int64_t id = p->what->dataset->about.id;
+    struct vel_filemap map;
+    char *path;
+    int rc = vel_filemap_decode(brief->data, brief->len, &map, err);
+
+    if (rc < 0)
+        return rc;
+    path = vel_cache_map_path(p->level, id, p->what->rank);
+    if (map.rank != p->what->rank || map.dataset.id != id)
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "its file map is of rank %d of dataset %" PRId64, map.rank,
+                      map.dataset.id);
+    else
+        rc = path ? vel_filemap_save(p->how->fs, path, &map, err)
+                  : vel_out_of_memory(err, "pulling a part");
+    free(path);
+    vel_filemap_fini(&map);
+    return rc;
+}
+
+int vel_pull_put(struct vel_pulling *p, const struct vel_red_header *header,
+                 struct vel_err *err)
+{
+    int rc = put_map(p, header, err);
+
+    return rc < 0 ? rc : vel_pull_put_dir(p, err);
+}
+
+/* --- the first way --- */
+
+/* Is this part whole, every byte of it? */
+static int verify(struct vel_pulling *p, const struct vel_redfile *redfile,
+                  struct vel_err *err)
+{
+    const struct vel_red_header *header = &redfile->header;
+    struct vel_member member;
+    int rc = vel_redfile_check_files(p->how->fs, p->dir, header, err);
+
+    if (rc == 0)
+        rc = vel_member_open(&member, p->how->fs, p->dir, redfile->path,
+                             vel_red_header_size(header), header, NULL, VEL_MEMBER_READ,
+                             err);
+    if (rc < 0)
+        return rc;
+    rc = vel_member_read_rest(&member, err);
+    if (rc == 0)
+        rc = vel_member_check_crcs(&member, header, err);
+    if (rc == 0)
+        p->bytes += vel_lofi_size(member.lofi) + member.payload_size;
+    vel_member_close(&member);
+    return rc;
+}
+
+/* A part that leaders have rebuilt here, to flush it, has none yet. */
+static int keep_map(struct vel_pulling *p, const struct vel_red_header *header,
+                    struct vel_err *err)
+{
+    char *path =
+        vel_cache_map_path(p->level, p->what->dataset->about.id, p->what->rank);
+    int rc = !path                             ? vel_out_of_memory(err, "a part")
+             : vel_fs_exists(p->how->fs, path) ? 0
+                                               : put_map(p, header, err);
+
+    free(path);
+    return rc;
+}
+
+/* Of the encoding that the view names. */
+static int look_in(struct vel_pulling *p, struct vel_err *err)
+{
+    struct vel_vec red = {0};
+    int rc = vel_redfile_scan(p->how->fs, p->dir, VEL_CACHE_LABEL,
+                              (uint32_t)p->what->rank, &red, err);
+    const struct vel_redfile *redfile = NULL;
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < red.n; i++)
+        if (memcmp(vel_redfile_at(&red, i)->header.id, p->what->dataset->encoding,
+                   VEL_ENCODING_ID) == 0)
+            redfile = vel_redfile_at(&red, i);
+    rc = redfile ? verify(p, redfile, err)
+                 : vel_fail(err, VEL_ENOENT, "it is in no cache here");
+    if (rc < 0 && redfile)
+        vel_log(VEL_LOG_WARN, "a part in the cache is damaged: %s", err->text);
+    if (rc == 0)
+        rc = keep_map(p, &redfile->header, err);
+    vel_redfiles_fini(&red);
+    return rc;
+}
+
+/* What is damaged is replaced where it lies, or it would be found again. */
+int vel_pull_here(struct vel_pulling *p, struct vel_err *err)
+{
+    const struct vel_pull_how *how = p->how;
+    const char *home = p->what->home;
+    struct vel_err why = {0};
+    bool is_damaged = false;
+    int rc;
+
+    for (size_t i = 0; i < how->n_homes; i++) {
+        struct vel_err found = {0};
+
+        rc = set_level(p, how->homes[i], &found);
+        if (rc == 0)
+            rc = look_in(p, &found);
+        if (rc == 0)
+            return 0;
+        if (rc != VEL_ENOENT && !is_damaged) {
+            is_damaged = true;
+            home = how->homes[i];
+            why = found;
+        }
+    }
+    rc = set_level(p, home, err);
+    if (rc < 0)
+        return rc;
+    return is_damaged ? vel_fail(err, why.status, "%s", why.text)
+                      : vel_fail(err, VEL_ENOENT, "it is in no cache here");
+}
+
+/* --- all of them --- */
+
+static bool is_over(int rc)
+{
+    return rc == 0 || rc == VEL_ECANCEL || rc == VEL_ENOMEM;
+}
+
+static void note(struct vel_pulling *p, const char *way, const struct vel_err *why)
+{
+    vel_buf_printf(&p->why, "%s%s: %s", p->why.len ? "; " : "", way, why->text);
+}
+
+/* Out of the caches of this node or of others. */
+static int try_caches(struct vel_pulling *p, enum vel_pull_way *ret_way,
+                      struct vel_err *err)
+{
+    static const struct {
+        enum vel_pull_way way;
+        const char *name;
+        int (*pull)(struct vel_pulling *p, struct vel_err *err);
+    } ways[] = {
+        {VEL_PULL_HERE, "its own cache", vel_pull_here},
+        {VEL_PULL_OWNER, "its owner", vel_pull_owner},
+        {VEL_PULL_REBUILT, "the others of its set", vel_pull_rebuild},
+    };
+    int rc = VEL_ENOENT;
+
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !p->is_spoilt; i++) {
+        struct vel_err why = {0};
+
+        rc = i == 1 ? make_room(p, &why) : 0;
+        if (rc == 0)
+            rc = ways[i].pull(p, &why);
+        if (is_over(rc)) {
+            *ret_way = ways[i].way;
+            return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+        }
+        note(p, ways[i].name, &why);
+    }
+    return rc;
+}
+
+static int try_all(struct vel_pulling *p, enum vel_pull_way *ret_way,
+                   struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = VEL_ENOENT;
+
+    if (p->set)
+        rc = try_caches(p, ret_way, err);
+    else
+        rc = set_level(p, p->what->home, err) < 0 ? VEL_ENOMEM : VEL_ENOENT;
+    if (is_over(rc))
+        return rc;
+    rc = vel_pull_prefix(p, ret_way, &why);
+    if (rc < 0)
+        note(p, "the prefix", &why);
+    return is_over(rc) && rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+                                 : rc;
+}
+
+/* After a failure: what was begun goes, what was there stays. */
+static void leave_nothing(struct vel_pulling *p)
+{
+    struct vel_fs *fs = p->how->fs;
+    int64_t id = p->what->dataset->about.id;
+    char *map, *dir;
+
+    if (!p->fresh)
+        return;
+    vel_fs_remove_tree(fs, p->fresh, NULL);
+    map = vel_cache_map_path(p->level, id, p->what->rank);
+    dir = vel_cache_dataset_dir(p->level, id);
+    if (map && dir && !vel_fs_exists(fs, p->dir)) {
+        vel_fs_unlink(fs, map, NULL);
+        fs->ops->rmdir(fs, dir); /* unless there are others */
+    }
+    free(dir);
+    free(map);
+}
+
+int vel_pull(const struct vel_pull_how *how, const struct vel_pull *what,
+             struct vel_pulled *ret, struct vel_err *err)
+{
+    struct vel_pulling p = {.how = how, .what = what};
+    enum vel_pull_way way = VEL_PULL_HERE;
+    size_t set;
+    int rc = enter(how->pulls, what, err);
+
+    if (rc < 0)
+        return rc;
+    vel_buf_init(&p.why);
+    if (what->dataset->is_cached &&
+        vel_view_find_place(what->dataset, what->rank, &set, &p.place)) {
+        p.set = vel_vec_at(&what->dataset->sets, set);
+        p.set_number = (uint32_t)set;
+    }
+    rc = try_all(&p, &way, err);
+    if (rc == 0) {
+        *ret = (struct vel_pulled){.way = way, .bytes = p.bytes};
+        if (way != VEL_PULL_NATIVE) {
+            ret->dir = p.dir;
+            p.dir = NULL;
+        }
+    } else if (!is_over(rc)) {
+        vel_fail(err, (enum vel_status)rc,
+                 "the part of rank %d of dataset %" PRId64
+                 " cannot be had on node %s: %s",
+                 what->rank, what->dataset->about.id, how->node, vel_buf_text(&p.why));
+    }
+    if (rc < 0)
+        leave_nothing(&p);
+    vel_buf_fini(&p.why);
+    free(p.level);
+    free(p.dir);
+    free(p.fresh);
+    leave(how->pulls, what);
+    return rc;
+}
+
+void vel_pulled_fini(struct vel_pulled *pulled)
+{
+    free(pulled->dir);
+    pulled->dir = NULL;
+}

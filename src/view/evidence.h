@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* evidence - what the records of a prefix say of its datasets: entries, seals, makers,
+ * tombstones, launches. With the inventories of nodes it is all that a view is made of.
+ *
+ * Only read, and nothing is left behind: for leaders, and for tools that tell people.
+ */
+#ifndef VEL_VIEW_EVIDENCE_H
+#define VEL_VIEW_EVIDENCE_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "brain/seal.h"
+#include "sys/fs.h"
+#include "view/view.h"
+
+struct vel_evidence {
+    struct vel_vec entries; /* struct vel_entry, newest first */
+    struct vel_vec seals;   /* struct vel_seal: of the launches in `over` */
+    struct vel_vec facts;   /* struct vel_view_seal: of the same */
+    struct vel_vec makers;  /* struct vel_view_maker, of every dataset that has one */
+    struct vel_vec over;    /* char * */
+    struct vel_vec dropped; /* int64_t */
+};
+
+/* From `dir`, PREFIX/.veloc. Items of *over are char *, launches that are over, and are
+ * the evidence's from now on, also on failure. One among them that has no end is taken
+ * as if it ended now: its seals count as they are there. */
+int vel_evidence_load(struct vel_fs *fs, const char *dir, struct vel_vec *over,
+                      struct vel_evidence *ret, struct vel_err *err);
+void vel_evidence_fini(struct vel_evidence *evidence);
+
+/* The same for vel_view_make(), which borrows it: launch and nodes are to be added. */
+struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence);
+
+/* In the directory of a launch: is it one of its seals, by whomever? */
+bool vel_evidence_is_seal(const char *name);
+
+/* A seal at its path. */
+int vel_evidence_seal(struct vel_fs *fs, const char *path, struct vel_seal *ret,
+                      struct vel_err *err);
+
+#endif
