@@ -87,7 +87,7 @@ static void full_disk(void)
     vel_fs_fault_arm(fault, &plan);
     capture(tap_path("stderr"));
     for (int i = 1; i <= 3; i++) {
-        char line[16];
+        char line[24];
         snprintf(line, sizeof line, "line %d\n", i);
         vel_logfile_write(file, VEL_LOG_INFO, line, strlen(line));
     }

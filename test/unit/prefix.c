@@ -234,7 +234,7 @@ static void threads(void)
     int lost = 0;
 
     for (int round = 0; round < ROUNDS; round++) {
-        char name[16];
+        char name[20];
         snprintf(name, sizeof name, "thread%d", round);
         struct race *race = race_prepare(name);
 

@@ -17,7 +17,7 @@
  * two nodes. */
 struct layout {
     size_t n;
-    char (*names)[16];
+    char (*names)[28];
     const char **groups;
     struct vel_place *places;
 };
