@@ -97,9 +97,9 @@ static bool has_passed(const struct vel_leader *leader, size_t i, int64_t rank)
 }
 
 static bool is_closed(const struct vel_leader *leader, size_t i,
-                      const struct vel_census *census, int64_t rank)
+                      const struct vel_census *census, int64_t rank, int64_t least)
 {
-    return vel_tally_has_closed(&census->closed, rank, 1) ||
+    return vel_tally_has_closed(&census->closed, rank, least) ||
            (!vel_tally_find(&census->closed, rank) && has_passed(leader, i, rank));
 }
 
@@ -111,8 +111,8 @@ static bool is_too_early(struct vel_leader *leader, uint64_t at)
     return leader->now < at;
 }
 
-/* The first of its template in this launch: of all ranks, but for those that had no
- * file in the launch before. */
+/* The first of its template in this launch: of all ranks, as many files as each had in
+ * the launch before. Who has fewer now is waited for as one who does not come. */
 static bool is_first_whole(struct vel_leader *leader, size_t i,
                            const struct vel_expect_template *template,
                            const struct vel_census *census)
@@ -130,14 +130,14 @@ static bool is_first_whole(struct vel_leader *leader, size_t i,
         bool had_none = template->has_previous && seat->rank < previous->ranks;
         bool has_none = seat->has_left && !vel_tally_find(&census->closed, seat->rank);
 
-        if (!had_none && !has_none && !is_closed(leader, i, census, seat->rank))
+        if (!had_none && !has_none && !is_closed(leader, i, census, seat->rank, 1))
             return false;
         n += seat->rank < leader->conf.ranks;
     }
     for (size_t k = 0; template->has_previous && k < previous->ones.n; k++) {
         const struct vel_leader_one *one = vel_vec_at(&previous->ones, k);
 
-        if (!is_closed(leader, i, census, one->rank))
+        if (!is_closed(leader, i, census, one->rank, one->files))
             return false;
     }
     return template->has_previous || (int64_t)n >= leader->conf.ranks;

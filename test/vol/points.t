@@ -65,6 +65,23 @@ is "$(ranks 3 3 read=ck.1.%.h5 | grep -c 'all 2')" 3 'until there is a newer one
 ranks 3 3 create=ck.2.%.h5 write=3 close
 is "$(find "$dir/cache" -path '*/new.*' -name 'ck.1.?.h5' | wc -l)" 0 'then it goes'
 
+# --- a rank with two files ---
+
+one() { PMI_RANK=$1 PMI_SIZE=2 run "${@:2}" & }
+fresh 'DATASET=ck PATTERN=ck.{step}.*.{rank}.h5 PUBLISH=BEHIND'
+export VELOC_LAUNCH=two
+one 0 create=ck.1.a.0.h5 write=1 close create=ck.1.b.0.h5 write=1 close
+one 1 wait=ck.1.b.0.h5 create=ck.1.c.1.h5 write=1 close
+wait
+VELOC_LAUNCH=again
+# z.h5 is written through: its close waits for the chair, who has heard by then of all that was closed before
+one 1 create=ck.2.c.1.h5 write=2 close
+one 0 wait=ck.2.c.1.h5 create=ck.2.a.0.h5 write=2 close create=z.h5 write=2 close create=ck.2.b.0.h5 write=2 close
+wait
+unset VELOC_LAUNCH
+is "$("$top_builddir/src/cmd/h5veloc-ls" | awk '$2 ~ /ck/ || $3 ~ /ck/' | wc -l)" 2 \
+    'a rank had two files in a step: the next launch waits for the second one, and has one dataset'
+
 # --- flushed, and not closed ---
 
 fresh

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# HDF5 programs of which not every rank has one file: rank 3 has none and rank 0 two; or
+# rank 0 alone has files, and the others do not know HDF5. Their nodes are lost.
+# shellcheck source=test/tap/tap.sh
+. "${top_srcdir:?run it by make check}/test/tap/tap.sh"
+# shellcheck source=test/cluster/cluster.sh
+. "$top_srcdir/test/cluster/cluster.sh"
+# shellcheck source=test/cluster/filer.sh
+. "$top_srcdir/test/cluster/filer.sh"
+home=node1,node2,node3,node4
+filer_begin 4
+settings=(VELOC_PEER_TIMEOUT=4 VELOC_VIEW_WAIT=4 VELOC_SET_SIZE=4)
+slow=VELOC_FLUSH_BANDWIDTH=1000
+agents=${top_builddir:?}/src/cmd/.libs
+
+# "STEP:FILES" of all datasets
+datasets() {
+    cluster_sh head env "${filer_vars[@]}" "$agents/h5veloc-ls" --json /node/pfs/prefix |
+        jq '.datasets[] | "\(.step):\(.files)"' | tr -d '"' | paste -sd' '
+}
+torn() { filer_did torn; }
+
+# --- rank 3 has none, rank 0 two ---
+
+filer_fresh odd 'DATASET=ck PATTERN=out/ck.{step}/*-{rank}.h5 PUBLISH=BEHIND'
+filer_env=("${settings[@]}" "$slow" SLURM_JOB_ID=17 SLURM_STEP_ID=0)
+filer_start $home -n 3 -w 3:4
+filer_turns 87 # all of them
+cluster_kill 2
+filer_end
+is "$(filer_did safe | wc -l)" 7 'rank 3 writes no file and rank 0 two: all is protected, nobody waits for rank 3'
+cluster_start 2
+filer_env=("${settings[@]}" "$slow" SLURM_JOB_ID=18 SLURM_STEP_ID=0)
+filer_start $home -n 4 -w 3:8
+filer_turns 39
+filer_kill head 2>/dev/null
+filer_end
+is "$(filer_newest | paste -sd' ') $(torn)" '3 ' 'a node is lost, and another job goes on: all ranks find the newest step'
+is "$(filer_whole)" 0 'which is in the caches only'
+filer_env=("${settings[@]}")
+filer_run $home -n 5
+is "$status $(filer_newest | paste -sd' ') $(torn)" '0 4 ' 'so does a plain mpiexec after that was killed'
+is "$(filer_whole) $(datasets)" '5 5:8 4:8 3:8 2:8 1:8' 'every step is one dataset, and at its path in the end'
+
+# --- rank 0 alone has files ---
+
+zero() { # SETTINGS...: it writes 2 steps, and its node is lost
+    filer_start $home -n 2 -w 3:2
+    filer_turns 35 # all of them
+    cluster_kill 1
+    filer_end
+    cluster_start 1
+}
+filer_fresh zero
+filer_env=("${settings[@]}")
+zero
+is "$(filer_whole)" 2 'rank 0 alone has files: they were complete at their paths at close'
+filer_env=("${settings[@]}")
+filer_run $home -n 3
+is "$status $(filer_newest) $(torn)" '0 2 ' 'its node is lost: it goes on with the newest'
+
+done_testing
