@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "brain/template.h"
 
@@ -11,9 +12,24 @@
 
 enum { DIGITS_MOST = 18 }; /* that fit a number: what is longer is nobody's rank */
 
+/* Digits that say what kind of file it is count nothing. */
+static bool is_kind(const char *name, const char *end)
+{
+    static const char *const kinds[] = {".h5", ".hdf5", ".he5", ".nc4", ".cdf5"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t len = strlen(kinds[i]);
+
+        if ((size_t)(end - name) >= len && strncasecmp(end - len, kinds[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
 int vel_template_split(const char *name, struct vel_buf *ret_template,
                        struct vel_buf *ret_numbers)
 {
+    const char *begin = name;
     int n = 0;
 
     while (*name) {
@@ -23,6 +39,11 @@ int vel_template_split(const char *name, struct vel_buf *ret_template,
         name += rest;
         if (len == 0)
             break;
+        if (is_kind(begin, name + len)) {
+            vel_buf_append(ret_template, name, len);
+            name += len;
+            continue;
+        }
         vel_buf_puts(ret_template, NUMBER);
         if (n > 0)
             vel_buf_putc(ret_numbers, ' ');

@@ -16,8 +16,8 @@
 enum { VEL_TEMPLATE_NUMBERS = 16, VEL_TEMPLATE_STEP = 63 };
 
 /* Append the name with each number replaced by {n}, and the numbers as they are
- * written, by blanks. How many there are; 0: none, or more than VEL_TEMPLATE_NUMBERS.
- */
+ * written, by blanks; but not that of ".h5" and the like. How many there are; 0: none,
+ * or more than VEL_TEMPLATE_NUMBERS. */
 int vel_template_split(const char *name, struct vel_buf *ret_template,
                        struct vel_buf *ret_numbers);
 

@@ -26,7 +26,7 @@ static void applies(int place, const char *template, const char *step)
 
     vel_buf_init(&a);
     vel_buf_init(&b);
-    vel_template_apply("out/ck.{n}/part-{n}.h{n}", "30 0007 5", place, &a, &b);
+    vel_template_apply("out/ck.{n}/part-{n}.h5", "30 0007", place, &a, &b);
     is_str(vel_buf_text(&a), template, "number %d is the rank", place);
     is_str(vel_buf_text(&b), step, "the others are the step");
     vel_buf_fini(&a);
@@ -59,14 +59,19 @@ static void guesses(void)
 
 int main(void)
 {
-    splits("out/ck.30/part-0007.h5", 3, "out/ck.{n}/part-{n}.h{n}", "30 0007 5");
+    splits("out/ck.30/part-0007.h5", 2, "out/ck.{n}/part-{n}.h5", "30 0007");
+    splits("ck.HDF5", 0, "ck.HDF5", "");
+    splits("a3.h5.12", 2, "a{n}.h5.{n}", "3 12");
+    splits("a.h55", 1, "a.h{n}", "55");
+    splits("h5", 1, "h{n}", "5");
+    splits("5", 1, "{n}", "5");
     splits("out/final", 0, "out/final", "");
     splits("7", 1, "{n}", "7");
     splits("1.2.3.4.5.6.7.8.9.1.2.3.4.5.6.7.8", 0,
            "{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}.{n}",
            "1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8");
-    applies(2, "out/ck.{step}/part-{rank}.h{step}", "30.5");
-    applies(1, "out/ck.{rank}/part-{step}.h{step}", "0007.5");
+    applies(2, "out/ck.{step}/part-{rank}.h5", "30");
+    applies(1, "out/ck.{rank}/part-{step}.h5", "0007");
     guesses();
     return done_testing();
 }
