@@ -265,9 +265,11 @@ static pid_t start_tool(const struct shiftlab *lab, const char *option)
     snprintf(seconds, sizeof seconds, "%d", SHIFTLAB_PEER_SECONDS);
     /* programs have these from their file */
     setenv("VELOC_CNTL_BASE", tap_path(lab->base), 1);
+    setenv("VELOC_CACHE_BASE", tap_path("cache"), 1);
     setenv("VELOC_PEER_TIMEOUT", seconds, 1);
     pid = start(argv, NULL);
     unsetenv("VELOC_CNTL_BASE");
+    unsetenv("VELOC_CACHE_BASE");
     unsetenv("VELOC_PEER_TIMEOUT");
     return pid;
 }
