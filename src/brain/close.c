@@ -43,7 +43,7 @@ static bool try_through(struct vel_leader *leader, struct vel_leader_wait *wait,
                       lead->text ? lead->text
                                  : "it could not be flushed; that is tried again");
     if (leader->is_ended)
-        return refuse(leader, wait, VEL_ECANCEL, "the launch was ended by another");
+        return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
     if (leader->now >= since + leader->conf.stall)
         return refuse(leader, wait, VEL_ETIMEOUT,
                       "nothing has moved for FLUSH_STALL; the file is in the cache");
@@ -93,7 +93,7 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
                    : agree(leader, wait);
     }
     if (leader->is_ended && wait->how != GIVEN_UP)
-        return refuse(leader, wait, VEL_ECANCEL, "the launch was ended by another");
+        return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
     if (wait->how == COMPLETE) {
         file->state = VEL_FILE_CLOSING;
         file->order = vel_file_next_order(leader);

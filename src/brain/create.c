@@ -362,7 +362,7 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
         return true;
     }
     if (leader->is_ended)
-        return answer_native(leader, wait, "the launch was ended by another");
+        return answer_native(leader, wait, "the launch is over");
     if (wait->sharers > 1)
         return answer_native(leader, wait, "several processes write it together");
     if (find_key(leader, wait, &rule, &err) < 0)

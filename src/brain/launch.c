@@ -206,9 +206,6 @@ static void release(struct vel_leader *leader)
     if (leader->is_ended)
         return;
     leader->is_ended = true;
-    vel_log(VEL_LOG_WARN,
-            "launch %s was ended by another: what it has sealed is flushed by that one",
-            leader->conf.launch);
     for (size_t i = 0; i < leader->leads.n; i++)
         vel_lead_event(leader, vel_lead_at(leader, i), VEL_DATASET_ON_ENDED, 0);
 }

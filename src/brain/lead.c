@@ -189,7 +189,8 @@ void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
 
     lead->status = rc;
     vel_leader_text(leader, &lead->text, text);
-    if (vel_lead_is_broken(lead, rc))
+    /* of a launch that is over others take care */
+    if (vel_lead_is_broken(lead, rc) || !vel_launch_may_tell(leader))
         return;
     vel_fail(&why, (enum vel_status)rc, "%s", text ? text : vel_status_text(rc));
     leader->ops->failed(leader->arg, lead->id, &why);

@@ -79,7 +79,7 @@ static int promise(struct vel_leader *leader, const struct vel_leader_wait *wait
     int rc;
 
     if (leader->is_ended)
-        return vel_fail(err, VEL_ECANCEL, "the launch was ended by another");
+        return vel_fail(err, VEL_ECANCEL, "the launch is over");
     rc = leader->ops->owe(leader->arg, &wait->owe, ret_before, err);
     if (rc < 0)
         return rc;

@@ -305,7 +305,7 @@ static int seal_alone(struct vel_leader *leader, const struct vel_leader_wait *w
     if (rc == 0)
         rc = leader->ops->seal(leader->arg, &seal, err);
     if (rc == 0 && !vel_launch_may_tell(leader))
-        rc = vel_fail(err, VEL_ECANCEL, "the launch was ended by another");
+        rc = vel_fail(err, VEL_ECANCEL, "the launch is over");
     if (rc < 0) {
         vel_seal_fini(&seal);
         return rc;
@@ -323,7 +323,7 @@ static bool try_settle(struct vel_leader *leader, struct vel_leader_wait *wait)
     int rc = 0;
 
     if (leader->is_ended)
-        rc = vel_fail(&err, VEL_ECANCEL, "the launch was ended by another");
+        rc = vel_fail(&err, VEL_ECANCEL, "the launch is over");
     else if (lead && lead->state == VEL_DATASET_LOST)
         rc = vel_fail(&err, VEL_ECANCEL, "dataset %lld was dropped, or sealed too late",
                       (long long)wait->id);
@@ -338,7 +338,7 @@ static bool try_settle(struct vel_leader *leader, struct vel_leader_wait *wait)
         if (rc == 0 && lead && lead->is_led && !lead->is_told && !leader->is_ended)
             return false;
         if (rc == 0 && leader->is_ended)
-            rc = vel_fail(&err, VEL_ECANCEL, "the launch was ended by another");
+            rc = vel_fail(&err, VEL_ECANCEL, "the launch is over");
     } else if (!leader->is_welcome && leader->now >= wait->since + leader->conf.limit)
         rc = seal_alone(leader, wait, &err);
     else
@@ -387,6 +387,11 @@ static bool try_drain(struct vel_leader *leader, const struct vel_leader_wait *w
 
     if (left_of(leader, wait->id) == 0) {
         answer_state(leader, wait->link, wait->seq, wait->id, 0, NULL);
+        return true;
+    }
+    if (leader->is_ended) {
+        answer_state(leader, wait->link, wait->seq, wait->id, VEL_ECANCEL,
+                     "the launch is over, it flushes nothing more");
         return true;
     }
     if (leader->now < since + leader->conf.stall)

@@ -195,7 +195,7 @@ static void decide(struct vel_leader *leader, struct vel_expect *expect,
         decided(leader, expect, lead);
         return;
     }
-    if (rc < 0)
+    if (rc < 0 && vel_launch_may_tell(leader))
         vel_log(VEL_LOG_WARN, "%s, step %s: it cannot be sealed yet: %s",
                 expect->template, expect->step, err.text);
     vel_lead_destroy(lead);

@@ -74,7 +74,8 @@ static void put_name(const char *text, char ret[VEL_LAUNCH_ROOM])
 int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
                        struct vel_err *err)
 {
-    struct vel_buf slurm;
+    const char *again = texts->slurm_restart;
+    struct vel_buf name;
 
     if (is_given(texts->launch)) {
         if (!vel_launchid_is_name(texts->launch))
@@ -85,20 +86,45 @@ int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH
         snprintf(ret, VEL_LAUNCH_ROOM, "%s", texts->launch);
         return 0;
     }
-    if (is_given(texts->pmix)) {
-        put_name(texts->pmix, ret);
-        return 0;
+    vel_buf_init(&name);
+    if (is_given(texts->pmix))
+        vel_buf_puts(&name, texts->pmix);
+    else if (is_given(texts->slurm_job) && is_given(texts->slurm_step))
+        vel_buf_printf(&name, "%s.%s", texts->slurm_job, texts->slurm_step);
+    if (name.len > 0 && is_given(again) && strcmp(again, "0") != 0)
+        vel_buf_printf(&name, "-r%s", again); /* the numbers of its steps begin anew */
+    int rc = vel_buf_status(&name, err);
+    ret[0] = '\0';
+    if (rc == 0 && name.len > 0)
+        put_name(name.data, ret);
+    vel_buf_fini(&name);
+    return rc;
+}
+
+int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_ROOM],
+                      struct vel_err *err)
+{
+    char launch[VEL_LAUNCH_ROOM];
+    struct vel_buf text;
+    bool is_over = true;
+    int rc = 0;
+
+    vel_buf_init(&text);
+    snprintf(launch, sizeof launch, "%s", name);
+    for (int k = 1; rc == 0 && is_over; k++) {
+        vel_buf_clear(&text);
+        if (k > 1) {
+            vel_buf_printf(&text, "%s.%d", name, k);
+            put_name(vel_buf_text(&text), launch);
+            vel_buf_clear(&text);
+        }
+        vel_buf_printf(&text, "%s/launch.%s/end", dir, launch);
+        rc = vel_buf_status(&text, err);
+        is_over = rc == 0 && vel_fs_exists(fs, text.data);
     }
-    if (!is_given(texts->slurm_job) || !is_given(texts->slurm_step)) {
-        ret[0] = '\0';
-        return 0;
-    }
-    vel_buf_init(&slurm);
-    vel_buf_printf(&slurm, "%s.%s", texts->slurm_job, texts->slurm_step);
-    int rc = vel_buf_status(&slurm, err);
     if (rc == 0)
-        put_name(slurm.data, ret);
-    vel_buf_fini(&slurm);
+        snprintf(name, VEL_LAUNCH_ROOM, "%s", launch);
+    vel_buf_fini(&text);
     return rc;
 }
 

@@ -23,6 +23,7 @@ struct vel_launch_texts {
     const char *launch; /* the setting LAUNCH */
     const char *pmix;   /* PMIX_NAMESPACE */
     const char *slurm_job, *slurm_step;
+    const char *slurm_restart; /* SLURM_RESTART_COUNT: of a job that was requeued */
 };
 
 bool vel_launchid_is_name(const char *launch);
@@ -31,6 +32,11 @@ bool vel_launchid_is_name(const char *launch);
  * is made one, the same everywhere; a LAUNCH that cannot is VEL_ECONFIG. */
 int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
                        struct vel_err *err);
+
+/* A name whose launch is over is used again: a step that runs one program after the
+ * other. The first of NAME, NAME.2, ... in `dir` (.veloc) that has no end. */
+int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_ROOM],
+                      struct vel_err *err);
 
 /* One that nobody else has: of a process without a rank, or to hand to all over MPI. */
 int vel_launchid_fresh(char ret[VEL_LAUNCH_ROOM], struct vel_err *err);

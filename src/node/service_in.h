@@ -152,7 +152,7 @@ struct vel_service {
     size_t many_parts;     /* so many are looked through for what is gone */
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
-    bool has_told_exposed;
+    bool has_told_exposed, has_told_over;
     int64_t last_part, checkpoints;
     int64_t above; /* the newest dataset when its first new.N was made; -1: none was */
     uint64_t largest_part;

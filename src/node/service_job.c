@@ -224,7 +224,7 @@ static int change_parts(struct vel_service_job *job, bool removes, struct vel_er
                   : vel_out_of_memory(err, "a path");
     }
     if (rc == 0 && lock)
-        rc = vel_service_is_ended(service, &is_ended, err);
+        rc = vel_service_is_launch_over(service, service->launch, &is_ended, err);
     if (rc == 0 && !is_ended && places.home)
         rc = removes
                  ? vel_placeholders_forget(service->placeholders, places.home, -1, err)

@@ -136,11 +136,35 @@ int vel_service_is_launch_over(struct vel_service *service, const char *launch,
     return rc;
 }
 
+/* Once. What is nowhere but in caches is not lost, when its records are. */
+static void tell_over(struct vel_service *service)
+{
+    char *end = launch_path(service, service->launch, "end");
+
+    if (service->has_told_over || !end)
+        return;
+    service->has_told_over = true;
+    if (vel_fs_exists(service->fs, end))
+        vel_log(VEL_LOG_WARN,
+                "launch %s was ended by another: what it has sealed is flushed by that "
+                "one",
+                service->launch);
+    else
+        vel_log(VEL_LOG_ERROR,
+                "somebody has removed %s while the program runs: what is not at its "
+                "own path yet stays in %s, and all else is written where it belongs",
+                service->launch_dir, service->homes[0]);
+    free(end);
+}
+
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
 {
     struct vel_service *service = arg;
+    int rc = vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
 
-    return vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
+    if (rc == 0 && *ret_is_ended)
+        tell_over(service);
+    return rc;
 }
 
 int vel_service_end(void *arg, struct vel_err *err)

@@ -221,7 +221,9 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
                        "caches: they are protected apart from each other");
     texts.launch = here.conf->launch;
     rc = vel_launchid_named(&texts, here.launch, err);
-    if (rc == 0 && !here.launch[0])
+    if (rc == 0 && here.launch[0])
+        rc = vel_launchid_next(fs(), here.dir, here.launch, err);
+    else if (rc == 0)
         rc = here.ranks > 1 ? vel_launchid_meet(fs(), &self, here.launch, err)
                             : vel_launchid_fresh(here.launch, err);
     return rc;

@@ -38,6 +38,7 @@ void vel_launcher_ask(const char *(*variable)(void *arg, const char *name), void
     ret->texts.pmix = variable(arg, "PMIX_NAMESPACE");
     ret->texts.slurm_job = variable(arg, "SLURM_JOB_ID");
     ret->texts.slurm_step = variable(arg, "SLURM_STEP_ID");
+    ret->texts.slurm_restart = variable(arg, "SLURM_RESTART_COUNT");
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         int64_t rank, ranks;
 

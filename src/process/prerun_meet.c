@@ -296,7 +296,8 @@ static int name_launch(struct vel_prerun *p, struct vel_err *err)
         .launch = of->conf->launch,
         .pmix = vel_conf_variable(NULL, "PMIX_NAMESPACE"),
         .slurm_job = vel_conf_variable(NULL, "SLURM_JOB_ID"),
-        .slurm_step = vel_conf_variable(NULL, "SLURM_STEP_ID")};
+        .slurm_step = vel_conf_variable(NULL, "SLURM_STEP_ID"),
+        .slurm_restart = vel_conf_variable(NULL, "SLURM_RESTART_COUNT")};
     char named[VEL_LAUNCH_ROOM];
     struct vel_launch_self self = {.dir = p->dir,
                                    .user = geteuid(),

@@ -25,6 +25,7 @@ struct vel_presence {
     pthread_mutex_t lock; /* guards what follows */
     uint64_t knocked;     /* when, at the agent's; 0: not since we met a leader */
     bool is_warned;       /* that there is none */
+    bool has_met;         /* a leader of this launch */
     struct vel_service *service; /* NULL: another process leads */
 
     struct vel_presence *next; /* of this process; under all_lock */
@@ -38,7 +39,39 @@ static uint64_t limit_of(const struct vel_presence *p)
     return (uint64_t)(p->of.conf->peer_timeout * (double)VEL_CLOCK_S);
 }
 
+/* In the directory of this launch; NULL when out of memory. */
+static char *record_path(const struct vel_presence *p, const char *name)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/launch.%s/%s", p->of.dir, p->launch, name);
+    return vel_buf_take(&path, NULL);
+}
+
 /* --- to lead --- */
+
+/* Who would lead a launch that is over finds that it is, and leaves: the next one would
+ * be looked for, again and again. */
+static int check_launch(const struct vel_presence *p, struct vel_err *err)
+{
+    char *end = record_path(p, "end"), *dir = record_path(p, ".");
+    int rc = end && dir ? 0 : vel_out_of_memory(err, "a launch");
+    struct stat st;
+
+    if (rc == 0 && vel_fs_exists(p->of.fs, end))
+        rc = vel_fail(err, VEL_ECANCEL,
+                      "launch %s is over (%s): another launch has ended it, or its "
+                      "name was used before",
+                      p->launch, end);
+    else if (rc == 0 && p->has_met &&
+             vel_fs_lstat(p->of.fs, dir, &st, NULL) == VEL_ENOENT)
+        rc = vel_fail(err, VEL_ECANCEL, "somebody has removed %s/launch.%s", p->of.dir,
+                      p->launch);
+    free(end);
+    free(dir);
+    return rc;
+}
 
 static struct vel_service_of service_of(const struct vel_presence *p)
 {
@@ -114,8 +147,10 @@ static int lead_instead(struct vel_presence *p, struct vel_err *err)
 {
     bool was_agents = vel_role_is_agents(p->alive);
     struct vel_err why = {0};
-    int rc;
+    int rc = check_launch(p, err);
 
+    if (rc < 0)
+        return rc;
     if (has_agent(p, &why))
         return vel_fail(err, VEL_EBUSY, "an agent is here");
     p->knocked = 0;
@@ -148,6 +183,7 @@ static void met(void *arg, const struct vel_peer *leader, bool is_agent)
     (void)leader, (void)is_agent;
     pthread_mutex_lock(&p->lock);
     p->knocked = 0;
+    p->has_met = true;
     p->is_warned = p->is_warned && !vel_role_is_agents(p->alive);
     pthread_mutex_unlock(&p->lock);
 }
@@ -209,23 +245,13 @@ static int connect(struct vel_presence *p, enum vel_peer_role role,
     return vel_client_open(&conf, ret, err);
 }
 
-/* The record that ends this launch; NULL when out of memory. */
-static char *end_path(const struct vel_presence *p)
-{
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/end", p->of.dir, p->launch);
-    return vel_buf_take(&path, NULL);
-}
-
 int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
 {
     uint64_t limit =
         limit_of(p) * 4 + (uint64_t)(p->of.conf->view_wait * (double)VEL_CLOCK_S);
     uint64_t until = vel_clock_deadline(p->of.clock, limit);
     char *path = vel_view_path(p->of.dir, p->launch);
-    char *end = end_path(p);
+    char *end = record_path(p, "end");
     uint64_t value;
     int rc = path && end ? 0 : vel_out_of_memory(err, "the view");
 
@@ -316,7 +342,8 @@ static void wait_while_it_moves(struct vel_presence *p)
     struct vel_err why = {0};
 
     if (connect(p, VEL_PEER_TOOL, &tool, &why) == 0 &&
-        vel_client_drain(tool, 0, &progress, &why) == 0 && progress.left > 0)
+        vel_client_drain(tool, 0, &progress, &why) == 0 && progress.left > 0 &&
+        progress.status != VEL_ECANCEL) /* that the launch is over was told */
         vel_log(VEL_LOG_WARN, "%s", progress.text);
     vel_client_close(tool);
 }

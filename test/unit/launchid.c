@@ -21,7 +21,8 @@ static char dir[2048];
 static void named(const char *launch, const char *pmix, const char *job,
                   const char *step, const char *want, const char *text)
 {
-    const struct vel_launch_texts texts = {launch, pmix, job, step};
+    const struct vel_launch_texts texts = {
+        .launch = launch, .pmix = pmix, .slurm_job = job, .slurm_step = step};
     char got[VEL_LAUNCH_ROOM] = "?";
 
     if (vel_launchid_named(&texts, got, &err) < 0)
@@ -55,9 +56,33 @@ static void names(void)
         a, &err);
     ok(vel_launchid_is_name(a) && strlen(a) == VEL_LAUNCH_MOST, "a long one, too: %s",
        a);
+    vel_launchid_named(&(struct vel_launch_texts){.slurm_job = "17",
+                                                  .slurm_step = "3",
+                                                  .slurm_restart = "2"},
+                       a, &err);
+    is_str(a, "17.3-r2", "a job that was requeued counts its steps anew");
     ok(vel_launchid_fresh(a, &err) == 0 && vel_launchid_fresh(b, &err) == 0 &&
            vel_launchid_is_name(a) && strcmp(a, b) != 0,
        "a fresh one is nobody's");
+}
+
+static void names_again(void)
+{
+    static const char *const ended[] = {"17.3", "17.3.2"};
+    char name[VEL_LAUNCH_ROOM], path[4096];
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/launch.%s", dir, ended[i]);
+        tap_fresh_dir(path);
+        strcat(path, "/end");
+        tap_put_file(path, "");
+    }
+    snprintf(name, sizeof name, "17.4");
+    vel_launchid_next(vel_fs_posix(), dir, name, &err);
+    is_str(name, "17.4", "a launcher's name is the launch's");
+    snprintf(name, sizeof name, "17.3");
+    vel_launchid_next(vel_fs_posix(), dir, name, &err);
+    is_str(name, "17.3.3", "but not that of one that is over");
 }
 
 /* --- meetings --- */
@@ -207,6 +232,7 @@ int main(void)
     snprintf(dir, sizeof dir, "%s", tap_path("veloc"));
     tap_fresh_dir(dir);
     names();
+    names_again();
     meetings();
     return done_testing();
 }

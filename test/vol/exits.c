@@ -136,6 +136,15 @@ static void as_another(void)
     execl("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
 }
 
+/* Somebody has taken it for litter. */
+static void without_records(void)
+{
+    save("e.1.h5");
+    if (system("rm -rf .veloc") != 0)
+        exit(1);
+    save("e.2.h5");
+}
+
 /* --- MPI --- */
 
 #ifdef H5_HAVE_PARALLEL
@@ -181,6 +190,7 @@ static const struct {
     {"with_writing_child", with_writing_child},
     {"with_idle_child", with_idle_child},
     {"as_another", as_another},
+    {"without_records", without_records},
 #ifdef H5_HAVE_PARALLEL
     {"after_finalize", after_finalize},
     {"before_init", before_init},

@@ -42,6 +42,14 @@ for way in $("$exits"); do
             "$way: its exit code, not a word, and nothing is flushed"
         run "$exits" f.h5 >/dev/null # the next one does
         ;;
+    without_records)
+        out=$(VELOC_FLUSH_BANDWIDTH=1 run "$exits" "$way")
+        like "$out" '7 h5veloc: error: somebody has removed * stays in *, and all else is written where it belongs*' \
+            "$way: its exit code, and it is told"
+        stays=$(sed -n 's/.* stays in \([^ ]*\),.*/\1/p' <<<"$out")
+        is "$(find . "$stays" -name 'e.?.h5' -size +1 -printf '%f\n' | sort -u | tr '\n' ' ')" 'e.1.h5 e.2.h5 ' 'which names where files are that are not at their paths'
+        continue
+        ;;
     *)
         is "$(run "$exits" "$way")" "$said" "$way: its exit code, and not a word of ours"
         like "$said" '7 *' 'which is what it is natively'
@@ -49,6 +57,13 @@ for way in $("$exits"); do
     esac
     is "$(whole e.?.h5)" 'e.1.h5 e.2.h5 ' 'its files are at their paths'
 done
+
+# --- a step of a scheduler that runs one program after the other
+anew
+for i in 1 2; do
+    is "$(VELOC_LAUNCH=step run "$exits" plainly) $(whole e.?.h5)" '7  e.1.h5 e.2.h5 ' "the launch's name for the $i. time"
+done
+is "$(list --json | grep '"launch": "step' | sort -u | wc -l)" 2 'each has its datasets'
 
 # --- HDF5 that is loaded later
 hdf5=$(sed -n 's/.*-L\([^ ]*\) .*/\1\/libhdf5.so/p' <<<"$HDF5_LIBS ")
