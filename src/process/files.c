@@ -122,6 +122,23 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
     return rc;
 }
 
+/* Who leads here, when the name is one of ours. For any other, and for one that is
+ * nowhere, nobody begins to lead, and nothing is left behind. */
+static int ask(const struct vel_files_of *of, const char *name, bool writes, bool makes,
+               struct vel_file_name *ret_name, struct vel_client **ret_client,
+               struct vel_err *err)
+{
+    bool is_off;
+    int rc = vel_files_know(of, &is_off, err);
+
+    *ret_client = NULL;
+    if (rc < 0 || is_off || !vel_files_resolve(name, writes, ret_name))
+        return rc;
+    makes = makes || (writes && ret_name->is_there);
+    return vel_files_here(of, makes ? VEL_FILES_MAKES : VEL_FILES_LOOKS, ret_client,
+                          err);
+}
+
 int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
                      struct vel_file_answer *ret, struct vel_err *err)
 {
@@ -134,8 +151,8 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
 
     if (rc < 0 || is_taken)
         return rc;
-    rc = vel_files_here(of, VEL_FILES_MAKES, &client, err);
-    if (rc == 0 && client && vel_files_resolve(name, true, &n)) {
+    rc = ask(of, name, true, true, &n, &client, err);
+    if (rc == 0 && client) {
         bool is_refused = is_new && n.is_there; /* by HDF5, as without us */
 
         if (!is_refused && !vel_file_join(&n, &answer)) {
@@ -192,11 +209,9 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
     struct vel_file_name n = {0};
     struct vel_client *client;
     int64_t dataset = 0;
-    int rc =
-        vel_files_here(of, writes ? VEL_FILES_MAKES : VEL_FILES_LOOKS, &client, err);
+    int rc = ask(of, name, writes, false, &n, &client, err);
 
-    if (rc == 0 && client && vel_files_resolve(name, writes, &n) &&
-        !vel_file_join(&n, &answer))
+    if (rc == 0 && client && !vel_file_join(&n, &answer))
         rc = writes ? create(client, &n, VEL_CREATE_OPEN, &answer, err)
                     : look(client, &n, pulls, &answer, &dataset, err);
     vel_file_name_fini(&n);
@@ -256,9 +271,9 @@ int vel_files_remove(const struct vel_files_of *of, const char *name, bool *ret_
     struct vel_client *client;
     struct vel_err why = {0};
     bool is_gone = false, is_of_session = vel_files_session_remove(name);
-    int rc = vel_files_here(of, VEL_FILES_LOOKS, &client, err);
+    int rc = ask(of, name, false, false, &n, &client, err);
 
-    if (rc == 0 && client && vel_files_resolve(name, false, &n)) {
+    if (rc == 0 && client) {
         is_gone = !n.is_there && is_in_cache(client, &n);
         rc = vel_client_file_remove(client, n.path, &why);
         if (rc == VEL_ENOENT || rc == VEL_EUNSUP) /* no file of ours */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hdf5.h>
@@ -354,11 +355,14 @@ static void make_files(hid_t without)
 int main(void)
 {
     static struct stack native[CASES], ours[CASES];
+    int moved = mkdir(tap_path("work"), 0700) | chdir(tap_path("work"));
     hid_t connector = H5VLregister_connector_by_name(H5VL_VELOC_NAME, H5P_DEFAULT);
     hid_t without = list_of(H5VL_NATIVE), with = list_of(connector);
     H5E_auto2_t kept = NULL;
     void *arg = NULL;
 
+    if (moved != 0)
+        bail_out("no directory to work in");
     find_no_plugins();
     make_files(without);
     H5Eset_auto2(H5E_DEFAULT, print, &printed);
@@ -371,6 +375,8 @@ int main(void)
         same(cases[i].what, &ours[i], &native[i]);
     ok(H5Eget_auto2(H5E_DEFAULT, &kept, &arg) >= 0 && kept == print && arg == &printed,
        "who prints errors is left as it was");
+    ok(access(".veloc", F_OK) < 0,
+       "files outside of the prefix leave nothing in the prefix");
     H5Pclose(with);
     H5Pclose(without);
     H5VLclose(connector);
