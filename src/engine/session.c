@@ -241,7 +241,7 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
                             s->conf->log_enable ? s->dir : NULL, job_id(s),
                             s->owner.user, err);
     if (rc == 0)
-        rc = vel_halt_watch_init(&s->halt, s->fs, s->clock, s->dir, err);
+        rc = vel_halt_watch_init(&s->halt, s->fs, s->clock, &s->host, s->dir, err);
     if (rc < 0)
         return rc;
     s->has_halt = true;

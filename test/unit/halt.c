@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -264,7 +266,7 @@ static void hear(void *arg, enum vel_log_level level, const char *line, size_t l
     strncpy(warning, line, sizeof warning - 1);
 }
 
-static void watching(void)
+static void watching(const struct vel_host *host)
 {
     const struct vel_log_sink sink = {.level = VEL_LOG_WARN, .write = hear};
     struct vel_manual_clock clock;
@@ -275,7 +277,8 @@ static void watching(void)
     tap_fresh_dir(tap_path("watched"));
     vel_log_open(&sink);
     vel_manual_clock_init(&clock, 0, 0);
-    if (vel_halt_watch_init(&watch, fs, &clock.clock, tap_path("watched"), &err) < 0)
+    if (vel_halt_watch_init(&watch, fs, &clock.clock, host, tap_path("watched"), &err) <
+        0)
         bail_out("%s", err.text);
     ok(!vel_halt_watch_look(&watch)->reason, "a run sees that nothing is asked for");
     vel_halt_init(&halt);
@@ -303,7 +306,7 @@ static void watching(void)
     is_int(warnings, 1, "and the record of the run is whole again by that");
     vel_halt_watch_fini(&watch);
 
-    vel_halt_watch_init(&watch, fs, &clock.clock, tap_path("watched"), &err);
+    vel_halt_watch_init(&watch, fs, &clock.clock, host, tap_path("watched"), &err);
     vel_halt_watch_begin(&watch);
     ok(vel_halt_left(&watch.halt) == 2 && !watch.halt.finished,
        "the next run goes on from there");
@@ -385,8 +388,49 @@ static enum sweep_state check_run(const char *dir, void *arg)
     return is_new ? SWEEP_NEW : is_old ? SWEEP_OLD : SWEEP_BROKEN;
 }
 
+enum { PROGRAMS = 4, COUNTS = 25 };
+
+static void count_as_a_program(const struct vel_host *host)
+{
+    struct vel_halt_watch watch;
+    struct vel_err err = {0};
+
+    if (vel_halt_watch_init(&watch, fs, vel_clock_system(), host, tap_path("several"),
+                            &err) < 0)
+        _exit(1);
+    for (int i = 0; i < COUNTS; i++)
+        vel_halt_watch_count(&watch);
+    vel_halt_watch_fini(&watch);
+    _exit(0);
+}
+
+/* Who shares a prefix shares its records. */
+static void several(const struct vel_host *host)
+{
+    struct vel_halt halt;
+    struct vel_err err = {0};
+    int status, failed = 0;
+
+    tap_fresh_dir(tap_path("several"));
+    vel_halt_init(&halt);
+    vel_halt_set_checkpoints(&halt, PROGRAMS * COUNTS + 7, &err);
+    if (vel_halt_save(fs, tap_path("several"), &halt, &err) < 0)
+        bail_out("%s", err.text);
+    fflush(stdout);
+    for (int i = 0; i < PROGRAMS; i++)
+        if (fork() == 0)
+            count_as_a_program(host);
+    while (wait(&status) > 0)
+        failed += status != 0;
+    is_int(failed, 0, "%d programs in one prefix count their checkpoints", PROGRAMS);
+    vel_halt_load_run(fs, tap_path("several"), &halt, &err);
+    is_int(vel_halt_left(&halt), 7, "and none of them is forgotten");
+    vel_halt_fini(&halt);
+}
+
 int main(void)
 {
+    struct vel_host host;
     const struct sweep asked = {.name = "taking a halt back",
                                 .prepare = prepare_asked,
                                 .action = take_back,
@@ -404,7 +448,11 @@ int main(void)
     counting();
     finishing();
     hostile();
-    watching();
+    if (vel_host_init(&host, NULL) < 0)
+        bail_out("who are we?");
+    watching(&host);
+    several(&host);
+    vel_host_fini(&host);
     sweep_run(&asked);
     sweep_run(&run);
     return done_testing();
