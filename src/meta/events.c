@@ -9,6 +9,8 @@
 #include "base/path.h"
 #include "meta/events.h"
 #include "record/node.h"
+#include "sys/host.h"
+#include "sys/lock.h"
 
 static const char *const words[] = {
 #define X(name, word) [VEL_EVENT_##name] = (word),
@@ -144,6 +146,37 @@ static int is_torn(struct vel_fs *fs, int fd, const char *path, bool *ret_torn,
     return rc;
 }
 
+/* Is it so long that a new one is to begin? */
+static bool is_long(struct vel_fs *fs, const char *path)
+{
+    struct stat st;
+
+    return vel_fs_lstat(fs, path, &st, NULL) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size >= VEL_EVENT_FILE_MOST;
+}
+
+/* One of several writers that find it too long does it; whoever has it open still
+ * writes there, which loses nothing. Where it cannot be done it grows. */
+static void put_aside(const struct vel_event_log *log)
+{
+    char *dir = vel_path_dir(log->path);
+    char *past = dir ? vel_path_join(dir, VEL_EVENT_PAST) : NULL;
+    char *path = dir ? vel_path_join(dir, VEL_EVENT_FILE ".lock") : NULL;
+    struct vel_lock *lock = NULL;
+    struct vel_host host = {0};
+
+    if (past && path && vel_host_init(&host, NULL) == 0 &&
+        vel_lock_try(log->fs, &host, path, &lock, NULL) == 0) {
+        if (is_long(log->fs, log->path))
+            vel_fs_rename(log->fs, log->path, past, NULL);
+        vel_lock_remove(lock);
+    }
+    vel_host_fini(&host);
+    free(path);
+    free(past);
+    free(dir);
+}
+
 /* A newline in front keeps our line apart from a torn one. When two writers see the
  * same torn line there is an empty one between theirs, which readers skip. */
 static int append(const struct vel_event_log *log, struct vel_buf *line,
@@ -177,6 +210,8 @@ int vel_event_log_add(const struct vel_event_log *log, const struct vel_event *e
 
     if (!log->path)
         return 0;
+    if (is_long(log->fs, log->path))
+        put_aside(log);
     vel_buf_init(&line);
     vel_buf_putc(&line, '\n');
     rc = print(log, event, &line, err);

@@ -19,6 +19,8 @@
 #include "sys/fs.h"
 
 #define VEL_EVENT_FILE "events"
+#define VEL_EVENT_PAST "events.1" /* those before, when there were too many */
+#define VEL_EVENT_FILE_MOST (16 << 20)
 
 enum { VEL_EVENT_LINE_MOST = 65536 };
 
@@ -107,7 +109,7 @@ int vel_event_log_add(const struct vel_event_log *log, const struct vel_event *e
  * the reading and is returned. */
 typedef int vel_event_f(void *arg, const struct vel_event *event, struct vel_err *err);
 
-/* Every event of `dir` in the order of the file; *ret_damaged (may be NULL) is the
+/* Every event of `dir` in the order of the files; *ret_damaged (may be NULL) is the
  * number of lines that are none. Without a file there is no event. */
 int vel_events_read(struct vel_fs *fs, const char *dir, vel_event_f *each, void *arg,
                     size_t *ret_damaged, struct vel_err *err);

@@ -236,27 +236,36 @@ static int read_all(struct vel_fs *fs, int fd, const char *path, struct reading 
     return rc;
 }
 
+static int read_file(struct vel_fs *fs, const char *dir, const char *name,
+                     struct reading *r, struct vel_err *err)
+{
+    char *path = vel_path_join(dir, name);
+    int fd = -1;
+    int rc = path ? vel_fs_open(fs, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                                0, &fd, err)
+                  : vel_out_of_memory(err, "log of events");
+
+    if (rc == 0)
+        rc = read_all(fs, fd, path, r, err);
+    else if (rc == VEL_ENOENT)
+        rc = 0;
+    vel_fs_close(fs, fd, path, NULL); /* nothing was written */
+    free(path);
+    return rc;
+}
+
 int vel_events_read(struct vel_fs *fs, const char *dir, vel_event_f *each, void *arg,
                     size_t *ret_damaged, struct vel_err *err)
 {
     struct reading r = {.each = each, .arg = arg};
-    char *path = vel_path_join(dir, VEL_EVENT_FILE);
-    int fd = -1;
     int rc;
 
-    if (!path)
-        return vel_out_of_memory(err, "log of events");
     vel_buf_init(&r.line);
-    rc = vel_fs_open(fs, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd,
-                     err);
+    rc = read_file(fs, dir, VEL_EVENT_PAST, &r, err);
     if (rc == 0)
-        rc = read_all(fs, fd, path, &r, err);
-    else if (rc == VEL_ENOENT)
-        rc = 0;
+        rc = read_file(fs, dir, VEL_EVENT_FILE, &r, err);
     if (rc == 0 && ret_damaged)
         *ret_damaged = r.damaged;
-    vel_fs_close(fs, fd, path, NULL); /* nothing was written */
     vel_buf_fini(&r.line);
-    free(path);
     return rc;
 }

@@ -236,6 +236,41 @@ static int count(void *arg, const struct vel_event *event, struct vel_err *err)
     return 0;
 }
 
+static off_t size_of(const char *name)
+{
+    struct stat st;
+
+    return stat(tap_path(name), &st) < 0 ? 0 : st.st_size;
+}
+
+/* Two generations are kept. */
+static void grows_no_further(void)
+{
+    const struct vel_event event = {.kind = VEL_EVENT_COMPUTE, .text = "tick"};
+    int bad = 0, status, n = 0;
+    size_t damaged = 0;
+
+    add(tap_dir(), &event, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (truncate(tap_path("events"), VEL_EVENT_FILE_MOST) < 0)
+            bail_out("events cannot grow");
+        fflush(stdout);
+        for (int k = 0; k < 4; k++)
+            if (fork() == 0)
+                _exit(add(tap_dir(), &event, NULL) < 0);
+        while (wait(&status) > 0)
+            bad += status != 0;
+    }
+    is_int(bad, 0, "events are written when there are too many");
+    ok(size_of("events") < 4096 && size_of("events.1") >= VEL_EVENT_FILE_MOST &&
+           size_of("events.1") < VEL_EVENT_FILE_MOST + 4096,
+       "those of before are put aside, and what was there goes");
+    vel_events_read(vel_fs_posix(), tap_dir(), count, &n, &damaged, NULL);
+    ok(n >= 8 - 1 && n <= 8, "and %d of the last 8 are read", n);
+    unlink(tap_path("events"));
+    unlink(tap_path("events.1"));
+}
+
 static void many_writers(void)
 {
     enum { WRITERS = 4, EACH = 50 };
@@ -307,6 +342,7 @@ int main(void)
     damaged_lines();
     long_file();
     many_writers();
+    grows_no_further();
     sweep_run(&sweep);
     return done_testing();
 }
