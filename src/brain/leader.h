@@ -321,9 +321,14 @@ struct vel_leader_ops {
     /* VEL_ENOENT: its first dataset. */
     int (*previous)(void *arg, const char *template, struct vel_leader_previous *ret,
                     struct vel_err *err);
+    /* Is there a whole dataset of the same names, older than this generation: of this
+     * launch, or of the view? */
+    int (*has_whole)(void *arg, const char *template, const char *step,
+                     int64_t generation, bool *ret_has, struct vel_err *err);
     /* Claim an id, write launch and settlement: fills id, what, and of each member set,
      * place, level, scheme, failures. All else of the seal is there: a member for each
-     * rank, with its node, files and bytes. PARTIAL: it is flushed only. */
+     * rank, with its node, files and bytes. PARTIAL: `what` says whether it is flushed;
+     * it is not encoded. */
     int (*compose)(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
                    struct vel_err *err);
     /* How many of the newest datasets of a template stay in the caches when they are

@@ -116,6 +116,11 @@ int vel_seal_copy(const struct vel_seal *seal, struct vel_seal *ret,
     return rc;
 }
 
+bool vel_seal_gives_way(const struct vel_seal *seal)
+{
+    return seal->verdict == VEL_VERDICT_PARTIAL && !(seal->what & VEL_OWED_FLUSH);
+}
+
 bool vel_seal_has_node(const struct vel_seal *seal, const char *node)
 {
     for (size_t i = 0; i < seal->members.n; i++)

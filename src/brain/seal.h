@@ -84,6 +84,10 @@ int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
 int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err);
 bool vel_seal_is_again(const struct vel_seal *seal, int64_t set);
 
+/* It is partial, and its names have a whole version, which stays there: it is kept in
+ * the caches until there is a newer one. */
+bool vel_seal_gives_way(const struct vel_seal *seal);
+
 bool vel_seal_has_node(const struct vel_seal *seal, const char *node);
 
 /* The bytes, at most VEL_SEAL_MOST of them, and back: VEL_ECORRUPT for anything that no

@@ -163,6 +163,30 @@ static void decided(struct vel_leader *leader, struct vel_expect *expect,
     leader->steps++;
 }
 
+/* What is partial comes to the prefix where its names have no whole version, or where
+ * nobody was killed: then somebody has written his part there natively. Else it gives
+ * way. */
+static int weigh_partial(struct vel_leader *leader, const struct vel_expect *expect,
+                         const struct vel_census *census, struct vel_seal *seal,
+                         struct vel_err *err)
+{
+    bool has_whole = false;
+    int rc = vel_census_left_in_order(leader, census)
+                 ? 0
+                 : leader->ops->has_whole(leader->arg, expect->template, expect->step,
+                                          expect->generation, &has_whole, err);
+
+    if (rc < 0)
+        return rc;
+    seal->what = has_whole ? 0 : VEL_OWED_FLUSH;
+    vel_log(VEL_LOG_WARN, "%s, step '%s': not all ranks have written their files: %s",
+            expect->template, expect->step,
+            has_whole ? "they stay in the caches, and the files before them at their "
+                        "names, which are whole"
+                      : "they are flushed, and are no checkpoint");
+    return 0;
+}
+
 static void decide(struct vel_leader *leader, struct vel_expect *expect,
                    const struct vel_census *census, enum vel_verdict verdict,
                    enum vel_dataset_event event)
@@ -186,7 +210,9 @@ static void decide(struct vel_leader *leader, struct vel_expect *expect,
     }
     lead->state = VEL_DATASET_ANNOUNCED;
     lead->seal.verdict = verdict;
-    if (verdict != VEL_VERDICT_VOID)
+    if (verdict == VEL_VERDICT_PARTIAL)
+        rc = weigh_partial(leader, expect, census, &lead->seal, &err);
+    if (rc == 0 && verdict != VEL_VERDICT_VOID)
         rc = leader->ops->compose(leader->arg, &lead->seal, &key, &err);
     lead->id = lead->seal.id;
     if (rc == 0 && vel_lead_event(leader, lead, event,
@@ -221,11 +247,6 @@ void vel_expect_seal(struct vel_leader *leader, struct vel_expect *expect,
             return;
         }
     }
-    if (is_partial)
-        vel_log(VEL_LOG_WARN,
-                "%s, step %s: not all ranks have written their files: they are "
-                "flushed, and are no checkpoint",
-                expect->template, expect->step);
     decide(leader, expect, census,
            is_partial ? VEL_VERDICT_PARTIAL : VEL_VERDICT_SEALED, event);
 }

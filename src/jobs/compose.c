@@ -50,16 +50,15 @@ static unsigned use_of(const struct vel_line *line)
     return VEL_USE_CHECKPOINT;
 }
 
-/* The step when it is a number that a version can be, else the generation. */
-static int64_t version_of(const struct vel_seal *seal)
+int64_t vel_compose_version(const char *step, int64_t otherwise)
 {
     int64_t version = 0;
 
-    if (!*seal->step || strspn(seal->step, "0123456789") != strlen(seal->step))
-        return seal->generation;
-    for (const char *at = seal->step; *at; at++) {
+    if (!*step || strspn(step, "0123456789") != strlen(step))
+        return otherwise;
+    for (const char *at = step; *at; at++) {
         if (version > (INT64_MAX - 9) / 10)
-            return seal->generation;
+            return otherwise;
         version = version * 10 + (*at - '0');
     }
     return version;
@@ -165,8 +164,8 @@ static int describe(const struct vel_compose *of, const struct vel_seal *seal,
 
     d->id = of->id;
     d->name = vel_compose_name(of->line, seal->template);
-    d->version = version_of(seal);
-    d->use = use_of(of->line);
+    d->version = vel_compose_version(seal->step, seal->generation);
+    d->use = seal->verdict == VEL_VERDICT_SEALED ? use_of(of->line) : VEL_USE_OUTPUT;
     d->checkpoint = d->use & VEL_USE_CHECKPOINT ? of->checkpoint : 0;
     d->ranks = (int)seal->members.n;
     d->nodes = (int)ret->n_nodes;
@@ -182,7 +181,9 @@ int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
                 struct vel_settlement *ret, struct vel_err *ret_why,
                 struct vel_err *err)
 {
-    struct vel_settlement settlement = {.is_flushed = true};
+    bool is_partial = seal->verdict == VEL_VERDICT_PARTIAL;
+    struct vel_settlement settlement = {.is_flushed =
+                                            !is_partial || seal->what & VEL_OWED_FLUSH};
     size_t level = 0;
     int rc = choose_level(of, &level, err);
 
@@ -201,7 +202,8 @@ int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
         return rc;
     }
     seal->id = of->id;
-    seal->what = VEL_OWED_FLUSH | (settlement.is_encoded ? VEL_OWED_ENCODE : 0);
+    seal->what = (settlement.is_flushed ? VEL_OWED_FLUSH : 0) |
+                 (settlement.is_encoded ? VEL_OWED_ENCODE : 0);
     *ret = settlement;
     return 0;
 }

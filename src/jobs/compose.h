@@ -26,6 +26,9 @@ struct vel_compose {
  * string; NULL when out of memory. */
 char *vel_compose_name(const struct vel_line *line, const char *template);
 
+/* The step when it is a number that a version can be. */
+int64_t vel_compose_version(const char *step, int64_t otherwise);
+
 /* The level in whose directory its files are written, before anything but their names
  * is known. VEL_ECONFIG: none. */
 int vel_compose_level(const struct vel_conf *conf, const struct vel_dataset_rule *rule,

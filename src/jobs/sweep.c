@@ -119,7 +119,8 @@ static bool is_wanted(struct sweeping *s, const char *path)
     if (seal.verdict == VEL_VERDICT_VOID)
         is = false;
     else if (seal.verdict == VEL_VERDICT_PARTIAL)
-        is = !is_dropped(s, seal.id); /* who has only its entry would restore it */
+        is = !vel_seal_gives_way(&seal) &&
+             !is_dropped(s, seal.id); /* who has only its entry would restore it */
     else if (!dataset || !dataset->is_cached)
         is = !is_settled(s, seal.id) &&
              (is_away || !vel_view_find_lost(s->of->view, seal.id));

@@ -133,6 +133,46 @@ int vel_service_sealed(void *arg, const char *template, const char *step,
     return 0;
 }
 
+/* Does a dataset of the view have the names that this template and step give? */
+static bool has_names(const struct vel_view_dataset *dataset, const char *name,
+                      const char *step, int64_t version)
+{
+    return dataset->about.name && strcmp(dataset->about.name, name) == 0 &&
+           (version < 0 || !*step || dataset->about.version == version);
+}
+
+static int is_in_view(struct vel_service *service, const char *template,
+                      const char *step, bool *ret_is, struct vel_err *err)
+{
+    char *name = vel_compose_name(vel_service_line(service, template), template);
+    int64_t version = vel_compose_version(step, -1);
+
+    if (!name)
+        return vel_out_of_memory(err, "a dataset");
+    for (size_t i = 0; !*ret_is && service->view && i < service->view->datasets.n; i++)
+        *ret_is =
+            has_names(vel_vec_at(&service->view->datasets, i), name, step, version);
+    free(name);
+    return 0;
+}
+
+int vel_service_has_whole(void *arg, const char *template, const char *step,
+                          int64_t generation, bool *ret_has, struct vel_err *err)
+{
+    *ret_has = false;
+    while (!*ret_has && --generation > 0) {
+        enum vel_verdict verdict = VEL_VERDICT_VOID;
+        int64_t id;
+        int rc =
+            vel_service_sealed(arg, template, step, generation, &id, &verdict, err);
+
+        if (rc < 0 && rc != VEL_ENOENT)
+            return rc;
+        *ret_has = rc == 0 && verdict == VEL_VERDICT_SEALED;
+    }
+    return *ret_has ? 0 : is_in_view(arg, template, step, ret_has, err);
+}
+
 static void latest_fini(struct vel_service_latest *latest)
 {
     free(latest->template);

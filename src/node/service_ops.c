@@ -86,6 +86,7 @@ const struct vel_leader_ops vel_service_ops = {
     .note_native = vel_service_note_native,
     .sealed = vel_service_sealed,
     .previous = vel_service_previous,
+    .has_whole = vel_service_has_whole,
     .compose = vel_service_compose,
     .keep = vel_service_keep,
     .start = vel_service_start_job,

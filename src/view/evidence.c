@@ -137,6 +137,7 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
                                  .launch = launch,
                                  .verdict = (unsigned)seal->verdict,
                                  .is_listed = true,
+                                 .gives_way = vel_seal_gives_way(seal),
                                  .members = members,
                                  .n_members = seal->members.n};
 

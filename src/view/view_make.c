@@ -236,7 +236,9 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
     vel_buf_puts(why, seal->verdict == 2
                           ? "its program ended before all had written their part"
                           : "it was given up before all had written their part");
-    return seal->verdict == 2 ? VEL_VIEW_PARTIAL : VEL_VIEW_VOID;
+    if (seal->gives_way)
+        vel_buf_puts(why, ", and older files of its names are whole");
+    return seal->verdict == 2 && !seal->gives_way ? VEL_VIEW_PARTIAL : VEL_VIEW_VOID;
 }
 
 static int lose(struct vel_view_making *making, enum vel_view_reason reason,

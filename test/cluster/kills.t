@@ -133,9 +133,32 @@ is_readable() {
     [ ! -s "$(tap_dir)/undumped" ]
 }
 
+# Of the same names that are no dataset together each rank has its own step: "RANK STEP" of what it may rely on.
+is_own() { [ "$shape" = same ] && [ "$rule" != BEHIND ]; }
+on_prefix() { filer_look | awk '$3 == "right" { print $2, $1 }'; }
+newest_of_each() { awk 'NF > 1 && $2 > m[$1] { m[$1] = $2 } END { for (r in m) print r, m[r] }'; }
+
+# nothing in this list is newer than what that one has
+is_in() { # LIST LIST
+    awk 'FILENAME == ARGV[1] { if ($2 > has[$1]) has[$1] = $2; next } $2 > has[$1] { exit 1 }' "$2" "$1"
+}
+
+learn_own() {
+    on_prefix >"$(tap_dir)/stands"
+    filer_did closed >"$(tap_dir)/closed"
+    [ "$rule" != THROUGH ] ||
+        now 'what a rank had closed is not on the prefix' is_in "$(tap_dir)/closed" "$(tap_dir)/stands"
+    {
+        cat "$(tap_dir)/stands" "$own"
+        if [ -z "$lost" ] || [ "$bound" -ge 3 ]; then filer_did safe; fi
+    } | newest_of_each >"$own.new"
+    mv "$own.new" "$own"
+}
+
 # What a later launch may rely on
 learn() {
     local said
+    ! is_own || learn_own
     [ "$rule" != THROUGH ] || [ "$shape" = same ] || said=$(filer_did closed | awk '{ n[$2]++ } END {
         for (s in n) if (n[s] == 8 && s > m) m = s; print m + 0 }')
     now "step ${said:-0} was closed by all, and is not on the prefix" [ "${said:-0}" -le "$(filer_whole)" ]
@@ -144,12 +167,11 @@ learn() {
     [ -n "$lost" ] && [ "$bound" -lt 3 ] && said=0
     [ "$said" -le "$safe" ] || safe=$said
     said=$(filer_whole)
-    # the same names, written through: each rank has its own step there
-    [ "$shape" = each ] || [ "$rule" = BEHIND ] || safe=$said
     [ "$said" -le "$safe" ] || safe=$said
+    ! is_own || safe=0
 }
 
-# All ranks have found the same newest step (of names that are written through each has its own), and not too old
+# All ranks have found the same newest step, or each its own, and not too old
 has_found() {
     local said
     now "a file is torn" [ -z "$(filer_did torn)" ]
@@ -157,6 +179,8 @@ has_found() {
         for (s in n) if (n[s] == ranks && s > m) m = s; print m + 0 }')
     [ "$rule" != BEHIND ] || now "ranks find $(filer_newest | paste -sd' ')" [ "$(filer_newest | wc -l)" -le 1 ]
     [ -z "$(filer_did found)" ] || now "step $said is found, $safe was safe" [ "$said" -ge "$safe" ]
+    filer_did found >"$(tap_dir)/finds"
+    [ -z "$(filer_did found)" ] || now 'a rank finds an older step than was there' is_in "$own" "$(tap_dir)/finds"
     found=$said
 }
 
@@ -177,7 +201,9 @@ is_whole() {
 }
 
 run_scene() { # SEED
-    local i
+    local i own
+    own=$(tap_dir)/own
+    : >"$own"
     choose "$1"
     told="$death, $rule, $shape, ${filer_env[*]}"
     case $death in served | both) filer_agents node1 node2 node3 node4 ;; esac
@@ -194,7 +220,9 @@ run_scene() { # SEED
         told="$told, prerun $codes"
         now "prerun ends with $codes" [ "${codes//[0 ]/}" = '' ]
         now 'after prerun not all is at its path' [ "$(filer_whole)" -ge "$safe" ]
-        fi
+        on_prefix >"$(tap_dir)/stands"
+        now 'after prerun a step of a rank is not at its path' is_in "$own" "$(tap_dir)/stands"
+    fi
     filer_run "$nodes" "${options[@]}"
     now "the last launch ends with status $status" [ "$status" -eq 0 ]
     has_found

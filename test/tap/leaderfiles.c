@@ -230,6 +230,22 @@ static int take(struct lab *lab, const struct lab_job *job, int node)
     return 0;
 }
 
+/* What launches that are over have sealed, and not come to take here. */
+void lab_take_old(struct lab *lab, int node, int launch)
+{
+    for (int64_t id = 1; id < LAB_DATASETS; id++) {
+        const struct lab_dataset *dataset = &lab->datasets[id];
+        struct lab_job job = {.file.launch = dataset->launch};
+
+        if (!dataset->is_keyed || !dataset->is_sealed || dataset->launch == launch ||
+            !lab_is_listed(lab, id) || lab_is_over(lab, id))
+            continue;
+        lab_get_seal(lab, id, &job.seal);
+        take(lab, &job, node);
+        vel_seal_fini(&job.seal);
+    }
+}
+
 /* A placeholder or the file itself stands there, for whoever may see it. */
 static int look(struct lab *lab, const struct lab_job *job, int node,
                 struct vel_msg_place *ret)

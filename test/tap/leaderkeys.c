@@ -182,6 +182,28 @@ int lab_previous(void *arg, const char *template, struct vel_leader_previous *re
     return vel_fail(err, VEL_ENOENT, "its first");
 }
 
+int lab_has_whole(void *arg, const char *template, const char *step, int64_t generation,
+                  bool *ret_has, struct vel_err *err)
+{
+    const struct lab_leader *of = arg;
+    const struct lab *lab = of->lab;
+
+    (void)err;
+    *ret_has = false;
+    for (int64_t id = 1; id < LAB_DATASETS; id++) {
+        const struct lab_dataset *dataset = &lab->datasets[id];
+
+        *ret_has |= dataset->is_keyed && dataset->is_sealed &&
+                    dataset->verdict == VEL_VERDICT_SEALED &&
+                    strcmp(dataset->key.template, template) == 0 &&
+                    strcmp(dataset->key.step, step) == 0 &&
+                    (dataset->launch == of->launch
+                         ? dataset->key.generation < generation
+                         : (lab->launches[of->launch].view & LAB_BIT(id)) > 0);
+    }
+    return 0;
+}
+
 int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
                 struct vel_err *err)
 {
@@ -192,8 +214,8 @@ int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *k
     if (lab_chance(lab, 0, 99) < (uint64_t)lab->errors)
         return vel_fail(err, VEL_EIO, "the prefix");
     seal->id = ++lab->last_id;
-    seal->what =
-        VEL_OWED_FLUSH | (seal->verdict == VEL_VERDICT_SEALED ? VEL_OWED_ENCODE : 0);
+    if (seal->verdict == VEL_VERDICT_SEALED)
+        seal->what = VEL_OWED_FLUSH | VEL_OWED_ENCODE;
     lab->datasets[seal->id].is_keyed = true;
     lab_set_key(&lab->datasets[seal->id].key, key);
     for (size_t i = 0; i < seal->members.n; i++) {

@@ -301,6 +301,7 @@ bool lab_shares(const struct lab *lab, int64_t id, int64_t other);
 bool lab_is_taken(const struct lab *lab, int64_t id, int64_t rank);
 void lab_file_copy(struct lab_file *ret, const struct vel_leader_job *job);
 int lab_file_work(struct lab *lab, struct lab_job *job, struct vel_msg_place *ret);
+void lab_take_old(struct lab *lab, int node, int launch);
 bool lab_file_seal(struct lab_leader *of, struct vel_seal *seal);
 void lab_files_fini(struct lab *lab);
 void lab_writer_event(struct lab *lab, int process);
@@ -319,6 +320,8 @@ int lab_sealed(void *arg, const char *template, const char *step, int64_t genera
                int64_t *ret_id, enum vel_verdict *ret_verdict, struct vel_err *err);
 int lab_previous(void *arg, const char *template, struct vel_leader_previous *ret,
                  struct vel_err *err);
+int lab_has_whole(void *arg, const char *template, const char *step, int64_t generation,
+                  bool *ret_has, struct vel_err *err);
 int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
                 struct vel_err *err);
 int64_t lab_keep(void *arg, const char *template);

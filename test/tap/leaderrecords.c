@@ -228,6 +228,7 @@ static int op_make_view(void *arg, const struct vel_vec *held, struct vel_err *e
     launch->has_view = true;
     for (int id = 1; id < LAB_DATASETS; id++)
         if (lab->datasets[id].launch != of->launch && lab_is_listed(lab, id) &&
+            lab->datasets[id].verdict != VEL_VERDICT_PARTIAL &&
             lab_is_restorable(lab, id, nodes))
             launch->view |= LAB_BIT(id);
     return 0;
@@ -457,6 +458,7 @@ const struct vel_leader_ops lab_ops = {
     .parts = lab_parts,
     .sealed = lab_sealed,
     .previous = lab_previous,
+    .has_whole = lab_has_whole,
     .compose = lab_compose,
     .keep = lab_keep,
     .owe = op_owe,

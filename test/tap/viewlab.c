@@ -169,6 +169,7 @@ static void tell_records(struct viewlab *lab, size_t i)
                                    .launch = d->maker,
                                    .verdict = (unsigned)d->verdict,
                                    .is_listed = d->is_listed,
+                                   .gives_way = viewlab_gives_way(d),
                                    .members = lab->members[i],
                                    .n_members = (size_t)d->ranks + d->is_short};
     for (int r = 0; r <= d->ranks; r++)
@@ -272,6 +273,11 @@ void viewlab_shuffle(struct viewlab *lab, struct vel_rng *rng)
 }
 
 /* --- the truth --- */
+
+bool viewlab_gives_way(const struct viewlab_dataset *d)
+{
+    return d->verdict == 2 && d->id % 2;
+}
 
 bool viewlab_is_alive(const struct viewlab_dataset *d)
 {

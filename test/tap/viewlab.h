@@ -69,6 +69,8 @@ bool viewlab_holds(const struct viewlab *lab, const struct viewlab_dataset *d,
  * alone; is anything of it known? */
 bool viewlab_is_cached(const struct viewlab *lab, const struct viewlab_dataset *d);
 bool viewlab_is_restored(const struct viewlab *lab, const struct viewlab_dataset *d);
+/* It is partial, and no file of it is to come to the prefix. */
+bool viewlab_gives_way(const struct viewlab_dataset *d);
 bool viewlab_is_alive(const struct viewlab_dataset *d);
 bool viewlab_is_known(const struct viewlab *lab, const struct viewlab_dataset *d);
 

@@ -346,6 +346,45 @@ static void killed_and_lost(uint64_t seed)
     killed_and_run_on(ALL(lab->nnodes) & ~LAB_BIT(lost));
 }
 
+/* The newest whole dataset of those names. */
+static int64_t newest_whole(const char *template)
+{
+    for (int64_t id = LAB_DATASETS - 1; id > 0; id--)
+        if (lab->datasets[id].is_keyed && lab->datasets[id].is_sealed &&
+            lab->datasets[id].verdict == VEL_VERDICT_SEALED &&
+            strcmp(lab->datasets[id].key.template, template) == 0)
+            return id;
+    return 0;
+}
+
+static void of_one_step(const char *template)
+{
+    int64_t newest = newest_whole(template);
+
+    for (size_t i = 0; newest && i < lab->datasets[newest].files.n; i++) {
+        const struct lab_file *file = vel_vec_at(&lab->datasets[newest].files, i);
+        const struct lab_name *name = lab_name(lab, file->name);
+
+        if (name->stamp != file->stamp)
+            lab_is_wrong(lab, "%s is not that of dataset %lld (%lld, not %lld)",
+                         file->name, (long long)newest, (long long)name->stamp,
+                         (long long)file->stamp);
+    }
+}
+
+/* After a kill all ranks find the newest step that was whole at their names, though
+ * agents go on for a while. */
+static void killed_again(uint64_t seed)
+{
+    write_all(&plain_script, seed % 2);
+    lab_run(lab, lab->now + lab_chance(lab, 200, 4000) * LAB_MS);
+    lab_kill_processes(lab, 0, seed % 3 == 0);
+    lab_run(lab, lab->now + lab_chance(lab, 0, 4000) * LAB_MS);
+    lab_launch(lab, 1, ALL(lab->nnodes));
+    lab_run(lab, lab->now + 30 * LAB_T);
+    of_one_step("s *{rank}");
+}
+
 /* --- campaigns --- */
 
 typedef void scenario(uint64_t seed);
@@ -443,6 +482,7 @@ int main(void)
     campaign(vanished, "a rank ends without a word", 4, seeds);
     campaign(killed, "all is killed, and run again", 4, seeds);
     campaign(killed_and_lost, "and a node is lost", 4, seeds);
+    campaign(killed_again, "a kill while the same names are written again", 4, seeds);
     costs();
     return done_testing();
 }

@@ -192,7 +192,8 @@ static bool sets_aside(const struct viewlab *lab, const struct vel_view *view)
             next += is_aside;
             is_right &= is_aside == (!viewlab_is_restored(lab, d) &&
                                      !viewlab_is_alive(d) && d->id <= view->highest &&
-                                     !(lost && lost->reason == VEL_VIEW_PARTIAL));
+                                     !(lost && lost->reason == VEL_VIEW_PARTIAL &&
+                                       !viewlab_gives_way(d)));
         }
         vel_vec_fini(&aside);
     }
