@@ -13,7 +13,6 @@ top_srcdir=$(cd -P "$(dirname "$0")/../.." && pwd -P) || exit 1
 
 [ "$(id -u)" -eq 0 ] || bail_out "this installs packages: run it as root, in a root of its own"
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export VELOC_LOG_LEVEL=INFO
 # no word of Open MPI about interfaces, which in a root of its own it may not find
 export OMPI_MCA_btl=^tcp
 cd "$(tap_dir)" || bail_out "no directory"
@@ -25,7 +24,7 @@ quietly() {
 
 # through CONNECTOR COMMAND...
 through() {
-    HDF5_VOL_CONNECTOR=$1 VELOC_CACHE_BASE=$PWD/cache VELOC_LOG_FILE=$PWD/log "${@:2}"
+    HDF5_VOL_CONNECTOR=$1 VELOC_CACHE_BASE=$PWD/cache VELOC_LOG_FILE=$PWD/log VELOC_LOG_LEVEL=INFO "${@:2}"
 }
 
 # both WHAT COMMAND...: in a directory of each connector: status and output are the same
