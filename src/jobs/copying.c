@@ -111,7 +111,8 @@ int vel_copying_load(struct vel_fs *fs, const char *home, const char *node,
     struct vel_copying c;
     struct vel_node *body = NULL;
     char *path = NULL;
-    int version, rc = vel_promise_path(home, "copying", node, &path, err);
+    int version, rc = home ? vel_promise_path(home, "copying", node, &path, err)
+                           : vel_fail(err, VEL_ENOENT, "no cache has it any more");
 
     if (rc < 0)
         return rc;
@@ -131,5 +132,5 @@ int vel_copying_load(struct vel_fs *fs, const char *home, const char *node,
 int vel_copying_remove(struct vel_fs *fs, const char *home, const char *node,
                        struct vel_err *err)
 {
-    return vel_promise_remove(fs, home, "copying", node, err);
+    return home ? vel_promise_remove(fs, home, "copying", node, err) : 0;
 }

@@ -23,6 +23,8 @@ struct vel_copying {
 void vel_copying_init(struct vel_copying *copying);
 void vel_copying_fini(struct vel_copying *copying);
 
+/* Below `home`; NULL: the dataset is in no cache of this node any more, and nothing is
+ * noted of it. */
 int vel_copying_save(struct vel_fs *fs, const char *home, const char *node,
                      const struct vel_copying *copying, struct vel_err *err);
 int vel_copying_load(struct vel_fs *fs, const char *home, const char *node,

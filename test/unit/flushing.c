@@ -51,6 +51,35 @@ static void whole(void)
        "nor a note of it");
 }
 
+/* Whoever empties the cache after the copy has nothing to do with what was copied. */
+static void homeless(void)
+{
+    struct flushlab lab;
+    struct flushlab_node node;
+    struct vel_err err = {0};
+    int rc = 0;
+
+    flushlab_init(&lab, "homeless", LARGE);
+    flushlab_parts(&lab, 1);
+    flushlab_begin(&lab, 1, 1);
+    if (!flushlab_copy_all(&lab, 1, 1) ||
+        flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err) < 0)
+        bail_out("%s", err.text);
+    for (int rank = 0; rc == 0 && rank < FLUSHLAB_RANKS; rank++) {
+        flushlab_node(&lab, vel_fs_posix(), 1, 1, rank, &node);
+        node.job.home = NULL;
+        node.job.n = 0;
+        rc = vel_flushing_name(&node.flushing, &node.job, &err);
+    }
+    ok(rc == 0 && flushlab_shows_all(&lab, 1, 1),
+       "what was copied has its names, though no cache has it any more");
+    flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
+    node.job.home = NULL;
+    ok(vel_flushing_retreat(&node.flushing, &node.job, &err) == 0 &&
+           !vel_fs_exists(vel_fs_posix(), "(null)"),
+       "nor does taking it back need one");
+}
+
 static void taken_back(void)
 {
     struct flushlab lab;
@@ -291,6 +320,7 @@ static void cancelled(void)
 int main(void)
 {
     whole();
+    homeless();
     taken_back();
     same_names();
     killed();
