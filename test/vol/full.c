@@ -73,7 +73,7 @@ int main(void)
     hid_t connector, ours, native, file;
 
     if (unshare(CLONE_NEWNS) < 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
         skip_all("no mount namespace: %s", strerror(errno));
     placelab_start(&lab);
     setenv("VELOC_LOG_LEVEL", "ERROR", 1);
