@@ -43,6 +43,7 @@ static int put(struct vel_node *body, const struct vel_entry *entry)
            put_mark(body, "attempt", entry->attempt) ||
            put_mark(body, "refused", entry->refused) ||
            put_mark(body, "replaced", entry->replaced) ||
+           put_mark(body, "encoded", entry->is_encoded) ||
            put_mark(body, "owner", entry->owner);
 }
 
@@ -93,7 +94,7 @@ static int get_mark(const struct vel_node *body, const char *key, int64_t least,
 static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err *err)
 {
     const struct vel_node *dataset;
-    int64_t lists, attempt = 0;
+    int64_t lists, attempt = 0, encoded = 0;
     int rc;
 
     if ((rc = get_place(body, &e->place, err)) < 0 ||
@@ -107,12 +108,14 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
         (rc = get_mark(body, "attempt", 0, INT32_MAX, &attempt, err)) < 0 ||
         (rc = get_mark(body, "refused", INT64_MIN, INT64_MAX, &e->refused, err)) < 0 ||
         (rc = get_mark(body, "replaced", 1, INT64_MAX, &e->replaced, err)) < 0 ||
+        (rc = get_mark(body, "encoded", 0, 1, &encoded, err)) < 0 ||
         (rc = get_mark(body, "owner", 1, INT64_MAX, &e->owner, err)) < 0 ||
         (rc = vel_node_get_object(body, "dataset", &dataset, err)) < 0 ||
         (rc = vel_dataset_from_node(dataset, &e->dataset, err)) < 0)
         return rc;
     e->lists = (int)lists;
     e->attempt = (int)attempt;
+    e->is_encoded = encoded;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef VEL_META_ENTRY_H
 #define VEL_META_ENTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -34,6 +35,7 @@ struct vel_entry {
     int64_t failed;   /* when a fetch of it failed; 0: never */
     int64_t refused;  /* when a program that read it said it is not valid; 0: never */
     int64_t replaced; /* id of a newer dataset whose files took names of its; 0: none */
+    bool is_encoded;  /* in all of its sets; said by owners only */
 };
 
 void vel_entry_fini(struct vel_entry *entry);

@@ -260,6 +260,7 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
     entry.owner = seal->owner;
     entry.attempt = 0; /* a session's: our names have our number */
     entry.lists = count_nodes(seal);
+    entry.is_encoded = seal->is_encoded;
     if (by > 0)
         entry.replaced = by;
     if (place == VEL_ON_STAGED) {

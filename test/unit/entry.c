@@ -30,7 +30,8 @@ static struct vel_entry sample(int64_t id)
                               .fetched = 12,
                               .failed = 13,
                               .refused = 14,
-                              .replaced = 15};
+                              .replaced = 15,
+                              .is_encoded = true};
 
     return entry;
 }
@@ -53,7 +54,8 @@ static bool same(const struct vel_entry *a, const struct vel_entry *b)
            a->lists == b->lists && a->attempt == b->attempt &&
            a->flushed == b->flushed && a->fetched == b->fetched &&
            a->failed == b->failed && a->refused == b->refused &&
-           a->replaced == b->replaced && a->owner == b->owner;
+           a->replaced == b->replaced && a->owner == b->owner &&
+           a->is_encoded == b->is_encoded;
 }
 
 static void as_bytes(void)
@@ -68,6 +70,7 @@ static void as_bytes(void)
         {"\"failed\"", "\"fail\"", "failed"},
         {"\"refused\":14", "\"refused\":[]", "refused"},
         {"\"replaced\":15", "\"replaced\":-5", "replaced"},
+        {"\"encoded\":1", "\"encoded\":2", "encoded"},
         {"\"owner\":3", "\"owner\":0", "owner"},
         {"\"owner\":3", "\"owner\":-1", "owner"},
         {"\"dataset\":{", "\"dataset\":[],\"x\":{", "dataset"},

@@ -15,6 +15,7 @@ node_tests = test/unit/about.t \
 	test/unit/encode.t \
 	test/unit/encodekill.t \
 	test/unit/endpoint.t \
+	test/unit/find.t \
 	test/unit/flushing.t \
 	test/unit/flushing_owner.t \
 	test/unit/flushing_service.t \
@@ -52,6 +53,9 @@ machinelab = test/tap/machinelab.c test/tap/machinelab.h
 test_unit_about_t_SOURCES = %D%/about.c
 test_unit_about_t_CPPFLAGS = $(test_cppflags)
 test_unit_about_t_LDADD = $(test_ldadd)
+test_unit_find_t_SOURCES = %D%/find.c
+test_unit_find_t_CPPFLAGS = $(test_cppflags)
+test_unit_find_t_LDADD = $(test_ldadd)
 
 test_unit_anchor_t_SOURCES = %D%/anchor.c test/tap/recordlab.c test/tap/recordlab.h
 test_unit_anchor_t_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a leader finds of a dataset that one before it has led. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta/entry.h"
+#include "ident/once.h"
+#include "node/service_in.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+enum { ID = 3 };
+
+static struct vel_err err;
+static struct vel_service service;
+
+static void must(int rc)
+{
+    if (rc < 0)
+        bail_out("%s", err.text);
+}
+
+/* Of the API: one part, on another node. */
+static void put_seal(void)
+{
+    struct vel_seal seal;
+    const struct vel_seal_member member = {
+        .rank = 0, .node = (char *)"n2", .scheme = VEL_XOR};
+    struct vel_node *body = NULL;
+    struct vel_buf text;
+    bool is_mine;
+    char *path;
+
+    vel_seal_init(&seal);
+    seal.id = ID;
+    seal.verdict = VEL_VERDICT_SEALED;
+    seal.what = VEL_OWED_ENCODE;
+    seal.template = strdup("");
+    seal.step = strdup("");
+    must(vel_seal_add(&seal, &member, &err));
+    path = vel_service_seal_path(&service, service.launch, &seal);
+    vel_buf_init(&text);
+    must(vel_seal_encode(&seal, &text, &err));
+    must(vel_node_parse(text.data, text.len, &body, &err));
+    must(vel_once(service.fs, path, "seal", 1, body, &is_mine, &err));
+    vel_node_destroy(body);
+    vel_buf_fini(&text);
+    vel_seal_fini(&seal);
+    free(path);
+}
+
+static void finds(enum vel_place_on_prefix place, bool is_encoded,
+                  enum vel_dataset_state state, const char *what)
+{
+    struct vel_entry entry = {
+        .dataset = {.id = ID, .use = VEL_USE_CHECKPOINT, .ranks = 1, .nodes = 1},
+        .owner = 1,
+        .place = place,
+        .is_encoded = is_encoded};
+    struct vel_leader_found *found;
+    struct vel_vec all;
+
+    entry.dataset.name = strdup("ck");
+    must(vel_entry_save(service.fs, service.dir, &entry, &err));
+    vel_entry_fini(&entry);
+    vel_vec_init(&all, sizeof *found);
+    must(vel_service_find(&service, VEL_LOOK_ONE, ID, &all, &err));
+    if (all.n != 1)
+        bail_out("%zu datasets are found", all.n);
+    found = vel_vec_at(&all, 0);
+    ok(vel_dataset_found(&found->found) == state &&
+           found->seal.is_encoded == is_encoded,
+       "%s", what);
+    vel_seal_fini(&found->seal);
+    vel_vec_fini(&all);
+}
+
+int main(void)
+{
+    char dir[3000];
+
+    snprintf(dir, sizeof dir, "%s", tap_path("veloc"));
+    service = (struct vel_service){.fs = vel_fs_posix(),
+                                   .dir = dir,
+                                   .launch = (char *)"L",
+                                   .launch_dir = strdup(tap_path("veloc/launch.L")),
+                                   .host = {.node = (char *)"n1"}};
+    must(vel_fs_make_dirs(service.fs, service.launch_dir, 0700, &err));
+    must(vel_fs_make_dirs(service.fs, tap_path("veloc/index"), 0700, &err));
+    put_seal();
+    finds(VEL_ON_CACHE, true, VEL_DATASET_ENCODED,
+          "who did not hear that it is encoded finds it so");
+    finds(VEL_ON_FLUSHING, true, VEL_DATASET_FLUSHING,
+          "also while it is flushed: a node that is lost can be replaced");
+    finds(VEL_ON_FLUSHING, false, VEL_DATASET_FLUSHING,
+          "one that is flushed because it cannot be encoded is not");
+    free(service.launch_dir);
+    return done_testing();
+}
