@@ -76,7 +76,7 @@ static bool run_scene(struct shiftlab *lab, struct shiftlab *next, bool *ret_fro
     next->board->waits = vel_rng_below(&rng, 1u << VERSIONS);
     next->board->is_idle = true;
     job = shiftlab_start(next, false);
-    hear(next, 'I', SHIFTLAB_LIMIT_S);
+    hear(next, 'I', SHIFTLAB_LIMIT * SHIFTLAB_PEER_SECONDS);
     shiftlab_pause(vel_rng_below(&rng, 100));
     if (*ret_frozen)
         kill(lab->board->frozen, SIGCONT);

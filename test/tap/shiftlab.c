@@ -71,16 +71,16 @@ static struct board *map_board(const struct shiftlab *lab)
 
 void shiftlab_open(struct shiftlab *lab, int program)
 {
-    char limit[NAME];
-
-    *lab = (struct shiftlab){
-        .program = program, .ranks = 4, .flush = "1", .scheme = "XOR", .base = "c"};
+    *lab = (struct shiftlab){.program = program,
+                             .ranks = 4,
+                             .flush = "1",
+                             .scheme = "XOR",
+                             .base = "c",
+                             .peer_seconds = SHIFTLAB_PEER_SECONDS};
     lab->board = map_board(lab);
     if (mkfifo(own_path(lab, "events"), 0600) < 0)
         bail_out("no FIFO");
     lab->events = open(own_path(lab, "events"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    snprintf(limit, sizeof limit, "%d", SHIFTLAB_LIMIT_S);
-    setenv("TEST_TIMEOUT", limit, 1);
 }
 
 void shiftlab_fresh(void)
@@ -101,8 +101,7 @@ static void put_settings(const struct shiftlab *lab, const char *mode)
              "FLUSH=%s\nCOPY_TYPE=%s\nSET_SIZE=4\nPEER_TIMEOUT=%d\nVIEW_WAIT=%d\n"
              "FILE_BUF_SIZE=4096\nLOG_LEVEL=DEBUG\n",
              tap_path("prefix"), tap_path("cache"), tap_path(lab->base), BOARD_NODES,
-             mode, lab->flush, lab->scheme, SHIFTLAB_PEER_SECONDS,
-             SHIFTLAB_PEER_SECONDS);
+             mode, lab->flush, lab->scheme, lab->peer_seconds, lab->peer_seconds);
     tap_put_file(own_path(lab, "conf"), text);
 }
 
@@ -158,7 +157,7 @@ pid_t shiftlab_start(struct shiftlab *lab, bool outlives)
 {
     const char *kind = getenv("MPI_KIND");
     char run[TEXT], program[TEXT], ranks[NAME], conf[TEXT], prefix[TEXT], board[TEXT],
-        events[TEXT];
+        events[TEXT], limit[NAME];
     char *argv[] = {run, ranks, program, conf, prefix, board, events, NULL};
 
     snprintf(run, sizeof run, "%s/test/mpirun.sh", need("top_srcdir"));
@@ -168,6 +167,8 @@ pid_t shiftlab_start(struct shiftlab *lab, bool outlives)
     snprintf(prefix, sizeof prefix, "%s", tap_path("prefix"));
     snprintf(board, sizeof board, "%s", own_path(lab, "board"));
     snprintf(events, sizeof events, "%s", own_path(lab, "events"));
+    snprintf(limit, sizeof limit, "%d", SHIFTLAB_LIMIT * lab->peer_seconds);
+    setenv("TEST_TIMEOUT", limit, 1);
     return start(argv, outlives && kind && strcmp(kind, "mpich") == 0
                            ? "-disable-auto-cleanup"
                            : NULL);
@@ -238,6 +239,27 @@ bool shiftlab_found(struct shiftlab *lab, int64_t least)
     return true;
 }
 
+bool shiftlab_was_slow(const struct shiftlab *lab)
+{
+    static const char *const sentences[] = {
+        "does not answer in", "have not decided what can be restored",
+        "as one that does not answer", "no answer for"};
+    bool is = false;
+
+    for (int i = 0; i < lab->ranks; i++)
+        for (size_t k = 0; k < sizeof sentences / sizeof sentences[0]; k++)
+            is = is || strstr(lab->board->why[i], sentences[k]);
+    return is && !lab->board->has_died;
+}
+
+bool shiftlab_slow_down(struct shiftlab *lab)
+{
+    if (lab->peer_seconds >= SHIFTLAB_PEER_MOST)
+        return false;
+    lab->peer_seconds *= 2;
+    return true;
+}
+
 bool shiftlab_went_well(struct shiftlab *lab, int status)
 {
     const struct board *b = lab->board;
@@ -262,7 +284,7 @@ static pid_t start_tool(const struct shiftlab *lab, const char *option)
 
     snprintf(program, sizeof program, "%s/src/cmd/h5veloc-agent", need("top_builddir"));
     snprintf(words, sizeof words, "%s", option ? option : "");
-    snprintf(seconds, sizeof seconds, "%d", SHIFTLAB_PEER_SECONDS);
+    snprintf(seconds, sizeof seconds, "%d", lab->peer_seconds);
     /* programs have these from their file */
     setenv("VELOC_CNTL_BASE", tap_path(lab->base), 1);
     setenv("VELOC_CACHE_BASE", tap_path("cache"), 1);
@@ -295,7 +317,7 @@ bool shiftlab_drain(struct shiftlab *lab)
     int status;
 
     ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (poll(&ended, 1, SHIFTLAB_LIMIT_S * 1000) != 1)
+    if (poll(&ended, 1, SHIFTLAB_LIMIT * 1000 * lab->peer_seconds) != 1)
         kill(pid, SIGKILL);
     close(ended.fd);
     waitpid(pid, &status, 0);

@@ -9,7 +9,12 @@
 
 #include "tap/board.h"
 
-enum { SHIFTLAB_TEXT = 1200, SHIFTLAB_PEER_SECONDS = 3, SHIFTLAB_LIMIT_S = 60 };
+enum {
+    SHIFTLAB_TEXT = 1200,
+    SHIFTLAB_PEER_SECONDS = 3,
+    SHIFTLAB_PEER_MOST = 24, /* on a machine that has no time for the test */
+    SHIFTLAB_LIMIT = 20,     /* of these: that a launch, or a drain, may take */
+};
 
 struct shiftlab {
     struct board *board;
@@ -19,6 +24,7 @@ struct shiftlab {
     uint64_t seed;
     const char *flush, *scheme; /* settings */
     const char *base;           /* name of the CNTL_BASE below tap_dir() */
+    int peer_seconds;           /* PEER_TIMEOUT and VIEW_WAIT */
     bool has_same_names;
     pid_t agent;             /* 0: none runs */
     char why[SHIFTLAB_TEXT]; /* the first that was wrong; "": all is well */
@@ -53,6 +59,12 @@ int64_t shiftlab_lowest(const struct shiftlab *lab, const int64_t *of);
 
 /* All ranks that came so far have found the same version, that or a newer one. */
 bool shiftlab_found(struct shiftlab *lab, int64_t least);
+
+/* A rank was not answered within PEER_TIMEOUT: it ends, as one that is killed, and what
+ * was told holds as ever. The next launch has twice the time; false: that is the most
+ * already, the leader hangs. */
+bool shiftlab_was_slow(const struct shiftlab *lab);
+bool shiftlab_slow_down(struct shiftlab *lab);
 
 /* What went wrong in a launch that nobody has killed. */
 bool shiftlab_went_well(struct shiftlab *lab, int status);
