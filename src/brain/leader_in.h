@@ -374,6 +374,11 @@ void vel_chair_next_attempt(struct vel_leader *leader, struct vel_lead *lead);
 void vel_chair_tell_taken(struct vel_leader *leader, struct vel_lead *lead);
 void vel_part_taken(struct vel_leader *leader, struct vel_lead *lead);
 
+/* Files of lost nodes, or of all others that have not told that it is done, get their
+ * names from here: the temporary ones are on the prefix. */
+void vel_chair_rename_for(struct vel_leader *leader, struct vel_lead *lead,
+                          bool is_for_all);
+
 /* A part has another node now: its set is formed again, while it is flushed. */
 void vel_chair_tell_moved(struct vel_leader *leader, struct vel_lead *lead);
 

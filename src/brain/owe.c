@@ -102,10 +102,14 @@ static int promise(struct vel_leader *leader, const struct vel_leader_wait *wait
 static bool take_back(struct vel_leader *leader, const struct vel_leader_wait *wait,
                       unsigned *ret_before, int *ret_rc, struct vel_err *err)
 {
-    const struct vel_lead *lead = vel_lead_get(leader, wait->id);
+    struct vel_lead *lead = vel_lead_get(leader, wait->id);
 
-    if (lead && is_publishing(leader, lead))
+    if (lead && is_publishing(leader, lead)) {
+        /* where it rests already nobody hears of it any more */
+        if (lead->is_told && leader->now >= wait->since + leader->conf.limit / 4)
+            vel_chair_rename_for(leader, lead, true);
         return false;
+    }
     set_resting(leader, wait->id, true);
     forget(leader, wait->id);
     if (leader->ops->is_busy(leader->arg, wait->id))

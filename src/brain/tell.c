@@ -199,9 +199,21 @@ static void tell_state(struct vel_leader *leader, struct vel_lead *lead, uint64_
     }
 }
 
-/* Files of lost nodes get their names from here: the temporary ones are on the prefix.
- */
-static void rename_for_lost(struct vel_leader *leader, struct vel_lead *lead)
+static bool is_renaming(const struct vel_leader *leader, const struct vel_lead *lead,
+                        const char *node)
+{
+    for (size_t i = 0; i < leader->tasks.n; i++) {
+        const struct vel_leader_task *task = vel_vec_at(&leader->tasks, i);
+
+        if (task->id == lead->id && task->work == VEL_WORK_RENAME && task->node &&
+            strcmp(task->node, node) == 0)
+            return true;
+    }
+    return false;
+}
+
+void vel_chair_rename_for(struct vel_leader *leader, struct vel_lead *lead,
+                          bool is_for_all)
 {
     for (size_t i = 0; i < lead->seal.members.n; i++) {
         const char *node = vel_seal_member(&lead->seal, i)->node;
@@ -210,8 +222,9 @@ static void rename_for_lost(struct vel_leader *leader, struct vel_lead *lead)
         for (size_t k = 0; k < i; k++)
             is_first &= strcmp(vel_seal_member(&lead->seal, k)->node, node) != 0;
         if (is_first && strcmp(node, leader->conf.node) != 0 &&
-            !vel_roster_has(&leader->roster, node) &&
-            !vel_map_has(lead->done[VEL_DID_RENAME], node))
+            (is_for_all || !vel_roster_has(&leader->roster, node)) &&
+            !vel_map_has(lead->done[VEL_DID_RENAME], node) &&
+            !is_renaming(leader, lead, node))
             vel_part_start(leader, lead, VEL_WORK_RENAME, 0, node);
     }
 }
@@ -222,7 +235,7 @@ static bool tell_publish(struct vel_leader *leader, struct vel_lead *lead)
         return false;
     tell_step(leader, lead, 0, VEL_TELL_PUBLISH);
     vel_part_rename(leader, lead);
-    rename_for_lost(leader, lead);
+    vel_chair_rename_for(leader, lead, false);
     return true;
 }
 

@@ -118,6 +118,21 @@ void lab_kill_processes(struct lab *lab, int launch, bool with_leaders)
         stop_program(lab);
 }
 
+void lab_rest(struct lab *lab, int launch, int node, int64_t id)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_OWE, .seq = LAB_REST + (uint64_t)id};
+
+    msg.u.owe.dataset = (uint64_t)id;
+    msg.u.owe.rank = (uint64_t)node;
+    msg.u.owe.what = 4;
+    msg.u.owe.dir = ".";
+    for (size_t i = 0; i < lab->processes.n; i++) {
+        const struct lab_process *process = vel_vec_at(&lab->processes, i);
+        if (process->launch == launch && process->node == node && process->link)
+            lab_send(lab, process->link, -1 - (int)i, &msg);
+    }
+}
+
 void lab_launch(struct lab *lab, int launch, uint64_t nodes)
 {
     lab->launches[launch].is_begun = true;

@@ -132,6 +132,7 @@ struct lab_process {
     bool is_leaving;             /* when it has met the leader that it waits for */
     int link;                    /* place + 1; 0: none */
     uint64_t owes, owe_answered; /* bits are datasets */
+    uint64_t rests;              /* of these it was told that they rest */
     int settles;                 /* dataset that it settles; 0: none */
 
     /* a writer of files */
@@ -202,6 +203,9 @@ void lab_launch(struct lab *lab, int launch, uint64_t nodes);
 /* The processes of a launch make so many checkpoints, then they leave. */
 void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what);
 
+/* A process of a launch asks that a dataset rests. */
+void lab_rest(struct lab *lab, int launch, int node, int64_t id);
+
 /* Let time pass, at most until then; false: something is wrong. */
 bool lab_run(struct lab *lab, uint64_t until);
 
@@ -214,6 +218,8 @@ struct lab_script {
 
 /* The processes of a launch write files, then they wait for what is owed and leave. */
 void lab_write(struct lab *lab, int launch, const struct lab_script *script);
+
+enum { LAB_REST = 1 << 21 }; /* of its requests: and the dataset */
 
 /* --- what befalls it --- */
 

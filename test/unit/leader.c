@@ -229,6 +229,34 @@ static void agents_left(uint64_t seed)
     prefix_whole();
 }
 
+/* As h5veloc-prerun does: all that is left rests, on every node at its own time. Who
+ * asks for that is answered, though it be on its way to the prefix. */
+static void rested(uint64_t seed)
+{
+    (void)seed;
+    lab_launch(lab, 0, ALL(lab->nnodes));
+    lab_run(lab, lab->now + 300 * LAB_MS);
+    lab_program(lab, 0, 4, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
+    lab_run(lab, lab->now + lab_chance(lab, 1, 3000) * LAB_MS);
+    lab_kill_processes(lab, 0, true);
+    lab_launch(lab, 1, ALL(lab->nnodes));
+    for (int i = 0; i < 60 && !lab->launches[1].has_view; i++)
+        lab_run(lab, lab->now + LAB_T / 10);
+    for (int64_t id = lab->last_id; id > 0; id--)
+        for (int node = 0; node < lab->nnodes; node++)
+            if (lab->launches[1].view & LAB_BIT(id)) {
+                lab_run(lab, lab->now + lab_chance(lab, 1, 100) * LAB_MS);
+                lab_rest(lab, 1, node, id);
+            }
+    lab_run(lab, lab->now + 20 * LAB_T);
+    for (size_t i = 0; i < lab->processes.n; i++) {
+        const struct lab_process *process = vel_vec_at(&lab->processes, i);
+        if (process->launch == 1 && lab->launches[1].view & ~process->rests)
+            lab_is_wrong(lab, "node %d waits for ever until a dataset rests",
+                         process->node);
+    }
+}
+
 /* The launch is ended while it works, some of its leaders frozen; the next one goes on
  * with what it has left behind, and the others thaw. */
 static void ended(uint64_t seed)
@@ -357,6 +385,7 @@ int main(void)
         (struct tap_seeds){seeds.first, seeds.first + (seeds.last - seeds.first) / 4});
     campaign(node_lost, "a node is lost", 8, seeds);
     campaign(agents_left, "agents go on without a node", 6, seeds);
+    campaign(rested, "what is on its way is to rest", 4, seeds);
     campaign(ended, "the next launch comes early", 4, seeds);
     found(ended, "not looking for the end", LAB_END_BLIND);
     found(ended, "listing seals before the end is made", LAB_LIST_FIRST);
