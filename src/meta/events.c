@@ -187,7 +187,7 @@ static int append(const struct vel_event_log *log, struct vel_buf *line,
     int rc =
         vel_fs_open(log->fs, log->path,
                     O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-                    0644, &fd, err);
+                    0600, &fd, err);
 
     if (rc < 0)
         return rc;

@@ -247,7 +247,7 @@ static bool work(const char *conf)
         if (!checkpoint(v))
             return false;
         compute(v);
-        if (board->waits >> (v - board->first) & 1) {
+        if (v - board->first < 64 && board->waits >> (v - board->first) & 1) {
             if (!well(VELOC_Checkpoint_wait(), "VELOC_Checkpoint_wait"))
                 return false;
             board->waited[rank] = v;
