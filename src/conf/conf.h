@@ -108,6 +108,7 @@ struct vel_dataset_rule {
     int kind;    /* enum vel_kind */
     int publish; /* enum vel_publish, -1: as the files are used */
     int64_t keep;
+    int64_t points;
     int64_t level; /* -1: by interval */
 };
 

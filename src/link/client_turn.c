@@ -143,6 +143,19 @@ static void on_met(void *arg, struct vel_link *link, const struct vel_peer *peer
         client->ops.met(client->conf.arg, peer, is_agent);
 }
 
+/* Of a name that is open twice a new leader finds the newer file alone: it is not to
+ * take that for the older. */
+static void forget_older(struct vel_client *client, struct open_file *file)
+{
+    for (size_t i = 0; i < client->files.n; i++) {
+        struct open_file *other = vel_vec_at(&client->files, i);
+        struct open_file *older = other->handle < file->handle ? other : file;
+
+        if (other != file && other->asked == 0 && other->file == file->file)
+            older->is_unknown = true;
+    }
+}
+
 static bool hear_file(struct vel_client *client, const struct vel_msg *msg)
 {
     for (size_t i = 0; i < client->files.n; i++) {
@@ -154,8 +167,10 @@ static bool hear_file(struct vel_client *client, const struct vel_msg *msg)
             return true;
         file->asked = 0;
         file->is_unknown = msg->kind != VEL_MSG_PLACE || msg->u.place.where != 1;
-        if (!file->is_unknown)
+        if (!file->is_unknown) {
             file->file = msg->u.place.file;
+            forget_older(client, file);
+        }
         return true;
     }
     return false;

@@ -183,8 +183,8 @@ static bool is_taken(const struct vel_file *file, struct vel_client *client)
     return is;
 }
 
-static int complete(const struct vel_file *file, struct vel_client *client,
-                    struct vel_err *err)
+int vel_file_complete(const struct vel_file *file, struct vel_client *client,
+                      struct vel_err *err)
 {
     uint64_t begun = now(), size;
     struct vel_err why = {0};
@@ -220,6 +220,20 @@ static int complete(const struct vel_file *file, struct vel_client *client,
     return rc;
 }
 
+/* Its dataset goes on without it, and it has nothing to lose. */
+static int leave(const struct vel_file *file, struct vel_client *client,
+                 struct vel_err *err)
+{
+    struct stat st;
+    int rc = vel_fs_lstat(vel_fs_posix(), file->place, &st, err);
+
+    if (rc == 0)
+        rc = bring_home(file, (uint64_t)st.st_size, err);
+    if (rc == 0 && client)
+        vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+    return rc;
+}
+
 /* A part of the session's dataset: nobody else is told. */
 static int finish_part(const struct vel_file *file, struct vel_err *err)
 {
@@ -245,7 +259,8 @@ static int finish(struct vel_file *file, struct vel_err *err)
     } else if (file->pid == getpid()) {
         if (file->is_used && file->was == VEL_FILE_WRITTEN && !file->is_removed &&
             !file->is_home)
-            rc = complete(file, client, err);
+            rc = file->is_astray ? leave(file, client, err)
+                                 : vel_file_complete(file, client, err);
         else if (client)
             vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
         if (file->was == VEL_FILE_BROKEN && !file->is_home)

@@ -38,7 +38,7 @@ static uint64_t now(void)
 
 static bool is_ours(const struct vel_file *file)
 {
-    return !file->is_home && !file->is_removed && !file->dataset &&
+    return !file->is_home && !file->is_removed && !file->is_astray && !file->dataset &&
            file->pid == getpid();
 }
 
@@ -117,23 +117,32 @@ static int look(struct vel_file *file, vel_file_head_f *head, struct vel_point_i
     return rc;
 }
 
-void vel_file_flushed(struct vel_file *file, vel_file_head_f *head)
+bool vel_file_point(struct vel_file *file, vel_file_head_f *head)
 {
     struct vel_file_points *points = &file->points;
     struct vel_point_is is;
 
-    points->flushes++;
-    if (!is_ours(file) || !points->has_changed)
-        return;
     if (points->is_at_one) {
         vel_point_renumber(points->point, points->flushes);
-        return;
+        return true;
     }
     if (look(file, head, &is) < 0 ||
         (!points->point && (now() < points->retry_at || !begin(file, is.size))))
-        return;
+        return false;
     vel_point_set(points->point, &is);
     points->is_at_one = true;
+    return true;
+}
+
+void vel_file_flushed(struct vel_file *file, vel_file_head_f *head)
+{
+    file->points.flushes++;
+    if (!is_ours(file) || !file->points.has_changed)
+        return;
+    if (vel_file_ends_version(file))
+        vel_file_end_version(file, head);
+    else
+        vel_file_point(file, head);
 }
 
 /* --- it goes on --- */

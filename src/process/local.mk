@@ -10,6 +10,7 @@ core_sources += \
 	%D%/files_open.c %D%/files_open_in.h \
 	%D%/files_point.c \
 	%D%/files_session.c \
+	%D%/files_version.c \
 	%D%/launcher.c %D%/launcher.h \
 	%D%/prerun.c %D%/prerun.h %D%/prerun_in.h \
 	%D%/prerun_dataset.c \

@@ -250,6 +250,24 @@ int vel_point_copy(struct vel_point *point, struct vel_err *err)
     return vel_fs_unlink(point->fs, point->where.copies[!older], err);
 }
 
+int vel_point_part(struct vel_point *point, const char *to, struct vel_err *err)
+{
+    const struct mark *mark = point->mark;
+    const struct where *where = &point->where;
+    int newer = mark->copies[1].number > mark->copies[0].number;
+    int rc = mark->number == 0 || mark->copies[newer].number != mark->number
+                 ? vel_fail(err, VEL_ESTATE, "%s is not at a point that was copied",
+                            where->file)
+                 : vel_fs_rename(point->fs, where->file, to, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_fs_rename(point->fs, where->copies[newer], where->file, err);
+    if (rc < 0)
+        vel_fs_rename(point->fs, to, where->file, NULL);
+    return rc;
+}
+
 /* --- who finds it --- */
 
 static bool is_as_long(struct vel_fs *fs, const char *path, uint64_t size)

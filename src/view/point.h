@@ -43,6 +43,11 @@ void vel_point_renumber(struct vel_point *point, int64_t number);
 /* It is at a point: keep a copy of it, instead of the one before. */
 int vel_point_copy(struct vel_point *point, struct vel_err *err);
 
+/* It is at a point, of which there is a copy: the open file goes on at `to`, and in its
+ * place is the copy, which is as if it had been closed. After a failure all is as
+ * before. */
+int vel_point_part(struct vel_point *point, const char *to, struct vel_err *err);
+
 /* It is going to be changed. */
 void vel_point_leave(struct vel_point *point);
 

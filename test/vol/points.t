@@ -114,4 +114,39 @@ wait
 is "$(ranks 2 2 read=ck.2.%.h5 | sort | tr '\n' ' ')" \
     'ck.2.0.h5: all 2, 1000 cells, 2 at the end ck.2.1.h5: all 2, 1000 cells, 2 at the end ' \
     'one rank was a flush ahead: all go back to the one that is common'
+
+# --- flushed, and a version (POINTS) ---
+
+# while_open CONDITION: until it holds, the program in the background has its files open
+while_open() {
+    local i
+    for ((i = 0; i < 400; i++)); do
+        ! "$@" || break
+        kill -0 $! 2>/dev/null || break
+    done
+    touch go
+    wait
+}
+is_published() { "$h5dump" -d cells st.0.h5 st.1.h5 >"$dir/seen" 2>&1; }
+is_protected() { "$top_builddir/src/cmd/h5veloc-ls" 2>/dev/null | grep -qE 'XOR +2/2'; }
+
+versions='DATASET=st PATTERN=st.{rank}.h5 PUBLISH=BEHIND POINTS=2'
+fresh "$versions"
+(launch=open ranks 2 2 create=st.%.h5 write=1 flush write=2 flush write=3 flush wait=go close >/dev/null) &
+while_open is_published
+like "$(<"$dir/seen")" '*0): 2, 2, 2*0): 2, 2, 2*' 'every second flush is published while the files are open, as it was flushed'
+is "$(ranks 2 2 read=st.%.h5 | sort | tr '\n' ' ')" \
+    'st.0.h5: all 3, 1000 cells, 3 at the end st.1.h5: all 3, 1000 cells, 3 at the end ' \
+    'what is closed is the newest version'
+
+fresh "$versions" COPY_TYPE=XOR SET_SIZE=2
+export VELOC_VIRTUAL_NODES=2
+(VELOC_FLUSH_BANDWIDTH=100 launch=node ranks 2 2 create=st.%.h5 write=1 flush write=2 flush write=3 flush wait=go kill >/dev/null) &
+while_open is_protected
+not_ok 'another one is protected, and not yet published' "$h5dump" -H st.0.h5
+rm -rf "$dir"/cache/*.v1
+is "$(ranks 2 2 read=st.%.h5 | sort | tr '\n' ' ')" \
+    'st.0.h5: all 2, 1000 cells, 2 at the end st.1.h5: all 2, 1000 cells, 2 at the end ' \
+    'killed, with the node of a rank that never closed its file, it is rebuilt'
+unset VELOC_VIRTUAL_NODES
 done_testing
