@@ -22,7 +22,7 @@ quietly() {
     "$@" >step.log 2>&1 || { tail -n 30 step.log >&2 && return 1; }
 }
 
-# through CONNECTOR COMMAND...
+# through CONNECTOR [exec] COMMAND...: with exec it is the process that $! tells
 through() {
     HDF5_VOL_CONNECTOR=$1 VELOC_CACHE_BASE=$PWD/cache VELOC_LOG_FILE=$PWD/log VELOC_LOG_LEVEL=INFO "${@:2}"
 }
@@ -192,7 +192,7 @@ killed_script() {
     local walk=$top_srcdir/h5examples/walk.py rounds=10 good=0 from=0 step began said i pid
     mkdir walk && cd walk || return
     for ((i = 1; i <= rounds; i++)); do
-        through veloc python3 -u "$walk" walk.h5 1000000000 >said 2>&1 &
+        through veloc exec python3 -u "$walk" walk.h5 1000000000 >said 2>&1 &
         pid=$!
         until grep -q begins said || ! kill -0 $pid; do :; done
         changed walk.h5 $i $pid
