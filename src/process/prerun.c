@@ -84,20 +84,17 @@ static int check_names(const struct vel_prerun *p, struct vel_err *err)
 
 static int list_homes(struct vel_prerun *p, struct vel_err *err)
 {
-    int rc = 0;
-
     p->homes = calloc(p->stores->n + 1, sizeof *p->homes);
     if (!p->homes)
         return vel_out_of_memory(err, "the caches");
-    for (size_t i = 0; rc == 0 && i < p->stores->n; i++) {
+    for (size_t i = 0; i < p->stores->n; i++) {
         p->homes[i] =
             vel_cache_home(p->stores->items[i].base, p->host.user, p->prefix_id);
         if (!p->homes[i])
             return vel_out_of_memory(err, "the caches");
         p->n_homes++;
-        rc = vel_cache_scan(p->of->fs, p->homes[i], &p->parts, err);
     }
-    return rc;
+    return 0;
 }
 
 static int describe(struct vel_prerun *p, struct vel_err *err)
@@ -149,6 +146,17 @@ static int attend(struct vel_prerun *p, struct vel_err *err)
     return rc;
 }
 
+/* When there is a view: before it was made the leaders have made parts of what was left
+ * of launches that are over. */
+static int list_parts(struct vel_prerun *p, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < p->n_homes; i++)
+        rc = vel_cache_scan(p->of->fs, p->homes[i], &p->parts, err);
+    return rc;
+}
+
 static int load_view(struct vel_prerun *p, struct vel_err *err)
 {
     const struct vel_pull_links_of links = {.fs = p->of->fs,
@@ -165,6 +173,9 @@ static int load_view(struct vel_prerun *p, struct vel_err *err)
     if (rc < 0)
         return rc;
     p->has_view = true;
+    rc = list_parts(p, err);
+    if (rc < 0)
+        return rc;
     p->tools = malloc((p->view.nodes.n + 1) * sizeof *p->tools);
     if (!p->tools)
         return vel_out_of_memory(err, "the view");
