@@ -31,9 +31,12 @@ static bool owes(const struct vel_leader *leader)
     return leader->waits.n > 0 || leader->tasks.n > 0 || has_unsealed(leader);
 }
 
-/* Whoever was lost only now may be about to come back, with another leader. */
+/* Whoever was lost only now may be about to come back, with another leader; so may the
+ * node of the chair before this one. */
 static bool is_alone(const struct vel_leader *leader)
 {
+    if (leader->term > 1 && leader->now < leader->claimed_at + leader->conf.limit)
+        return false;
     for (size_t i = 0; i < leader->roster.members.n; i++) {
         const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
 

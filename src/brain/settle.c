@@ -171,7 +171,7 @@ static int weigh_partial(struct vel_leader *leader, const struct vel_expect *exp
                          struct vel_err *err)
 {
     bool has_whole = false;
-    int rc = vel_census_left_in_order(leader, census)
+    int rc = vel_census_left_in_order(census)
                  ? 0
                  : leader->ops->has_whole(leader->arg, expect->template, expect->step,
                                           expect->generation, &has_whole, err);

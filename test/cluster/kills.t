@@ -87,6 +87,12 @@ strike() {
     esac 2>>"$log"
 }
 
+# A machine that is so busy that leaders are silent for PEER_TIMEOUT makes other scenes of it.
+note_launch() {
+    cp "$log" "$(tap_dir)/stderr.$seed.$i"
+    ! grep -q 'does not answer in' "$log" || told="$told (a leader was silent)"
+}
+
 # it begins and is killed, or ends before that
 suffer() {
     local at env=("${filer_env[@]}")
@@ -105,6 +111,7 @@ suffer() {
     now "a launch hangs" [ "$status" -ne 124 ]
     [ "$status" -ne 124 ] || cp "$log" "$(tap_dir)/hangs.$seed"
     cp -r "$filer_results" "$(tap_dir)/results.$seed.$i"
+    note_launch
     told="$told; $death at $at + $wait_ms ms, status $status, found $(filer_newest | paste -sd,)"
 }
 
@@ -224,6 +231,7 @@ run_scene() { # SEED
         now 'after prerun a step of a rank is not at its path' is_in "$own" "$(tap_dir)/stands"
     fi
     filer_run "$nodes" "${options[@]}"
+    note_launch
     now "the last launch ends with status $status" [ "$status" -eq 0 ]
     has_found
     told="$told; found $found"
