@@ -325,7 +325,7 @@ bool vel_announce_has_left(const struct vel_leader *leader)
         if (link->role == VEL_ROLE_PROCESS && !link->is_leaving)
             return false;
     }
-    return leader->has_served;
+    return leader->has_served || leader->conf.is_guest;
 }
 
 static void tell_present(struct vel_leader *leader)

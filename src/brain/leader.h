@@ -54,6 +54,7 @@ struct vel_leader_conf {
     uint64_t flush_bandwidth; /* bytes per second of the job; 0: no limit */
     uint64_t seal_after;      /* SEAL_AFTER */
     int64_t ranks;            /* of the launch; 0: not known */
+    bool is_guest;            /* no process need ever be here */
     size_t many;              /* so many datasets that are over are known; 0: 64 */
 };
 

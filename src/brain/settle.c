@@ -45,15 +45,50 @@ static const struct vel_seal_member *member_of(const struct vel_lead *lead,
     return NULL;
 }
 
-/* What it has closed; else what the dataset before has of it; else nothing. Whoever is
- * not here has its part on the chair's node. */
+static bool has_ranks(const struct vel_leader *leader,
+                      const struct vel_roster_member *member)
+{
+    struct vel_buf own;
+    bool has;
+
+    if (strcmp(member->node, leader->conf.node) != 0)
+        return member->present && *member->present;
+    vel_buf_init(&own);
+    vel_announce_present(leader, &own);
+    has = own.len > 0;
+    vel_buf_fini(&own);
+    return has;
+}
+
+/* Where a rank that nobody has seen has its part: on the nodes in turn that have none,
+ * for they are here to keep redundancy; else with the chair. */
+static const char *node_for(const struct vel_leader *leader, int64_t rank)
+{
+    const struct vel_roster *roster = &leader->roster;
+    const char *node = leader->conf.node;
+    int64_t n = 0, turn;
+
+    for (size_t i = 0; i < roster->members.n; i++)
+        n += vel_roster_at(roster, i)->is_here &&
+             !has_ranks(leader, vel_roster_at(roster, i));
+    turn = n > 0 ? rank % n : -1;
+    for (size_t i = 0; turn >= 0 && i < roster->members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(roster, i);
+
+        if (member->is_here && !has_ranks(leader, member) && turn-- == 0)
+            node = member->node;
+    }
+    return node;
+}
+
+/* What it has closed; else what the dataset before has of it; else nothing. */
 static int add_member(const struct vel_leader *leader, const struct vel_census *census,
                       int64_t rank, const struct vel_lead *after, struct vel_seal *ret)
 {
     const struct vel_tally_one *one = vel_tally_find(&census->closed, rank);
     const struct vel_seat_of *seat = vel_seat_find(&census->seats, rank);
     const struct vel_seal_member *before = member_of(after, rank);
-    struct vel_seal_member member = {.rank = rank, .node = (char *)leader->conf.node};
+    struct vel_seal_member member = {.rank = rank};
 
     if (one && one->rank.files > 0) {
         member.node = (char *)one->node;
@@ -66,6 +101,8 @@ static int add_member(const struct vel_leader *leader, const struct vel_census *
         member.bytes = before->bytes;
     } else if (seat && seat->node) {
         member.node = (char *)seat->node;
+    } else {
+        member.node = (char *)node_for(leader, rank);
     }
     return vel_seal_add(ret, &member, NULL);
 }

@@ -18,6 +18,7 @@
 #include "conf/load.h"
 #include "engine/logsink.h"
 #include "node/agent.h"
+#include "process/guest.h"
 #include "sys/host.h"
 #include "sys/sock.h"
 
@@ -87,6 +88,7 @@ static const struct argp argp = {
 /* --- serve --- */
 
 static struct vel_agent *the_agent;
+static struct vel_guest *guest; /* NULL: there is no prefix to look at */
 static volatile sig_atomic_t is_asked_to_end;
 
 static void on_signal(int signal)
@@ -142,8 +144,11 @@ static int serve(const struct vel_conf *conf, const struct vel_host *host, int r
         return VEL_EXIT_FAILED;
     the_agent = agent;
     vel_log(VEL_LOG_INFO, "an agent serves %s", host->user);
-    while (rc == 0 && !is_asked_to_end && !vel_agent_is_asked_to_end(agent))
+    while (rc == 0 && !is_asked_to_end && !vel_agent_is_asked_to_end(agent)) {
         rc = vel_agent_turn(agent, TURN_MS, &err);
+        if (guest)
+            vel_guest_look(guest);
+    }
     ignore_signals();
     the_agent = NULL;
     /* Said before the role is given back: who waits for that may read it. */
@@ -234,10 +239,13 @@ int main(int argc, char **argv)
     }
     if (rc < 0)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
-    if (o.drain || o.stop || o.status)
+    if (o.drain || o.stop || o.status) {
         code = ask(&o, conf, &host);
-    else
+    } else {
+        vel_guest_create(&host, conf, &guest, NULL);
         code = o.detach ? detach(conf, &host) : serve(conf, &host, -1);
+        vel_guest_destroy(guest);
+    }
     vel_log_open(NULL);
     if (file)
         vel_logfile_close(file, NULL);

@@ -72,11 +72,9 @@ static int put_homes(const struct vel_service_of *of, struct vel_node *body)
     return rc;
 }
 
-int vel_about_save(const struct vel_service_of *of, const char *endpoint,
-                   struct vel_err *err)
+static int save(const struct vel_service_of *of, char *path, struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
-    char *path = path_beside(endpoint);
     bool is_mine;
     int rc = 0;
 
@@ -87,8 +85,10 @@ int vel_about_save(const struct vel_service_of *of, const char *endpoint,
         vel_node_set_name(body, "dir", of->dir) ||
         vel_node_set_text(body, "id", of->prefix_id) ||
         vel_node_set_text(body, "named", of->named) ||
-        vel_node_set_int(body, "ranks", of->ranks) || put_homes(of, body) ||
-        put_settings(of->conf, body) || put_lines(of->conf, body))
+        vel_node_set_int(body, "ranks", of->ranks) ||
+        (of->is_guest && vel_node_set_bool(body, "guest", true)) ||
+        put_homes(of, body) || put_settings(of->conf, body) ||
+        put_lines(of->conf, body))
         rc = vel_out_of_memory(err, "a launch");
     /* all processes of the node come here at once */
     if (rc == 0 && !vel_fs_exists(of->fs, path))
@@ -96,6 +96,18 @@ int vel_about_save(const struct vel_service_of *of, const char *endpoint,
     vel_node_destroy(body);
     free(path);
     return rc;
+}
+
+int vel_about_save(const struct vel_service_of *of, const char *endpoint,
+                   struct vel_err *err)
+{
+    return save(of, path_beside(endpoint), err);
+}
+
+int vel_about_share(const struct vel_service_of *of, const char *dir,
+                    struct vel_err *err)
+{
+    return save(of, vel_path_join(dir, "about"), err);
 }
 
 /* --- load --- */
@@ -207,6 +219,9 @@ static int get_all(const struct vel_node *body, struct vel_about *about,
         (rc = vel_node_get_int(body, "ranks", 0, VEL_RANKS_MAX, &about->ranks, err)) <
             0 ||
         (rc = get_homes(body, about, err)) < 0)
+        return rc;
+    if (vel_node_has(body, "guest") &&
+        (rc = vel_node_get_bool(body, "guest", &about->is_guest, err)) < 0)
         return rc;
     if (!vel_launchid_is_name(about->launch) || !vel_host_is_name(about->host.node) ||
         !vel_host_is_name(about->host.user))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* about - record "launch-here": what a leader must know of a launch, in the directory
- * of its role. All its processes try to write it, one does, so that an agent can lead
+ * of its role. All its processes try to write it, one does, so that an agent can lead;
+ * and in the launch's directory on the prefix, for agents on other nodes
  * (doc/protocol-leader.txt, 4).
  */
 #ifndef VEL_NODE_ABOUT_H
@@ -15,6 +16,7 @@ struct vel_about {
     char **homes;
     size_t n_homes;
     int64_t ranks; /* 0: not known */
+    bool is_guest;
     struct vel_conf *conf;
 };
 
@@ -23,7 +25,11 @@ struct vel_about {
 int vel_about_save(const struct vel_service_of *of, const char *endpoint,
                    struct vel_err *err);
 
-/* From the directory `dir` of a role. VEL_ENOENT: none is there. */
+/* The same in `dir`, the launch's directory on the prefix. */
+int vel_about_share(const struct vel_service_of *of, const char *dir,
+                    struct vel_err *err);
+
+/* From the directory `dir` of a role, or of a launch. VEL_ENOENT: none is there. */
 int vel_about_load(struct vel_fs *fs, const char *dir, struct vel_about *ret,
                    struct vel_err *err);
 void vel_about_fini(struct vel_about *about);

@@ -109,7 +109,9 @@ static int start(struct vel_led *led, struct vel_err *err)
                                       .ranks = about->ranks,
                                       .homes = about->homes,
                                       .n_homes = about->n_homes,
-                                      .is_agent = true};
+                                      .is_agent = true,
+                                      .is_guest =
+                                          about->is_guest && !led->of.only_deserted};
     struct vel_service *service = NULL;
     struct vel_role *role = NULL;
     int rc = take_role(led, &role, err);
@@ -156,7 +158,8 @@ static int lead(struct vel_led *led, struct vel_err *err)
     wait_for_end(led);
     vel_log(VEL_LOG_INFO, "launch %s on %s is %s", led->about.launch,
             led->about.host.node, led->is_ending ? "given back" : "over");
-    if (!led->is_ending) /* its last process removes it when it is still there */
+    /* its last process removes it when it is still there */
+    if (!led->is_ending || led->about.is_guest)
         vel_role_remove_dir(led->of.fs, led->of.host, led->dir, NULL);
     return 0;
 }

@@ -19,6 +19,7 @@ enum {
     TURN_MS = 1000,   /* longest sleep of the loop */
     LAST_WORDS = 100, /* of T */
     HANGS = 4,        /* of T: that the loop waits for the prefix */
+    LONELY = 2,       /* looks without a process anywhere, then a guest leaves */
 };
 
 /* --- what it is made of --- */
@@ -57,6 +58,7 @@ static int copy_of(struct vel_service *service, const struct vel_service_of *of,
     service->homes = copy_texts(of->homes, of->n_homes);
     service->n_homes = of->n_homes;
     service->is_agent = of->is_agent;
+    service->is_guest = of->is_guest;
     service->ranks = of->ranks;
     service->above = -1;
     service->limit_ms = (unsigned)(of->conf->peer_timeout * 1000);
@@ -132,6 +134,7 @@ static int make_brain(struct vel_service *service, struct vel_err *err)
         .flush_width = conf->flush_width,
         .flush_bandwidth = (uint64_t)conf->flush_bandwidth,
         .ranks = service->ranks,
+        .is_guest = service->is_guest,
         .seal_after = (uint64_t)(conf->seal_after * (double)VEL_CLOCK_S)};
 
     return vel_leader_create(&brain, &vel_service_ops, service, &service->leader, err);
@@ -258,6 +261,24 @@ static unsigned sleep_for(const struct vel_service *service)
     return due < TURN_MS ? (unsigned)due : TURN_MS;
 }
 
+/* Does the launch have processes anywhere, so that a guest is of use? A chair that has
+ * just begun may not know of them yet. */
+static bool is_wanted(struct vel_service *service)
+{
+    char *living = NULL;
+    int64_t beat;
+
+    if (!service->is_guest)
+        return false;
+    service->n_lonely =
+        vel_beat_load(service->fs, service->launch_dir, &beat, &living, NULL) == 0 &&
+                living && !*living
+            ? service->n_lonely + 1
+            : 0;
+    free(living);
+    return service->n_lonely < LONELY;
+}
+
 /* A program whose processes were killed leaves nobody who says so. */
 static void look_for_processes(struct vel_service *service)
 {
@@ -266,7 +287,7 @@ static void look_for_processes(struct vel_service *service)
     if (now < service->look_at)
         return;
     service->look_at = now + service->limit_ms * VEL_CLOCK_MS / 4;
-    if (vel_role_is_deserted(service->role))
+    if (vel_role_is_deserted(service->role) && !is_wanted(service))
         vel_leader_deserted(service->leader);
 }
 

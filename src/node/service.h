@@ -36,6 +36,7 @@ struct vel_service_of {
     char *const *homes;    /* "CACHE/USER/ID" of each store on this node, each once */
     size_t n_homes;
     bool is_agent; /* it outlives the programs that it serves */
+    bool is_guest; /* no process need ever be here: it stays while there are others */
 };
 
 /* Lead: `role` is held, and is the service's from now on, also on failure. */

@@ -122,8 +122,10 @@ struct vel_service {
     char **homes;
     size_t n_homes;
     const struct vel_conf *conf;
-    bool is_agent;
-    int64_t ranks; /* of the launch; 0: not known */
+    bool is_agent, is_guest;
+    unsigned n_lonely;   /* looks in succession without a process anywhere */
+    bool has_told_about; /* in the launch's directory */
+    int64_t ranks;       /* of the launch; 0: not known */
     unsigned limit_ms, busy_ms;
     uint64_t memory; /* of an encoding's buffers */
 

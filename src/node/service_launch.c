@@ -12,6 +12,7 @@
 #include "ident/once.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
+#include "node/about.h"
 #include "node/service_in.h"
 #include "record/record.h"
 #include "view/evidence.h"
@@ -45,6 +46,30 @@ static int make_mark(struct vel_service *service, const char *path, const char *
 
 /* --- this launch --- */
 
+/* Agents of nodes without a process: that they can help is no condition. */
+static void tell_about(struct vel_service *service)
+{
+    const struct vel_service_of of = {.fs = service->fs,
+                                      .host = &service->host,
+                                      .conf = service->conf,
+                                      .launch = service->launch,
+                                      .prefix = service->prefix,
+                                      .dir = service->dir,
+                                      .prefix_id = service->prefix_id,
+                                      .named = service->named,
+                                      .ranks = service->ranks,
+                                      .homes = service->homes,
+                                      .n_homes = service->n_homes};
+    struct vel_err why = {0};
+
+    if (service->has_told_about)
+        return;
+    service->has_told_about = true;
+    if (vel_about_share(&of, service->launch_dir, &why) < 0)
+        vel_log(VEL_LOG_DEBUG, "agents on nodes without a process cannot help: %s",
+                why.text);
+}
+
 int vel_service_endpoint(void *arg, const char *present, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -56,9 +81,11 @@ int vel_service_endpoint(void *arg, const char *present, struct vel_err *err)
     free(service->endpoint.ranks);
     service->endpoint.ranks = ranks;
     rc = vel_endpoint_save(service->fs, service->launch_dir, &service->endpoint, err);
-    if (rc == 0)
-        vel_links_set_epoch(service->links, service->endpoint.epoch);
-    return rc;
+    if (rc < 0)
+        return rc;
+    vel_links_set_epoch(service->links, service->endpoint.epoch);
+    tell_about(service);
+    return 0;
 }
 
 int64_t vel_service_epoch(void *arg)

@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "comm/comm.h"
 #include "conf/load.h"
 #include "engine/logsink.h"
 #include "meta/cache.h"
@@ -22,10 +21,11 @@
 #include "meta/prefix.h"
 #include "process/attend.h"
 #include "process/files_in.h"
+#include "process/homes.h"
 #include "process/launcher.h"
 #include "process/presence.h"
 #include "sys/lock.h"
-#include "topo/store.h"
+#include "topo/group.h"
 
 enum stage {
     NEW,     /* nothing is known */
@@ -43,8 +43,7 @@ static struct here {
     char *cwd, *prefix, *dir, *node;
     char prefix_id[VEL_PREFIX_ID];
     char launch[VEL_LAUNCH_NAME];
-    char **homes;
-    size_t n_homes;
+    struct vel_homes homes;
     int64_t rank, ranks;
     struct vel_launcher launcher;
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
@@ -63,9 +62,7 @@ static struct vel_fs *fs(void)
 static void forget(void)
 {
     vel_lock_release(here.shared);
-    for (size_t i = 0; i < here.n_homes; i++)
-        free(here.homes[i]);
-    free(here.homes);
+    vel_homes_fini(&here.homes);
     free(here.dir);
     free(here.prefix);
     free(here.node);
@@ -73,8 +70,6 @@ static void forget(void)
     vel_host_fini(&here.host);
     vel_conf_destroy(here.conf);
     here.shared = NULL;
-    here.homes = NULL;
-    here.n_homes = 0;
     here.dir = here.prefix = here.node = here.cwd = NULL;
     here.conf = NULL;
 }
@@ -159,40 +154,6 @@ static int know(const struct vel_files_of *of, struct vel_err *err)
 
 /* --- caches, launch --- */
 
-static int list_homes(struct vel_err *err)
-{
-    struct vel_comm *self = NULL;
-    struct vel_groups *groups = NULL;
-    struct vel_stores *stores = NULL;
-    int rc = vel_comm_self(&self, err);
-
-    if (rc == 0)
-        rc = vel_groups_create(self, here.conf, here.node, &groups, err);
-    if (rc == 0)
-        rc = vel_stores_create(self, here.conf, groups, &stores, err);
-    if (rc == 0 && !(here.homes = calloc(stores->n + 1, sizeof *here.homes)))
-        rc = vel_out_of_memory(err, "the caches");
-    for (size_t i = 0; rc == 0 && i < stores->n; i++) {
-        const struct vel_store *store = &stores->items[i];
-        struct vel_err why = {0};
-        char *home = vel_cache_home(store->base, here.host.user, here.prefix_id);
-
-        if (home && vel_store_check(store, fs(), &why) == 0 &&
-            vel_cache_make_dir(fs(), home, &why) == 0) {
-            here.homes[here.n_homes++] = home;
-            continue;
-        }
-        vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
-        free(home);
-    }
-    if (rc == 0 && here.n_homes == 0)
-        rc = vel_fail(err, VEL_ENOENT, "there is no cache that can be used");
-    vel_stores_destroy(stores);
-    vel_groups_destroy(groups);
-    vel_comm_destroy(self);
-    return rc;
-}
-
 static int name_launch(const struct vel_background_of *of, struct vel_err *err)
 {
     struct vel_launch_texts texts = here.launcher.texts;
@@ -262,9 +223,12 @@ static int be_present(struct vel_err *err)
     if (rc == 0)
         rc = lock_prefix(err);
     if (rc == 0)
-        rc = list_homes(err);
-    of.homes = here.homes;
-    of.n_homes = here.n_homes;
+        rc = vel_homes_make(
+            fs(), here.conf,
+            &(struct vel_host){.node = here.node, .user = here.host.user},
+            here.prefix_id, &here.homes, err);
+    of.homes = here.homes.items;
+    of.n_homes = here.homes.n;
     if (rc == 0)
         rc = name_launch(&of, err);
     return rc < 0 ? rc : vel_presence_open(&of, &here.presence, err);
@@ -416,8 +380,9 @@ int vel_files_view(struct vel_view *ret, struct vel_err *err)
 
 const char *vel_files_launch(const struct vel_background_of *of, bool *ret_differs)
 {
-    const struct vel_background_of own = {
-        .prefix_id = here.prefix_id, .homes = here.homes, .n_homes = here.n_homes};
+    const struct vel_background_of own = {.prefix_id = here.prefix_id,
+                                          .homes = here.homes.items,
+                                          .n_homes = here.homes.n};
 
     *ret_differs = false;
     return here.stage == PRESENT && vel_attend_fits(&own, of, ret_differs) ? here.launch

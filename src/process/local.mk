@@ -11,6 +11,8 @@ core_sources += \
 	%D%/files_point.c \
 	%D%/files_session.c \
 	%D%/files_version.c \
+	%D%/guest.c %D%/guest.h \
+	%D%/homes.c %D%/homes.h \
 	%D%/launcher.c %D%/launcher.h \
 	%D%/prerun.c %D%/prerun.h %D%/prerun_in.h \
 	%D%/prerun_dataset.c \

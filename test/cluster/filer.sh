@@ -20,6 +20,7 @@
 # shellcheck shell=bash
 filer_env=()
 filer_shape=each
+filer_steps=6 # that filer_look looks for
 filer_limit=$((${TEST_TIMEOUT:-120} / 3)) # seconds without a turn
 filer=${top_builddir:?}/test/cluster/filer
 # what a job script exports, on all nodes
@@ -112,7 +113,7 @@ filer_did() {
 
 filer_newest() { filer_did found | awk '{ print $2 + 0 }' | sort -u; }
 
-filer_look() { env -u HDF5_VOL_CONNECTOR "$filer" -v -s "$filer_shape" "$pfs/prefix/out"; }
+filer_look() { env -u HDF5_VOL_CONNECTOR "$filer" -v -n "$filer_steps" -s "$filer_shape" "$pfs/prefix/out"; }
 
 filer_whole() {
     local files=8 # of a step

@@ -60,4 +60,39 @@ filer_env=("${settings[@]}")
 filer_run $home -n 3
 is "$status $(filer_newest) $(torn)" '0 2 ' 'its node is lost: it goes on with the newest'
 
+# the first step that has redundancy on nodes where no process knows HDF5
+first_spread() {
+    grep -h '"node4"' "$pfs"/prefix/.veloc/dataset.*/settlement | grep -o '"version":[0-9]*' | sort -t: -nk2 | head -n 1
+}
+are_here() {
+    local node
+    for node; do ls "$pfs/prefix/.veloc"/launch.*/node."$node" >&2 || return; done 2>/dev/null
+}
+filer_fresh zero 'DATASET=ck PATTERN=out/ck.{step}/part-0.h5 PUBLISH=BEHIND'
+filer_env=("${settings[@]}" "$slow")
+filer_agents node1 node2 node3 node4
+filer_steps=12
+filer_start $home -n "$filer_steps" -b -w 3:65535 # after all steps
+filer_turns 17 # one of them
+cluster_sh node1 pkill -STOP -x filer
+until are_here node2 node3 node4; do sleep 0.1; done
+cluster_sh node1 pkill -CONT -x filer
+safe=0 first=''
+until [ -n "$first" ] && [ "$safe" -ge "${first#*:}" ]; do
+    filer_turns 1 || break
+    first=$(first_spread)
+    safe=$(filer_did safe | awk '{ step = $2 } END { print step + 0 }')
+done
+cluster_kill 1
+filer_end
+is "$(filer_whole)" 0 'with agents on the other nodes its files are in the caches only'
+cluster_start 1
+filer_env=("${settings[@]}")
+filer_agents node1
+filer_run $home -n "$filer_steps"
+newest=$(filer_newest)
+ok "and are rebuilt when its node is lost, step $newest, $safe was protected" test "$newest" -ge "$safe"
+is "$status $(torn)" '0 ' 'byte by byte'
+filer_on_all env "${filer_vars[@]}" "$agents/h5veloc-agent" --drain --stop
+is "$(filer_whole)" "$filer_steps" 'all of it comes to its path'
 done_testing
