@@ -264,6 +264,14 @@ static bool is_full(const struct vel_leader *leader, const struct vel_census *ce
     return leader->conf.ranks > 0 && n == leader->conf.ranks;
 }
 
+bool vel_census_was_killed(const struct vel_census *census)
+{
+    for (size_t i = 0; i < census->seats.n; i++)
+        if (((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->has_left)
+            return false;
+    return true;
+}
+
 /* Of a rank that was never seen nobody knows that it was killed: it has no leader that
  * we can hear, and writes natively. */
 bool vel_census_left_in_order(const struct vel_census *census)

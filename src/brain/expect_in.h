@@ -50,11 +50,12 @@ int vel_census_take(struct vel_leader *leader, const struct vel_expect *expect,
 void vel_census_fini(struct vel_census *census);
 const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t rank);
 
+/* All ranks that were here have left, and none was killed; or none has left. */
+bool vel_census_left_in_order(const struct vel_census *census);
+bool vel_census_was_killed(const struct vel_census *census);
+
 /* Is key i to be sealed now, and by which event? false: not yet; the time when that is
  * to be asked again is noted. */
-/* All ranks that were here have left, and none was killed. */
-bool vel_census_left_in_order(const struct vel_census *census);
-
 bool vel_census_event(struct vel_leader *leader, size_t i,
                       const struct vel_expect_template *template,
                       const struct vel_census *census, enum vel_dataset_event *ret);

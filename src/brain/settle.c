@@ -200,27 +200,29 @@ static void decided(struct vel_leader *leader, struct vel_expect *expect,
     leader->steps++;
 }
 
-/* What is partial comes to the prefix where its names have no whole version, or where
- * nobody was killed: then somebody has written his part there natively. Else it gives
- * way. */
+/* What is partial comes to the prefix where nobody was killed, since somebody has
+ * written his part there natively then. After a kill of all it gives way: ranks that
+ * look for the newest step must all find the same. After that of some it does where its
+ * names have a whole version. */
 static int weigh_partial(struct vel_leader *leader, const struct vel_expect *expect,
                          const struct vel_census *census, struct vel_seal *seal,
                          struct vel_err *err)
 {
-    bool has_whole = false;
-    int rc = vel_census_left_in_order(census)
+    bool gives_way = vel_census_was_killed(census);
+    int rc = gives_way || vel_census_left_in_order(census)
                  ? 0
                  : leader->ops->has_whole(leader->arg, expect->template, expect->step,
-                                          expect->generation, &has_whole, err);
+                                          expect->generation, &gives_way, err);
 
     if (rc < 0)
         return rc;
-    seal->what = has_whole ? 0 : VEL_OWED_FLUSH;
+    seal->what = gives_way ? 0 : VEL_OWED_FLUSH;
     vel_log(VEL_LOG_WARN, "%s, step '%s': not all ranks have written their files: %s",
             expect->template, expect->step,
-            has_whole ? "they stay in the caches, and the files before them at their "
-                        "names, which are whole"
-                      : "they are flushed, and are no checkpoint");
+            gives_way
+                ? "they stay in the caches, and what was whole before them at its "
+                  "path"
+                : "they are flushed, and are no checkpoint");
     return 0;
 }
 

@@ -319,3 +319,21 @@ int lab_file_work(struct lab *lab, struct lab_job *job, struct vel_msg_place *re
         return 0;
     }
 }
+
+void lab_none_by_half(struct lab *lab, const char *template)
+{
+    for (int64_t id = 1; id < LAB_DATASETS; id++) {
+        const struct lab_dataset *dataset = &lab->datasets[id];
+
+        if (dataset->verdict != VEL_VERDICT_PARTIAL ||
+            strcmp(dataset->key.template, template) != 0)
+            continue;
+        for (size_t i = 0; i < dataset->files.n; i++) {
+            const struct lab_file *file = vel_vec_at(&dataset->files, i);
+
+            if (lab_name(lab, file->name)->stamp == file->stamp)
+                lab_is_wrong(lab, "%s of a step that was never whole is at its path",
+                             file->name);
+        }
+    }
+}

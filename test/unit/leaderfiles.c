@@ -385,6 +385,17 @@ static void killed_again(uint64_t seed)
     of_one_step("s *{rank}");
 }
 
+static void killed_midway(uint64_t seed) /* and agents go on */
+{
+    write_all(&rule_script, seed % 2);
+    lab_run(lab, lab->now + lab_chance(lab, 200, 4000) * LAB_MS);
+    lab_kill_processes(lab, 0, false);
+    lab_run(lab, lab->now + lab_chance(lab, 0, 10) * LAB_T);
+    lab_launch(lab, 1, ALL(lab->nnodes));
+    lab_run(lab, lab->now + 30 * LAB_T);
+    lab_none_by_half(lab, "r {step}/*{rank}");
+}
+
 /* --- campaigns --- */
 
 typedef void scenario(uint64_t seed);
@@ -482,6 +493,7 @@ int main(void)
     campaign(vanished, "a rank ends without a word", 4, seeds);
     campaign(killed, "all is killed, and run again", 4, seeds);
     campaign(killed_and_lost, "and a node is lost", 4, seeds);
+    campaign(killed_midway, "a kill between the files of a step", 4, seeds);
     campaign(killed_again, "a kill while the same names are written again", 4, seeds);
     costs();
     return done_testing();
