@@ -70,9 +70,12 @@ struct vel_ls_opened {
     int64_t index;
     char *dir, *node;
     int64_t files, bytes;
-    char *launch, *name; /* NULL: nobody tells */
-    int64_t open;        /* so many were not closed; */
-    int64_t flushed;     /* and of these, left as H5Fflush has left them */
+    char *launch, *name;   /* NULL: nobody tells */
+    int64_t step;          /* below 0: that is no number */
+    int64_t sealed;        /* the dataset that they are sealed as; 0: none */
+    int64_t open;          /* so many were not closed; */
+    int64_t flushed;       /* and of these, left as H5Fflush has left them */
+    struct vel_vec closed; /* int64_t: ranks whose files all are */
 };
 
 enum vel_ls_health {
@@ -209,11 +212,21 @@ void vel_ls_away(struct vel_ls *ls, struct vel_ls_unit *unit);
 
 /* The same for files that are of no dataset yet. */
 void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit);
+/* Such are in LEVEL/new.N; unit->evidence is there. */
+void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
+                       const char *node, int64_t index);
+void vel_ls_opened_fini(struct vel_ls_opened *opened);
+/* Has nobody come to take what is sealed as a dataset? 1: the next launch will; 0: it
+ * is not like that, or not all of it is here. */
+bool vel_ls_is_left(const struct vel_ls_unit *unit, int64_t id);
 
 /* unit->view and unit->rows; and one of them: its sets, restart and why. */
 void vel_ls_rows(struct vel_ls *ls, struct vel_ls_unit *unit);
 void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                   struct vel_ls_row *row);
+
+/* NULL: nobody has sealed it, or a launch that is not over. */
+const struct vel_seal *vel_ls_seal_of(const struct vel_ls_unit *unit, int64_t id);
 
 /* Why a dataset does not count any more on the prefix. */
 #define VEL_LS_BAD_ON_PREFIX "its files on the prefix are not those that were written"

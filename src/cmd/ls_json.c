@@ -64,7 +64,10 @@ static void put_about(json_t *to, const struct vel_ls *ls, const struct vel_ls_r
     bool is_whole = about && about->files > 0;
 
     set(to, "name", text(about ? about->name : row->opened ? row->opened->name : NULL));
-    set(to, "step", number_if(about, about ? about->version : 0));
+    set(to, "step",
+        about         ? number(about->version)
+        : row->opened ? number_if(row->opened->step >= 0, row->opened->step)
+                      : number_if(false, 0));
     set(to, "checkpoint",
         number_if(about && about->checkpoint, about ? about->checkpoint : 0));
     set(to, "use", text(about ? uses[about->use & 3] : NULL));

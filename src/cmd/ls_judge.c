@@ -80,7 +80,7 @@ static bool is_told(const struct vel_ls_unit *unit, const char *node)
     return false;
 }
 
-static const struct vel_seal *seal_of(const struct vel_ls_unit *unit, int64_t id)
+const struct vel_seal *vel_ls_seal_of(const struct vel_ls_unit *unit, int64_t id)
 {
     for (size_t i = 0; i < unit->evidence.seals.n; i++) {
         const struct vel_seal *seal = vel_vec_at(&unit->evidence.seals, i);
@@ -117,7 +117,7 @@ static int count_holders(const struct vel_ls_unit *unit, int64_t id)
 static bool is_guess(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                      const struct vel_ls_row *row, struct vel_buf *ret_nodes)
 {
-    const struct vel_seal *seal = seal_of(unit, row->id);
+    const struct vel_seal *seal = vel_ls_seal_of(unit, row->id);
 
     if (unit->is_given)
         return false;
@@ -250,6 +250,10 @@ void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
         vel_buf_puts(&why, "a program that read it said that it is not valid");
     } else if (d) {
         judge_restored(d, row, &why);
+    } else if (vel_ls_is_left(unit, row->id)) {
+        row->restart = VEL_LS_FROM_CACHE;
+        row->is_guess = false;
+        vel_buf_puts(&why, "the next launch takes its files over");
     } else {
         judge_lost(unit, row, &why);
     }

@@ -1,13 +1,201 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that are of no dataset yet: closed by some of those who write it, or open. They
- * have no checksums. */
+/* Files that are of no dataset yet: closed by some of those who write it, or open; or
+ * sealed, and not taken since, when the next launch does that. They have no checksums.
+ */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cmd/ls.h"
+#include "jobs/compose.h"
+#include "red/header.h"
 #include "view/part_new.h"
+#include "view/point.h"
+
+/* --- what there is --- */
+
+void vel_ls_opened_fini(struct vel_ls_opened *opened)
+{
+    free(opened->dir);
+    free(opened->node);
+    free(opened->launch);
+    free(opened->name);
+    vel_vec_fini(&opened->closed);
+}
+
+struct count {
+    int64_t files, bytes;
+};
+
+static int count_file(void *arg, enum vel_fs_visit what, const char *below,
+                      const struct stat *st, struct vel_err *err)
+{
+    struct count *count = arg;
+    const char *slash = strchr(below, '/');
+
+    (void)err;
+    if (what == VEL_FS_FILE && slash && strncmp(below, "rank.", 5) == 0 &&
+        !vel_red_is_file_name(vel_path_base(below))) {
+        count->files++;
+        count->bytes += st->st_size;
+    }
+    return 0;
+}
+
+static void count_open(struct vel_ls *ls, const struct vel_part_new *part,
+                       struct vel_ls_opened *ret)
+{
+    for (size_t r = 0; r < part->ranks.n; r++) {
+        const struct vel_new_rank *rank = vel_vec_at(&part->ranks, r);
+
+        for (size_t i = 0; i < rank->files.n; i++) {
+            const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+            struct vel_vec points;
+
+            if (file->order > 0)
+                continue;
+            vel_vec_init(&points, sizeof(int64_t));
+            vel_point_list(ls->fs, part->dir, rank->rank, file->name, &points, NULL);
+            ret->open++;
+            ret->flushed += points.n > 0;
+            vel_vec_fini(&points);
+        }
+    }
+}
+
+/* Are all files of the rank closed, and there? */
+static bool is_closed(struct vel_ls *ls, const struct vel_part_new *part,
+                      const struct vel_new_rank *rank)
+{
+    bool is = true;
+
+    for (size_t i = 0; is && i < rank->files.n; i++) {
+        const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+        char *path = NULL;
+        struct stat st;
+
+        is = file->order > 0 &&
+             vel_part_new_path(part->dir, rank->rank, file->name, &path, NULL) == 0 &&
+             vel_fs_lstat(ls->fs, path, &st, NULL) == 0 && st.st_size == file->size;
+        free(path);
+    }
+    return is;
+}
+
+/* The dataset that files of a key are sealed as; 0: none. */
+static int64_t sealed_as(const struct vel_evidence *evidence,
+                         const struct vel_new_key *key)
+{
+    for (size_t i = 0; i < evidence->seals.n; i++) { /* one fact each */
+        const struct vel_seal *seal = vel_vec_at(&evidence->seals, i);
+        const struct vel_view_seal *fact = vel_vec_at(&evidence->facts, i);
+
+        if (seal->verdict == VEL_VERDICT_SEALED &&
+            seal->generation == key->generation &&
+            strcmp(fact->launch, key->launch) == 0 &&
+            strcmp(seal->template, key->template) == 0 &&
+            strcmp(seal->step, key->step) == 0)
+            return seal->id;
+    }
+    return 0;
+}
+
+static void tell_part(struct vel_ls *ls, const struct vel_ls_unit *unit,
+                      struct vel_ls_opened *ret)
+{
+    struct vel_part_new part;
+
+    if (vel_part_new_load(ls->fs, ret->dir, &part, NULL) < 0)
+        return;
+    ret->launch = vel_ls_copy(part.key.launch);
+    ret->name = vel_ls_need(vel_compose_name(
+        vel_compose_line(ls->conf, part.key.template), part.key.template));
+    ret->step = vel_compose_version(part.key.step, -1);
+    ret->sealed = sealed_as(&unit->evidence, &part.key);
+    count_open(ls, &part, ret);
+    for (size_t r = 0; r < part.ranks.n; r++) {
+        const struct vel_new_rank *rank = vel_vec_at(&part.ranks, r);
+
+        if (is_closed(ls, &part, rank))
+            vel_ls_push(&ret->closed, &rank->rank);
+    }
+    vel_part_new_fini(&part);
+}
+
+void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
+                       const char *node, int64_t index)
+{
+    struct count count = {0};
+    struct vel_ls_opened opened;
+
+    if (vel_fs_walk(ls->fs, dir, count_file, &count, NULL) < 0)
+        return;
+    opened = (struct vel_ls_opened){.index = index,
+                                    .dir = vel_ls_copy(dir),
+                                    .node = vel_ls_copy(node),
+                                    .files = count.files,
+                                    .bytes = count.bytes,
+                                    .step = -1};
+    vel_vec_init(&opened.closed, sizeof(int64_t));
+    tell_part(ls, unit, &opened);
+    vel_ls_push(&unit->opened, &opened);
+}
+
+/* --- sealed, and left by a launch that is over --- */
+
+static bool has_closed(const struct vel_ls_opened *opened,
+                       const struct vel_seal_member *member)
+{
+    if (strcmp(opened->node, member->node) != 0)
+        return false;
+    for (size_t i = 0; i < opened->closed.n; i++)
+        if (*(int64_t *)vel_vec_at(&opened->closed, i) == member->rank)
+            return true;
+    return false;
+}
+
+/* It was taken on its node, as all are to be. */
+static bool is_held(const struct vel_ls_unit *unit, int64_t id, int64_t rank)
+{
+    for (size_t i = 0; i < unit->nodes.n; i++) {
+        const struct vel_inventory *in = vel_vec_at(&unit->nodes, i);
+
+        for (size_t k = 0; k < in->held.n; k++) {
+            const struct vel_stock *held = vel_vec_at(&in->held, k);
+
+            if (held->id == id && held->rank == rank && held->encodings.n > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool vel_ls_is_left(const struct vel_ls_unit *unit, int64_t id)
+{
+    const struct vel_seal *seal = vel_ls_seal_of(unit, id);
+    bool is_left = false;
+
+    if (!seal || seal->verdict != VEL_VERDICT_SEALED)
+        return false;
+    for (size_t i = 0; i < seal->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
+        bool is_here = is_held(unit, id, member->rank);
+
+        for (size_t k = 0; !is_here && k < unit->opened.n; k++) {
+            const struct vel_ls_opened *opened = vel_vec_at(&unit->opened, k);
+
+            is_here = opened->sealed == id && has_closed(opened, member);
+            is_left |= is_here;
+        }
+        if (!is_here)
+            return false;
+    }
+    return is_left;
+}
+
+/* --- their files --- */
 
 static void look_at(const struct vel_ls *ls, const struct vel_new_file *file,
                     struct vel_ls_file *ret)

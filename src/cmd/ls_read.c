@@ -11,13 +11,9 @@
 #include "cmd/ls.h"
 #include "cmd/tool.h"
 #include "ident/launchid.h"
-#include "jobs/compose.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
-#include "red/header.h"
-#include "view/part_new.h"
-#include "view/point.h"
 
 /* --- free --- */
 
@@ -45,14 +41,6 @@ static void files_fini(struct vel_ls_unit *unit)
     vel_vec_fini(&unit->files);
 }
 
-static void opened_fini(struct vel_ls_opened *opened)
-{
-    free(opened->dir);
-    free(opened->node);
-    free(opened->launch);
-    free(opened->name);
-}
-
 static void places_fini(struct vel_ls_unit *unit)
 {
     for (size_t i = 0; i < unit->homes.n; i++) {
@@ -77,7 +65,7 @@ static void places_fini(struct vel_ls_unit *unit)
     }
     vel_vec_fini(&unit->tellers);
     for (size_t i = 0; i < unit->opened.n; i++)
-        opened_fini(vel_vec_at(&unit->opened, i));
+        vel_ls_opened_fini(vel_vec_at(&unit->opened, i));
     vel_vec_fini(&unit->homes);
     vel_vec_fini(&unit->nodes);
     vel_vec_fini(&unit->silent);
@@ -156,75 +144,6 @@ static void look_for_strangers(struct vel_ls *ls, struct vel_ls_unit *unit,
     }
 }
 
-struct count {
-    int64_t files, bytes;
-};
-
-static int count_file(void *arg, enum vel_fs_visit what, const char *below,
-                      const struct stat *st, struct vel_err *err)
-{
-    struct count *count = arg;
-    const char *slash = strchr(below, '/');
-
-    (void)err;
-    if (what == VEL_FS_FILE && slash && strncmp(below, "rank.", 5) == 0 &&
-        !vel_red_is_file_name(vel_path_base(below))) {
-        count->files++;
-        count->bytes += st->st_size;
-    }
-    return 0;
-}
-
-static void count_open(struct vel_ls *ls, const struct vel_part_new *part,
-                       struct vel_ls_opened *ret)
-{
-    for (size_t r = 0; r < part->ranks.n; r++) {
-        const struct vel_new_rank *rank = vel_vec_at(&part->ranks, r);
-
-        for (size_t i = 0; i < rank->files.n; i++) {
-            const struct vel_new_file *file = vel_vec_at(&rank->files, i);
-            struct vel_vec points;
-
-            if (file->order > 0)
-                continue;
-            vel_vec_init(&points, sizeof(int64_t));
-            vel_point_list(ls->fs, part->dir, rank->rank, file->name, &points, NULL);
-            ret->open++;
-            ret->flushed += points.n > 0;
-            vel_vec_fini(&points);
-        }
-    }
-}
-
-static void tell_part(struct vel_ls *ls, struct vel_ls_opened *ret)
-{
-    struct vel_part_new part;
-
-    if (vel_part_new_load(ls->fs, ret->dir, &part, NULL) < 0)
-        return;
-    ret->launch = vel_ls_copy(part.key.launch);
-    ret->name = vel_ls_need(vel_compose_name(NULL, part.key.template));
-    count_open(ls, &part, ret);
-    vel_part_new_fini(&part);
-}
-
-static void add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
-                       const char *node, int64_t index)
-{
-    struct count count = {0};
-    struct vel_ls_opened opened;
-
-    if (vel_fs_walk(ls->fs, dir, count_file, &count, NULL) < 0)
-        return;
-    opened = (struct vel_ls_opened){.index = index,
-                                    .dir = vel_ls_copy(dir),
-                                    .node = vel_ls_copy(node),
-                                    .files = count.files,
-                                    .bytes = count.bytes};
-    tell_part(ls, &opened);
-    vel_ls_push(&unit->opened, &opened);
-}
-
 static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
                             const char *level, const char *node, int64_t index)
 {
@@ -236,7 +155,7 @@ static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
         char *path = vel_ls_join(level, name);
 
         if (is_numbered(name, "new.")) {
-            add_opened(ls, unit, path, node, index);
+            vel_ls_add_opened(ls, unit, path, node, index);
         } else if (is_numbered(name, "dataset.")) {
             look_for_strangers(ls, unit, path, is_ours_in_dataset, &in);
             vel_fs_names_fini(&in);

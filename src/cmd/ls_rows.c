@@ -3,6 +3,7 @@
  * that it is in. Reads nothing but what was gathered. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,16 +221,25 @@ static bool is_over(const struct vel_ls_unit *unit, const char *launch)
     return false;
 }
 
-static const char *why_opened(const struct vel_ls_unit *unit,
-                              const struct vel_ls_opened *opened)
+static char *why_opened(const struct vel_ls_unit *unit,
+                        const struct vel_ls_opened *opened)
 {
+    struct vel_buf why;
+
+    if (opened->sealed) {
+        vel_buf_init(&why);
+        vel_buf_printf(&why, "these files are dataset %" PRId64, opened->sealed);
+        return vel_ls_need(vel_buf_take(&why, NULL));
+    }
     if (!is_over(unit, opened->launch))
-        return "not all of it is written yet";
+        return vel_ls_copy("not all of it is written yet");
     if (opened->open == 0)
-        return "never sealed: the next launch does so when no rank lacks a file";
-    return opened->open == opened->flushed
-               ? "not closed: the next launch goes back to the last H5Fflush of all"
-               : "not closed, nor flushed: kept until there is a newer one";
+        return vel_ls_copy(
+            "never sealed: the next launch does so when no rank lacks a file");
+    return vel_ls_copy(
+        opened->open == opened->flushed
+            ? "not closed: the next launch goes back to the last H5Fflush of all"
+            : "not closed, nor flushed: kept until there is a newer one");
 }
 
 static void add_opened(struct vel_ls_unit *unit, const struct vel_ls_opened *opened)
@@ -241,7 +251,7 @@ static void add_opened(struct vel_ls_unit *unit, const struct vel_ls_opened *ope
     row->index = opened->index;
     row->state = VEL_LS_ANNOUNCED;
     row->restart = VEL_LS_NO;
-    row->why = vel_ls_copy(why_opened(unit, opened));
+    row->why = why_opened(unit, opened);
     vel_vec_init(&row->sets, sizeof(struct vel_ls_set));
 }
 

@@ -186,6 +186,8 @@ static void print_row(struct print *p, const struct vel_ls_row *row)
         snprintf(files, sizeof files, "%" PRId64, about->files);
     if (row->opened)
         snprintf(files, sizeof files, "%" PRId64, row->opened->files);
+    if (row->opened && row->opened->step >= 0)
+        snprintf(step, sizeof step, "%" PRId64, row->opened->step);
     vel_buf_printf(p->to, "%c%4s %-*.*s %6s %5s %9s %5s %5s %-*s %-*s ",
                    row->is_current ? '*' : ' ', id, p->name_width, p->name_width,
                    name_of(row), step,

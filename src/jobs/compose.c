@@ -30,6 +30,22 @@ static void make_readable(char *name)
             *at = '_';
 }
 
+const struct vel_line *vel_compose_line(const struct vel_conf *conf,
+                                        const char *template)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_DATASET, i)); i++) {
+        size_t len = strlen(line->name);
+
+        if (strncmp(template, line->name, len) == 0 && template[len] == ' ' &&
+            strcmp(template + len + 1,
+                   ((const struct vel_dataset_rule *)line->data)->pattern) == 0)
+            return line;
+    }
+    return NULL;
+}
+
 char *vel_compose_name(const struct vel_line *line, const char *template)
 {
     char *name = strdup(line ? line->name : template);

@@ -22,6 +22,10 @@ struct vel_compose {
     int64_t created;             /* wall time, s */
 };
 
+/* The DATASET line that a template is of; NULL: of none. */
+const struct vel_line *vel_compose_line(const struct vel_conf *conf,
+                                        const char *template);
+
 /* The name of a template: that of the rule, or the template in readable form. New
  * string; NULL when out of memory. */
 char *vel_compose_name(const struct vel_line *line, const char *template);

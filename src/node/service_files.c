@@ -34,17 +34,7 @@ static char *template_of(const struct vel_line *line)
 const struct vel_line *vel_service_line(const struct vel_service *service,
                                         const char *template)
 {
-    const struct vel_line *line;
-
-    for (size_t i = 0; (line = vel_conf_line(service->conf, VEL_DATASET, i)); i++) {
-        size_t len = strlen(line->name);
-
-        if (strncmp(template, line->name, len) == 0 && template[len] == ' ' &&
-            strcmp(template + len + 1,
-                   ((const struct vel_dataset_rule *)line->data)->pattern) == 0)
-            return line;
-    }
-    return NULL;
+    return vel_compose_line(service->conf, template);
 }
 
 /* Where new files of a rule (NULL: of none) go; no cache: n_homes. */

@@ -21,6 +21,8 @@ fresh() {
     printf '%s\n' "$@" >.velocconf
 }
 
+list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1; }
+
 # A program of one process, or of RANKS: % in OPS is the rank.
 run() { HDF5_VOL_CONNECTOR=veloc VELOC_LOG_FILE="$dir/log" "$point" "$@" 2>&1; }
 ranks() {
@@ -42,6 +44,27 @@ step='DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND'
 fresh "$step"
 launch=first ranks 2 2 create=ck.1.%.h5 write=1 close >/dev/null
 seal=$(cd .veloc/launch.first && echo seal.*)
+
+# a launch of one rank, killed when it has sealed; and a twin, killed before: with the other's seal
+fresh "$step"
+PMI_RANK=0 PMI_SIZE=1 VELOC_LAUNCH=first VELOC_FLUSH_BANDWIDTH=1 HDF5_VOL_CONNECTOR=veloc \
+    "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
+until [ -e .veloc/dataset.1/settlement ] && [ -e ".veloc/launch.first/$seal" ]; do :; done
+kill -9 $!
+wait 2>"$dir/killed"
+mkdir "$dir/sealed"
+cp -r ".veloc/launch.first/$seal" .veloc/dataset.1 "$dir/sealed"
+fresh "$step"
+stand_in_the_way first
+launch=first ranks 1 1 create=ck.1.%.h5 write=1 close kill >/dev/null
+like "$(list)" '*- ck  *  1  *announced*no: never sealed: the next launch does so*' \
+    'h5veloc-ls tells of which step files are that nobody has sealed'
+rmdir ".veloc/launch.first/$seal"
+cp -r "$dir/sealed/$seal" .veloc/launch.first
+cp -r "$dir/sealed/dataset.1" .veloc
+like "$(list)" '*yes, cache: the next launch takes its files over*' \
+    'and that a step which is sealed can be restarted from, though its files are not in their place'
+is "$(ranks 1 1 read=ck.1.%.h5)" 'ck.1.0.h5: all 1, 1000 cells, 1 at the end' 'as the next launch does'
 
 fresh "$step"
 stand_in_the_way dies
