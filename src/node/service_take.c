@@ -3,10 +3,13 @@
  * and what launches that are over have not come to take. */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "jobs/take.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
@@ -134,6 +137,69 @@ static void take_all(struct vel_service *service, const struct vel_vec *found,
     }
 }
 
+/* Is there a part of it to be made here, and none that has files? Those that had some
+ * and are nowhere are lost. */
+static bool lacks_empty(struct vel_service *service, const struct vel_seal *seal)
+{
+    char *home = vel_service_home_of(service, seal->id);
+    bool lacks = false, has_lost = false;
+
+    for (size_t i = 0; i < seal->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
+        char name[32], *dir;
+
+        if (strcmp(member->node, service->host.node) != 0)
+            continue;
+        snprintf(name, sizeof name, "rank.%" PRId64, member->rank);
+        dir = home ? vel_path_join(home, name) : NULL;
+        if (!dir || !vel_fs_exists(service->fs, dir)) {
+            lacks = true;
+            has_lost = has_lost || member->files > 0;
+        }
+        free(dir);
+    }
+    free(home);
+    return lacks && !has_lost;
+}
+
+/* Where a program wrote nothing there is nothing to be found of what it sealed, and
+ * without its empty parts the dataset is not whole. */
+static void take_one_empty(struct vel_service *service, const struct vel_seal *seal)
+{
+    struct vel_err why = {0};
+    char *launch = NULL;
+    bool is_over = false;
+    int rc = vel_id_launch(service->fs, service->dir, seal->id, &launch, &why);
+
+    if (rc == 0)
+        rc = vel_service_is_launch_over(service, launch, &is_over, &why);
+    if (rc == 0 && is_over)
+        rc = take(service, launch, seal, &why);
+    if (rc < 0 && rc != VEL_ENOENT)
+        vel_log(VEL_LOG_WARN, "dataset %" PRId64 " may not count: %s", seal->id,
+                why.text);
+    free(launch);
+}
+
+/* Where a program wrote nothing there is nothing to be found of what it sealed, and
+ * without its empty parts the dataset is not whole. */
+static void take_empty(struct vel_service *service)
+{
+    struct vel_vec seals;
+    int rc;
+
+    vel_vec_init(&seals, sizeof(struct vel_seal));
+    rc = vel_service_old_seals(service, &seals, NULL);
+    for (size_t i = 0; i < seals.n; i++) {
+        struct vel_seal *seal = vel_vec_at(&seals, i);
+
+        if (rc == 0 && *seal->template && lacks_empty(service, seal))
+            take_one_empty(service, seal);
+        vel_seal_fini(seal);
+    }
+    vel_vec_fini(&seals);
+}
+
 void vel_service_take_old(struct vel_service *service)
 {
     struct vel_vec found, left;
@@ -145,6 +211,7 @@ void vel_service_take_old(struct vel_service *service)
         if (vel_parts_new_scan(service->fs, service->homes[i], &found, NULL) < 0)
             break;
     take_all(service, &found, &left);
+    take_empty(service);
     if (left.n > 0 && vel_service_drop_replaced(service, &left, &why) < 0)
         vel_log(VEL_LOG_DEBUG, "%s", why.text);
     vel_vec_fini(&left);

@@ -130,7 +130,10 @@ recall() {
 # Nothing is there by half: files that HDF5's own tool reads, or stubs.
 is_readable() {
     filer_look >"$(tap_dir)/look"
-    ! grep -q wrong "$(tap_dir)/look" || return 1
+    if grep -q wrong "$(tap_dir)/look"; then
+        told="$told ($(grep -c wrong "$(tap_dir)/look") wrong: $(find "$pfs/prefix/out" -empty | paste -sd' ') empty)"
+        return 1
+    fi
     [ -n "$dump" ] || return 0
     local file
     find "$pfs/prefix/out" -name '*.h5' -type f | while IFS= read -r file; do

@@ -30,8 +30,9 @@ static void make_conf(struct filelab *lab, const char *text)
         bail_out("out of memory");
     sprintf(all,
             "PREFIX=%s\nCACHE_BASE=%s/cache\nCNTL_BASE=%s\nVIRTUAL_NODES=%d\n"
-            "COPY_TYPE=XOR\nFLUSH_STALL=5\nSEAL_AFTER=1\n%s%s",
+            "FLUSH_STALL=5\nSEAL_AFTER=1\n%s%s%s",
             lab->prefix, lab->root, lab->cntl, lab->nodes,
+            strstr(text, "COPY_TYPE") ? "" : "COPY_TYPE=XOR\n",
             strstr(text, "PEER_TIMEOUT") ? "" : "PEER_TIMEOUT=5\n", text);
     must(vel_conf_create(&lab->conf, &err), &err);
     must(vel_conf_parse(lab->conf, VEL_LAYER_USER, "lab.conf", all, strlen(all), NULL,

@@ -10,7 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/rng.h"
+#include "sys/fs.h"
 #include "tap/filelab.h"
 #include "tap/tap.h"
 
@@ -83,6 +85,54 @@ static int count_read(struct filelab *lab, int step)
     return n;
 }
 
+static bool has_seal(const struct filelab *lab)
+{
+    struct vel_vec names;
+    struct vel_err err = {0};
+    char dir[300];
+    bool has = false;
+
+    snprintf(dir, sizeof dir, "%s/launch.L1", lab->dir);
+    vel_vec_init(&names, sizeof(char *));
+    if (vel_fs_list(vel_fs_posix(), dir, &names, &err) < 0)
+        bail_out("%s", err.text);
+    for (size_t i = 0; i < names.n; i++)
+        has |= strncmp(*(char **)vel_vec_at(&names, i), "seal.", 5) == 0;
+    vel_fs_names_fini(&names);
+    return has;
+}
+
+/* A program is killed when its dataset is sealed, and a node on which it wrote nothing
+ * has not made its empty parts. */
+static void untaken(void)
+{
+    struct filelab lab;
+    struct vel_err err = {0};
+    char text[64], *part;
+
+    filelab_init(&lab, "untaken", 2, 4,
+                 "COPY_TYPE=SINGLE\nDATASET=ck PATTERN=ck.{step}.{rank}.h5\n"
+                 "FLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L1");
+    for (int rank = 0; rank < 2; rank++) {
+        text_of(rank, 1, text);
+        filelab_write(&lab, rank, name_of(rank, 1), text, &err);
+    }
+    while (!has_seal(&lab))
+        vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
+    filelab_drop(&lab);
+    part = vel_path_join(lab.home[1], "index.0/dataset.1");
+    if (!part || vel_fs_remove_tree(vel_fs_posix(), part, &err) < 0)
+        bail_out("%s", err.text);
+    free(part);
+    filelab_begin(&lab, "L2");
+    text_of(0, 1, text);
+    ok(filelab_reads(&lab, 0, name_of(0, 1), text),
+       "what was sealed is there, though a node without files of it had not heard so");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     struct vel_rng rng;
@@ -112,5 +162,6 @@ int main(void)
     }
     is_int(wrong, 0, "each step is there for all ranks, or for none");
     ok(whole > 0, "%d steps are", whole);
+    untaken();
     return done_testing();
 }
