@@ -23,5 +23,6 @@ core_sources += \
 	%D%/take.c %D%/take.h %D%/take_in.h \
 	%D%/take_map.c \
 	%D%/take_protect.c \
-	%D%/work.c %D%/work.h
+	%D%/work.c %D%/work.h \
+	%D%/writing.c %D%/writing.h
 # End of jobs

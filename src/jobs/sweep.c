@@ -10,6 +10,7 @@
 #include "ident/launchid.h"
 #include "jobs/stub.h"
 #include "jobs/sweep.h"
+#include "jobs/writing.h"
 #include "meta/cachename.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
@@ -174,6 +175,9 @@ static int sweep_launch(struct sweeping *s, const char *launch, struct vel_err *
     bool is_ended = vel_launchid_is_name(launch) &&
                     strcmp(launch, s->of->launch) != 0 && is_over(s, launch) &&
                     is_there(s, seals);
+
+    if (dir && vel_launchid_is_name(launch) && is_over(s, launch))
+        vel_writing_sweep(s->of->fs, dir);
     int rc = is_ended && !is_needed(s, dir) ? remove_launch(s, launch, dir, err) : 0;
 
     free(dir);

@@ -332,6 +332,17 @@ const char *vel_files_dir(void)
     return here.dir;
 }
 
+char *vel_files_launch_dir(void)
+{
+    struct vel_buf path;
+
+    if (!here.dir || !here.launch[0])
+        return NULL;
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/launch.%s", here.dir, here.launch);
+    return vel_buf_take(&path, NULL);
+}
+
 int64_t vel_files_rank(void)
 {
     return here.rank;

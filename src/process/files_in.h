@@ -49,7 +49,8 @@ int vel_files_ask_view(const char *name, struct vel_err *err);
 int vel_files_view(struct vel_view *ret, struct vel_err *err);
 
 const char *vel_files_prefix(void);
-const char *vel_files_dir(void); /* PREFIX/.veloc */
+const char *vel_files_dir(void);  /* PREFIX/.veloc */
+char *vel_files_launch_dir(void); /* below it, a new string; NULL: in no launch */
 int64_t vel_files_rank(void);
 
 struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */

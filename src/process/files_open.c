@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "conf/rules.h"
+#include "jobs/writing.h"
 #include "process/files_open_in.h"
 #include "xfer/copy.h"
-#include "xfer/temp.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vel_vec files = {.item_size = sizeof(struct vel_file *)}; /* under it */
@@ -144,19 +144,21 @@ static int bring_home(const struct vel_file *file, uint64_t size, struct vel_err
     const struct vel_copy_how how = {
         .fs = fs, .keeps_metadata = true, .clock = vel_clock_system()};
     struct vel_xfer_copied copied;
-    char *temporary = NULL;
-    int rc = vel_xfer_temp_name(file->path, 0, &temporary, err);
+    struct vel_writing writing;
+    char *dir = vel_files_launch_dir();
+    int rc = vel_writing_begin(fs, dir, file->path, &writing, err);
     const struct vel_xfer_file copy = {
-        .from = file->place, .to = temporary, .size = size};
+        .from = file->place, .to = writing.temporary, .size = size};
 
     if (rc == 0)
         rc = vel_copy_file(&how, &copy, &copied, err);
     if (rc == 0)
-        rc = vel_copy_publish(fs, temporary, file->path, err);
+        rc = vel_copy_publish(fs, writing.temporary, file->path, err);
     if (rc < 0)
         rc = vel_wrap(err, rc, "%s was not brought from the cache to its own path",
                       file->path);
-    free(temporary);
+    vel_writing_end(fs, &writing);
+    free(dir);
     return rc;
 }
 

@@ -57,6 +57,7 @@ test_vol_placed_LDADD = $(test_ldadd)
 test_vol_point_SOURCES = %D%/point.c
 test_vol_point_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_point_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
+test_vol_point_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 test_vol_plugin_t_SOURCES = %D%/plugin.c
 test_vol_plugin_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_plugin_t_LDADD = $(vol_test_ldadd)

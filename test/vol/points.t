@@ -105,6 +105,23 @@ unset VELOC_LAUNCH
 is "$("$top_builddir/src/cmd/h5veloc-ls" | awk '$2 ~ /ck/ || $3 ~ /ck/' | wc -l)" 2 \
     'a rank had two files in a step: the next launch waits for the second one, and has one dataset'
 
+# --- killed while it brings a file to its own path by itself ---
+
+fresh
+(VELOC_LAUNCH=over run create=x.h5 write=1 wait=go dies close) >"$dir/out" 2>"$dir/killed" &
+until [ -n "$(find "$dir/cache" -name x.h5 -size +0)" ]; do sleep 0.1; done
+(umask 077 && : >.veloc/launch.over/end) # another launch ends it
+until grep -q 'launch over was ended by another' "$dir/log"; do sleep 0.1; done
+: >go
+wait
+like "$(find . -maxdepth 1 -name '.x.h5.h5v-*')" './.x.h5.h5v-*.tmp' 'killed before the file had its name: a temporary one is left'
+for _ in 1 2 3 4 5; do
+    run create=y.h5 write=1 close
+    left=$(find . -maxdepth 1 -name '.x.h5.h5v-*')
+    [ -n "$left" ] || break
+done
+is "$left" '' 'the next launch removes it'
+
 # --- flushed, and not closed ---
 
 fresh
