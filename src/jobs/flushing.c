@@ -239,7 +239,10 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         rc = vel_share_save(&s);
     if (rc == 0)
         *ret_copied = s.copied;
-    if (rc == VEL_ESTATE && s.targets) { /* the next owner may have looked before */
+    /* the next owner may have looked before, whatever has stopped us */
+    if (rc < 0 && s.targets &&
+        (rc == VEL_ESTATE ||
+         vel_flushing_check_owner(flushing, job->id, job->owner, NULL) == VEL_ESTATE)) {
         s.err = NULL;
         vel_share_remove_of(&s, job->owner);
     }

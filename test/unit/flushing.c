@@ -317,6 +317,42 @@ static void cancelled(void)
        "and goes on later");
 }
 
+struct replaced {
+    struct flushlab *lab;
+    int steps;
+};
+
+/* Another owner has begun: this one's launch is over, and it is stopped. */
+static bool is_replaced(void *arg, uint64_t bytes)
+{
+    struct replaced *r = arg;
+
+    (void)bytes;
+    if (r->steps-- == 0)
+        flushlab_claim(r->lab, 1, 2);
+    return r->steps >= 0;
+}
+
+static void stopped(void)
+{
+    struct flushlab lab;
+    struct flushlab_node node;
+    struct vel_flush_copied copied;
+    struct vel_err err = {0};
+    struct replaced by = {.lab = &lab, .steps = 40};
+    const struct vel_watch watch = {is_replaced, &by};
+
+    flushlab_init(&lab, "stopped", LARGE);
+    flushlab_part(&lab, 1, 0);
+    flushlab_claim(&lab, 1, 1);
+    flushlab_entry(&lab, 1, 1, 1, VEL_ON_FLUSHING);
+    flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
+    node.job.watch = &watch;
+    ok(vel_flushing_copy(&node.flushing, &node.job, &copied, &err) < 0 &&
+           flushlab_strays(&lab) == 0,
+       "who is stopped when another has come, and has looked, leaves nothing");
+}
+
 int main(void)
 {
     whole();
@@ -327,5 +363,6 @@ int main(void)
     not_trusted();
     faults();
     cancelled();
+    stopped();
     return done_testing();
 }
