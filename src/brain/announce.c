@@ -317,6 +317,19 @@ void vel_announce_present(const struct vel_leader *leader, struct vel_buf *ret)
     }
 }
 
+bool vel_leader_has_lost(const struct vel_leader *leader)
+{
+    const struct vel_vec *ranks = leader->connector ? &leader->connector->gone : NULL;
+
+    for (size_t i = 0; ranks && i < ranks->n; i++) {
+        const struct vel_rank_gone *gone = vel_vec_at(ranks, i);
+
+        if (gone->has_vanished && !has_rank(leader, gone->rank))
+            return true;
+    }
+    return false;
+}
+
 bool vel_announce_has_left(const struct vel_leader *leader)
 {
     for (size_t i = 0; i < leader->links.n; i++) {

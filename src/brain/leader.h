@@ -418,6 +418,8 @@ enum vel_leader_others {
 };
 enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
                                          const char *name);
+/* Has a process of this node ended without a word? */
+bool vel_leader_has_lost(const struct vel_leader *leader);
 enum vel_dataset_state vel_leader_dataset(const struct vel_leader *leader, int64_t id);
 
 #endif

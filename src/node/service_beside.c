@@ -34,8 +34,14 @@ static int tell(struct vel_service *service, const char *name, void *room,
                 struct vel_msg *ret, struct vel_err *err)
 {
     struct vel_service_place place = {0};
-    int rc = vel_service_here(service, service->view, name, &place, err);
-    int len;
+    int len, rc;
+
+    /* of a program that was killed the next view tells what counts, alike on all nodes
+     */
+    if (vel_leader_has_lost(service->leader))
+        return vel_fail(err, VEL_ENOENT, "a process that may have written %s is gone",
+                        name);
+    rc = vel_service_here(service, service->view, name, &place, err);
 
     if (rc < 0)
         return rc;
