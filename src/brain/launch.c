@@ -129,6 +129,7 @@ static void send_join(struct vel_leader *leader, const struct vel_leader_link *l
     msg.u.join.over = vel_buf_text(&over);
     leader->join_seq = msg.seq;
     leader->is_joined = true;
+    leader->is_cut = false;
     vel_leader_send(leader, link->number, &msg);
     vel_buf_fini(&present);
     vel_buf_fini(&over);
@@ -335,11 +336,11 @@ void vel_launch_gone(struct vel_leader *leader, const char *node)
 {
     if (leader->is_chair) {
         vel_round_gone(leader, node, true);
-    } else if (is_chair_node(leader, node) && leader->is_joined) {
+    } else if (is_chair_node(leader, node) && (leader->is_joined || leader->is_cut)) {
         /* who has a low place claims first; all at once would do, too */
         int64_t turn = leader->place < 20 ? leader->place : 20;
 
-        leader->is_joined = leader->is_welcome = false;
+        leader->is_joined = leader->is_welcome = leader->is_cut = false;
         leader->free_at =
             leader->now + leader->conf.limit / 200 * (uint64_t)turn + leader->backoff;
         vel_serve_lost_chair(leader);

@@ -343,7 +343,9 @@ void vel_leader_gone(struct vel_leader *leader, uint64_t number)
     vel_serve_gone(leader, number);
     if (leader->connector && was.role == VEL_ROLE_PROCESS)
         vel_connector_gone(leader, &was);
-    if (was.role == VEL_ROLE_LEADER && !vel_leader_link_to(leader, was.node)) {
+    if (was.role == VEL_ROLE_LEADER && vel_leader_link_to(leader, was.node)) {
+        vel_tree_cut(leader, was.node);
+    } else if (was.role == VEL_ROLE_LEADER) {
         vel_launch_gone(leader, was.node);
         vel_tree_gone(leader, was.node);
     }

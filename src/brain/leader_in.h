@@ -169,6 +169,7 @@ struct vel_leader {
     char *chair;  /* node */
     bool is_chair;
     bool is_joined, is_welcome;
+    bool is_cut;      /* from the chair, to which there was another connection */
     uint64_t free_at; /* when its place may be taken, if it does not answer */
     uint64_t backoff; /* of one that was itself replaced */
     int64_t place;
@@ -287,6 +288,9 @@ void vel_tree_reset(struct vel_leader *leader);
 void vel_tree_attach(struct vel_leader *leader);
 void vel_tree_met(struct vel_leader *leader, struct vel_leader_link *link);
 void vel_tree_gone(struct vel_leader *leader, const char *node);
+
+/* One of several connections is gone, and what was said on it: steps may be missed. */
+void vel_tree_cut(struct vel_leader *leader, const char *node);
 void vel_tree_joined(struct vel_leader *leader, struct vel_leader_link *link,
                      uint64_t seq);
 void vel_tree_welcome(struct vel_leader *leader, const struct vel_msg_welcome *welcome);

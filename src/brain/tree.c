@@ -88,18 +88,35 @@ void vel_tree_met(struct vel_leader *leader, struct vel_leader_link *link)
         ask_parent(leader, link);
 }
 
-void vel_tree_gone(struct vel_leader *leader, const char *node)
+static void join_again(struct vel_leader *leader)
 {
-    if (!is_parent(leader, node) || leader->is_chair)
-        return;
-    if (!leader->is_attached) {
-        vel_tree_attach(leader);
-        return;
-    }
     vel_tree_reset(leader);
     leader->is_joined = leader->is_welcome = false;
     leader->free_at = leader->now + leader->conf.limit;
     vel_leader_at(leader, VEL_TIMER_LOOK, leader->now);
+}
+
+void vel_tree_gone(struct vel_leader *leader, const char *node)
+{
+    if (!is_parent(leader, node) || leader->is_chair)
+        return;
+    if (leader->is_attached)
+        join_again(leader);
+    else
+        vel_tree_attach(leader);
+}
+
+/* Two that connect to each other at once have two connections. */
+void vel_tree_cut(struct vel_leader *leader, const char *node)
+{
+    bool is_chair = leader->chair && strcmp(leader->chair, node) == 0;
+
+    if (leader->is_chair || !leader->is_joined ||
+        !(is_chair || is_parent(leader, node)))
+        return;
+    join_again(leader);
+    vel_serve_lost_chair(leader);
+    leader->is_cut = is_chair;
 }
 
 void vel_tree_joined(struct vel_leader *leader, struct vel_leader_link *link,

@@ -155,6 +155,35 @@ void lab_close(struct lab *lab, int number, int end, uint64_t delay)
         lab_post(lab, &event, arrival(lab, link, 1 - end, delay));
 }
 
+static void lose(struct lab *lab, int number, int end)
+{
+    struct lab_link *link = lab_link_at(lab, number);
+    struct lab_leader *of = &lab->leaders[link->ends[end]];
+    bool was_open = link->is_open[end];
+
+    link->is_open[end] = false;
+    if (was_open && of->is_alive)
+        vel_leader_gone(of->leader, (uint64_t)number);
+}
+
+void lab_cut(struct lab *lab)
+{
+    int n = (int)lab->links.n, begin = (int)lab_chance(lab, 0, (uint64_t)n);
+
+    for (int i = 0; i < n; i++) {
+        int number = 1 + (begin + i) % n;
+        const struct lab_link *link = lab_link_at(lab, number);
+
+        if (link->ends[0] < 0 || link->ends[1] < 0 || !link->is_open[0] ||
+            !link->is_open[1] || lab->leaders[link->ends[0]].thaws > lab->now ||
+            lab->leaders[link->ends[1]].thaws > lab->now)
+            continue;
+        lose(lab, number, 0);
+        lose(lab, number, 1);
+        return;
+    }
+}
+
 static int make_link(struct lab *lab, int one, int other)
 {
     struct lab_link link = {.ends = {one, other}, .is_open = {true, true}};

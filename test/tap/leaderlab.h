@@ -206,6 +206,9 @@ void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what);
 /* A process of a launch asks that a dataset rests. */
 void lab_rest(struct lab *lab, int launch, int node, int64_t id);
 
+/* A connection between two leaders breaks, with what is under way on it. */
+void lab_cut(struct lab *lab);
+
 /* Let time pass, at most until then; false: something is wrong. */
 bool lab_run(struct lab *lab, uint64_t until);
 

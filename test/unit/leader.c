@@ -178,6 +178,29 @@ static void restless(uint64_t seed)
     prefix_whole();
 }
 
+/* Leaders meet each other twice, and connections break with all that was said on them.
+ */
+static void cut_off(uint64_t seed)
+{
+    (void)seed;
+    lab_launch(lab, 0, ALL(lab->nnodes));
+    lab_run(lab, lab->now + lab_chance(lab, 1, 500) * LAB_MS);
+    lab_program(lab, 0, 4, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
+    for (int i = 0; i < 12; i++) {
+        int one = (int)lab_chance(lab, 0, (uint64_t)lab->nnodes - 1);
+        int other = (int)lab_chance(lab, 0, (uint64_t)lab->nnodes - 1);
+        struct lab_leader *of = lab_leader_of(lab, one, 0);
+
+        if (of && one != other)
+            lab_connect(of, lab_node_name(other));
+        lab_run(lab, lab->now + lab_chance(lab, 1, 200) * LAB_MS);
+        lab_cut(lab);
+    }
+    lab_run(lab, lab->now + 100 * LAB_T);
+    all_done(0);
+    prefix_whole();
+}
+
 /* A node is lost at any time; an agent's leaders go on; then comes the next launch. */
 static void node_lost(uint64_t seed)
 {
@@ -383,6 +406,7 @@ int main(void)
     campaign(
         troubled, "in a tree, too, leaders die, freeze and thaw", 24,
         (struct tap_seeds){seeds.first, seeds.first + (seeds.last - seeds.first) / 4});
+    campaign(cut_off, "connections break while there are others", 4, seeds);
     campaign(node_lost, "a node is lost", 8, seeds);
     campaign(agents_left, "agents go on without a node", 6, seeds);
     campaign(rested, "what is on its way is to rest", 4, seeds);
