@@ -44,6 +44,8 @@ int vel_logsink_open(const struct vel_conf *conf, struct vel_fs *fs, const char 
     own.level = level_of(conf);
     if (conf->log_file) {
         rc = open_file(conf->log_file, fs, node, &file, err);
+        if (rc < 0)
+            rc = vel_wrap(err, rc, "LOG_FILE");
         own.write = vel_logfile_write;
         own.arg = file;
     }

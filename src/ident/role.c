@@ -80,6 +80,8 @@ static int try_dir(struct vel_role *role, struct vel_err *err)
     if (!above)
         return vel_out_of_memory(err, role->dir);
     rc = vel_fs_make_dirs(role->fs, above, 0700, err);
+    if (rc < 0)
+        rc = vel_wrap(err, rc, "CNTL_BASE");
     if (rc == 0)
         rc = vel_fs_check_private_dir(role->fs, above, err);
     if (rc == 0)

@@ -132,8 +132,13 @@ static int ask(const struct vel_files_of *of, const char *name, bool writes, boo
     int rc = vel_files_know(of, &is_off, err);
 
     *ret_client = NULL;
-    if (rc < 0 || is_off || !vel_files_resolve(name, writes, ret_name))
+    if (rc < 0 || is_off)
         return rc;
+    if (!vel_files_resolve(name, writes, ret_name)) {
+        if (makes)
+            vel_files_tell_outside(name);
+        return 0;
+    }
     makes = makes || (writes && ret_name->is_there);
     return vel_files_here(of, makes ? VEL_FILES_MAKES : VEL_FILES_LOOKS, ret_client,
                           err);

@@ -65,6 +65,9 @@ bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
 bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
                              struct vel_file_name *ret);
 
+/* Of a file that is made and none of ours, if that is for where it is. */
+void vel_files_tell_outside(const char *name);
+
 /* --- files_session.c: files of a session's datasets --- */
 
 /* Does the dataset that is being written take the file that is made, or opened to be

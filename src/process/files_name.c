@@ -3,9 +3,11 @@
  */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "meta/cachename.h"
 #include "meta/paths.h"
@@ -33,6 +35,43 @@ static bool is_fit(const char *path, bool writes, bool *ret_is_there)
     return is_fit;
 }
 
+/* Without links; NULL: it has none, or there is no memory. */
+static char *real_path(const char *name)
+{
+    char *cwd = NULL, *absolute = NULL, *path = NULL;
+
+    if (!*name || (*name != '/' && vel_fs_working_dir(&cwd, NULL) < 0))
+        return NULL;
+    absolute = *name == '/' ? strdup(name) : vel_path_join(cwd, name);
+    if (absolute && vel_fs_real_path(absolute, &path, NULL) < 0)
+        path = NULL;
+    free(cwd);
+    free(absolute);
+    return path;
+}
+
+void vel_files_tell_outside(const char *name)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    const char *prefix = vel_files_prefix();
+    char *path = real_path(name);
+    struct stat st;
+
+    if (path && !vel_path_below(prefix, path)) {
+        bool is_there = vel_fs_lstat(vel_fs_posix(), prefix, &st, NULL) == 0;
+
+        vel_log(VEL_LOG_INFO,
+                "%s is written where it belongs: it is not below the prefix %s", path,
+                prefix);
+        if (!is_there && !atomic_flag_test_and_set(&is_told))
+            vel_log(VEL_LOG_WARN,
+                    "HDF5 files are not protected: the prefix %s is not there; make "
+                    "it, or name the directory that they are below with VELOC_PREFIX",
+                    prefix);
+    }
+    free(path);
+}
+
 bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
 {
     return vel_files_resolve_below(vel_files_prefix(), name, writes, ret);
@@ -43,20 +82,12 @@ bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
 {
     char *veloc = vel_veloc_dir(prefix);
     struct vel_file_name found = {0};
-    char *cwd = NULL, *absolute = NULL;
 
-    if (!veloc || !*name || (*name != '/' && vel_fs_working_dir(&cwd, NULL) < 0)) {
-        free(veloc);
-        return false;
-    }
-    absolute = *name == '/' ? strdup(name) : vel_path_join(cwd, name);
-    free(cwd);
-    bool is_ours = absolute && vel_fs_real_path(absolute, &found.path, NULL) == 0 &&
-                   vel_path_below(prefix, found.path) &&
+    found.path = real_path(name);
+    bool is_ours = veloc && found.path && vel_path_below(prefix, found.path) &&
                    !vel_path_below(veloc, found.path) &&
                    is_fit(found.path, writes, &found.is_there) &&
                    vel_cachename_of(prefix, found.path, &found.name, NULL) == 0;
-    free(absolute);
     free(veloc);
     if (is_ours)
         *ret = found;

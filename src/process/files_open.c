@@ -185,6 +185,21 @@ static bool is_taken(const struct vel_file *file, struct vel_client *client)
     return is;
 }
 
+static void tell_complete(const struct vel_file *file, uint64_t size, uint64_t begun)
+{
+    struct vel_rule_fit fit;
+    bool has_line =
+        vel_rules_find(vel_files_conf(), vel_files_prefix(), file->path, &fit);
+
+    vel_log(VEL_LOG_INFO,
+            "%s: %" PRIu64 " bytes in the cache by %s%s, written in %.3f s, closed in "
+            "%.3f s%s%s",
+            file->path, size, has_line ? "DATASET " : "no DATASET line",
+            has_line ? fit.line->name : "",
+            (double)(begun - file->begun) / (double)VEL_CLOCK_S, seconds(begun),
+            *file->why ? ": " : "", file->why);
+}
+
 int vel_file_complete(const struct vel_file *file, struct vel_client *client,
                       struct vel_err *err)
 {
@@ -200,11 +215,7 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
                                         0, &why)
                 : vel_fail(&why, VEL_ESTATE, "nobody leads here any more");
     if (rc == 0) {
-        vel_log(VEL_LOG_INFO,
-                "%s: %" PRIu64 " bytes in the cache, written in %.3f s, closed in "
-                "%.3f s%s%s",
-                file->path, size, (double)(begun - file->begun) / (double)VEL_CLOCK_S,
-                seconds(begun), *file->why ? ": " : "", file->why);
+        tell_complete(file, size, begun);
         return 0;
     }
     if (is_taken(file, client)) {

@@ -65,4 +65,16 @@ veloc make own.h5 >/dev/null
 inode=$(stat -c %i own.h5)
 veloc add own.h5 a >/dev/null
 not_ok 'so does one that was made with the connector' test "$(stat -c %i own.h5)" = "$inode"
+
+# --- what VELOC_LOG=info tells of each file
+like "$(VELOC_LOG=info veloc make s.3.h5; VELOC_LOG=info veloc make own.h5; cat "$dir/log")" \
+    '*s.3.h5: * bytes in the cache by DATASET s, written in*own.h5: * in the cache by no DATASET line, written in*' \
+    'the line is told that a file fits'
+like "$(VELOC_LOG=info VELOC_PREFIX="$dir/none" veloc make out.h5; cat "$dir/log")" \
+    "*/out.h5 is written where it belongs: it is not below the prefix $dir/none
+*the prefix $dir/none is not there; make it*" 'and why one is not protected whose prefix is not there'
+lines=$(wc -l <"$dir/log")
+VELOC_LOG=warn VELOC_PREFIX="$dir/n" veloc make out.h5 >/dev/null
+is "$(wc -l <"$dir/log") $(native read out.h5 | head -n 1)" "$lines there 1 last 9999: cells" \
+    'one outside of a prefix that is there needs no word'
 done_testing
