@@ -14,7 +14,7 @@ NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
 NP8_LOG_COMPILER = $(MPIRUN) 8
-EXTRA_DIST += %D%/lsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
+EXTRA_DIST += %D%/lsan.supp %D%/tsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
 	%D%/tap/tap.sh
 
 parallel_hdf5 =
@@ -36,6 +36,7 @@ AM_TESTS_ENVIRONMENT = \
 	HDF5_BINDIR='$(HDF5_BINDIR)'; export HDF5_BINDIR; \
 	HDF5_SOURCE='$(HDF5_SOURCE)'; PARALLEL_HDF5='$(parallel_hdf5)'; export HDF5_SOURCE PARALLEL_HDF5; \
 	LSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/lsan.supp':print_suppressions=0"; export LSAN_OPTIONS; \
+	TSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/tsan.supp':ignore_noninstrumented_modules=1"; export TSAN_OPTIONS; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH;
 
 check_LTLIBRARIES += test/libtap.la

@@ -385,8 +385,20 @@ static int look_for_stray(const char *path, const struct stat *st, int type,
     return 0;
 }
 
+/* Of a program or an agent. */
+static bool has_report(void)
+{
+    char *said = tap_get_file(tap_path("said"), NULL);
+    bool has = said && strstr(said, "Sanitizer:");
+
+    free(said);
+    return has;
+}
+
 bool shiftlab_is_clean(struct shiftlab *lab)
 {
+    if (has_report())
+        return shiftlab_bad(lab, "a sanitizer reports: %s", tap_path("said"));
     stray[0] = '\0';
     nftw(tap_path("prefix"), look_for_stray, 16, FTW_PHYS | FTW_ACTIONRETVAL);
     return !stray[0] || shiftlab_bad(lab, "%s is left", stray);

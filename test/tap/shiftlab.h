@@ -13,7 +13,7 @@ enum {
     SHIFTLAB_TEXT = 1200,
     SHIFTLAB_PEER_SECONDS = 3,
     SHIFTLAB_PEER_MOST = 24, /* on a machine that has no time for the test */
-    SHIFTLAB_LIMIT = 20,     /* of these: that a launch, or a drain, may take */
+    SHIFTLAB_LIMIT = 40,     /* of these: that a launch, or a drain, may take */
 };
 
 struct shiftlab {
@@ -81,7 +81,7 @@ int shiftlab_is_on_prefix(const struct shiftlab *lab, int rank, int64_t version)
 int shiftlab_count_on_prefix(const struct shiftlab *lab, int64_t version);
 /* All ranks or none have that version on the prefix. */
 bool shiftlab_is_whole(struct shiftlab *lab, int64_t version, bool must_be_there);
-/* No temporary file is among what users see. */
+/* No temporary file is among what users see, and no sanitizer has reported anything. */
 bool shiftlab_is_clean(struct shiftlab *lab);
 
 /* The cache of a virtual node is lost. */
