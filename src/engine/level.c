@@ -37,10 +37,14 @@ static uint64_t promised(const struct vel_session *s, const struct vel_reddesc *
 
     for (size_t i = 0; i < s->held.n; i++) {
         const struct vel_held *held = vel_session_held(s, i);
-        uint64_t part = (uint64_t)(held->map.dataset.bytes / held->map.dataset.ranks);
+        const struct vel_dataset *d = &held->map.dataset;
 
-        if (held->owed & VEL_OWE_ENCODE && held->store == desc->store->index)
+        if (held->owed & VEL_OWE_ENCODE && held->store == desc->store->index &&
+            d->ranks > 0) {
+            uint64_t part = (uint64_t)(d->bytes / d->ranks);
+
             bytes += with_scheme(desc, part) - part;
+        }
     }
     return bytes;
 }
