@@ -83,6 +83,17 @@ bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
     return !vel_session_is_over(s, launch);
 }
 
+bool vel_session_is_own(const struct vel_session *s, int64_t id)
+{
+    char launch[VEL_LAUNCH_NAME];
+    bool is_leaders;
+
+    if (!s->background) /* nobody else is there */
+        return id > s->first_id;
+    return load_launch(s, id, launch, &is_leaders, NULL) == 0 && !is_leaders &&
+           strcmp(launch, s->launch) == 0;
+}
+
 bool vel_session_is_ended(const struct vel_session *s)
 {
     return s->background && is_there(s, s->launch, "/end", true);
@@ -127,13 +138,27 @@ int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *er
     return rc;
 }
 
+static bool has_lists(const struct vel_session *s, const char *dir)
+{
+    struct vel_vec names;
+    bool has;
+
+    vel_vec_init(&names, sizeof(char *));
+    has = vel_fs_list(s->fs, dir, &names, NULL) < 0;
+    for (size_t i = 0; !has && i < names.n; i++)
+        has = strncmp(*(char **)vel_vec_at(&names, i), "files.", 6) == 0;
+    vel_fs_names_fini(&names);
+    return has;
+}
+
+/* The claim goes first: who is interrupted leaves a directory that means nothing. */
 void vel_session_unclaim(struct vel_session *s, int64_t id)
 {
     char *path = s->background && id ? vel_id_launch_path(s->dir, id) : NULL;
     char *dir = path ? vel_path_dir(path) : NULL;
 
-    if (dir && vel_fs_unlink(s->fs, path, NULL) == 0)
-        s->fs->ops->rmdir(s->fs, dir); /* not while lists of files are in it */
+    if (dir && vel_fs_unlink(s->fs, path, NULL) == 0 && !has_lists(s, dir))
+        vel_fs_remove_tree(s->fs, dir, NULL);
     if (id == s->claimed)
         s->claimed = 0;
     free(dir);

@@ -3,10 +3,12 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "engine/session_in.h"
+#include "meta/paths.h"
 
 /* All entries, and the newest one of that name and version among them. */
 static int find(struct vel_session *s, const char *name, int64_t version,
@@ -33,36 +35,83 @@ static int find(struct vel_session *s, const char *name, int64_t version,
                     version);
 }
 
-static void forget_held(struct vel_session *s, int64_t id, bool keeps_prefix)
+/* False: this rank's part is still there. */
+static bool forget_held(struct vel_session *s, int64_t id, bool keeps_prefix)
 {
-    for (size_t i = 0; i < s->held.n; i++)
-        if (vel_session_held(s, i)->map.dataset.id == id) {
+    for (size_t i = 0; i < s->held.n; i++) {
+        const struct vel_held *held = vel_session_held(s, i);
+
+        if (held->map.dataset.id == id) {
+            char *dir = held->dir ? strdup(held->dir) : NULL;
+            bool has_dir = held->dir, is_gone;
+
             vel_session_evict(s, i, keeps_prefix);
-            return;
+            is_gone = !has_dir || (dir && !vel_fs_exists(s->fs, dir));
+            free(dir);
+            return is_gone;
         }
+    }
+    return true;
+}
+
+/* Its files stay, and so does what holds them. */
+static void forget_lists(struct vel_session *s, int64_t id)
+{
+    char *dir = vel_dataset_dir(s->dir, id);
+    struct vel_vec names;
+    bool has_files;
+
+    vel_vec_init(&names, sizeof(char *));
+    has_files = !dir || vel_fs_list(s->fs, dir, &names, NULL) < 0;
+    for (size_t i = 0; !has_files && i < names.n; i++)
+        has_files = strncmp(*(char **)vel_vec_at(&names, i), "container.", 10) == 0;
+    if (!has_files)
+        vel_fs_remove_tree(s->fs, dir, NULL);
+    vel_fs_names_fini(&names);
+    free(dir);
+}
+
+/* Nobody but the ranks of this launch ever had parts of it. The highest id is known by
+ * its tombstone. */
+static void forget_tombstone(struct vel_session *s, int64_t id)
+{
+    char *path = id < s->last_id ? vel_dropped_path(s->dir, id) : NULL;
+
+    if (path)
+        vel_fs_unlink(s->fs, path, NULL);
+    free(path);
 }
 
 /* A tombstone first: nodes that are not here now will see it. */
 static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
                 struct vel_err *err)
 {
-    int64_t id = entry->dataset.id;
+    int64_t id = entry->dataset.id, left;
+    bool is_own = false;
     int rc = 0;
 
-    if (s->world->rank == 0)
+    if (s->world->rank == 0) {
+        is_own = vel_session_is_own(s, id);
         rc = vel_dropped_save(s->fs, s->dir, id, err);
+    }
     if (rc == 0 && s->background)
         rc = vel_session_take_back(s, id, VEL_OWE_NOTHING, NULL, NULL, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc < 0)
         return rc;
-    forget_held(s, id, !with_files);
+    left = !forget_held(s, id, !with_files);
     vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_DROP}, &entry->dataset);
-    if (with_files)
-        return vel_flush_remove(&s->crew, entry, err);
-    if (s->world->rank == 0)
+    if (with_files) {
+        rc = vel_flush_remove(&s->crew, entry, err);
+    } else if (s->world->rank == 0) {
         rc = vel_entry_remove(s->fs, s->dir, id, err);
-    return vel_comm_agree(s->world, rc, err);
+        if (rc == 0)
+            forget_lists(s, id);
+    }
+    rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_SUM, &left, 1, err);
+    if (rc == 0 && is_own && left == 0)
+        forget_tombstone(s, id);
+    return rc;
 }
 
 int vel_session_drop(struct vel_session *session, const char *name, int64_t version,

@@ -462,6 +462,7 @@ static int recover(struct vel_session *s, struct vel_err *err)
         rc = purge_prefix(s, &entries, err);
     if (rc == 0)
         rc = revive_all(s, &entries, &dropped, &seen, err);
+    s->first_id = s->last_id;
     if (rc == 0) {
         vel_session_miss(s, &entries, &seen);
         if (s->conf->flush_on_restart || s->conf->global_restart)

@@ -111,6 +111,7 @@ struct vel_session {
     int64_t *ballot;    /* room for what level.c votes on */
     bool *is_spilling;  /* per level, everyone's: its store had no room the last time */
 
+    int64_t first_id; /* the last of earlier launches */
     int64_t last_id, last_checkpoint;
     uint64_t last_bytes; /* of this rank, in the last dataset: what the next may need */
     uint64_t expected, last_expected; /* what the program knew of it, now and then */
@@ -183,6 +184,8 @@ void vel_session_unclaim(struct vel_session *s, int64_t id);
 /* Local. Has a launch made it that is neither ours nor over? Never without a
  * background: then no other launch is here. */
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
+/* Local. Has this launch made it, and no leader of it? */
+bool vel_session_is_own(const struct vel_session *s, int64_t id);
 /* Local. Has that launch ended, or are its records gone? */
 bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */

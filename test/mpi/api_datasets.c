@@ -193,6 +193,26 @@ static void not_flushed(void)
     apilab_end(0);
 }
 
+static void dropped_as_it_goes(void)
+{
+    apilab_case("goes", 4, "FLUSH=1\nCACHE_SIZE=2\n");
+    apilab_begin();
+    for (int v = 1; v <= 6; v++) {
+        apilab_save("ck", v);
+        if (v > 1 && VELOC_Drop("ck", v - 1) != VELOC_SUCCESS)
+            break;
+    }
+    mok(VELOC_Restart_test("ck", 0) == 6 && VELOC_Restart_test("ck", 6) == 5,
+        "a program drops what it has written before");
+    mok(apilab_files("prefix", "dropped.*") == 0 &&
+            apilab_files("prefix", "dataset.*") == 1 &&
+            apilab_files("prefix", "files.*") <= 4,
+        "and no records of it are left");
+    mok(apilab_again() && VELOC_Restart_test("ck", 0) == 6 && apilab_save("ck", 7) == 0,
+        "the next launch goes on");
+    apilab_end(0);
+}
+
 /* A node that was not there when it was said sees it later. */
 static void lost_meanwhile(void)
 {
@@ -283,6 +303,7 @@ int main(int argc, char **argv)
     window();
     chosen();
     not_flushed();
+    dropped_as_it_goes();
     lost_meanwhile();
     where();
     checked();
