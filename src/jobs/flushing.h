@@ -68,6 +68,11 @@ struct vel_flushing {
 
     const struct vel_flushing_names *names; /* NULL: files get their cached names */
     void *arg;
+
+    /* entries that are not read for every flush again; NULL: all are */
+    struct vel_over *published; /* what older datasets end with: on the prefix, or
+                                   replaced */
+    struct vel_over *replaced;  /* datasets that have lost files there */
 };
 
 /* The settings that say how this process copies: conf, fs and clock are borrowed. */

@@ -144,36 +144,72 @@ int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *en
     return rc < 0 ? vel_wrap(err, rc, "staging dataset %" PRId64, id) : 0;
 }
 
+struct rivals {
+    const struct vel_flushing *of;
+    const struct vel_entry *entry;
+    const struct vel_map *names;
+    struct vel_vec *found; /* struct vel_flush_rival, the newest first */
+};
+
+/* Nobody goes back from the prefix to a flush but who removes it, and that only removes
+ * what it finds untouched. */
+static int add_rival(void *arg, struct vel_entry *e, struct vel_err *err)
+{
+    const struct rivals *r = arg;
+    const struct vel_flush_rival rival = {
+        .id = e->dataset.id, .owner = e->owner, .place = e->place};
+    bool is_newer = rival.id > r->entry->dataset.id;
+    int rc = 0;
+
+    if (!is_newer && r->of->published && (e->replaced || e->place == VEL_ON_PREFIX))
+        vel_over_add(r->of->published, rival.id);
+    if (rival.id != r->entry->dataset.id && !e->replaced &&
+        (rival.place == VEL_ON_STAGED ||
+         rival.place == (is_newer ? VEL_ON_PREFIX : VEL_ON_FLUSHING)) &&
+        shares(r->of, r->names, e) && !vel_vec_push(r->found, &rival))
+        rc = vel_out_of_memory(err, "datasets of the same names");
+    vel_entry_fini(e);
+    return rc;
+}
+
+/* The oldest first. */
+static void turn_round(struct vel_vec *rivals)
+{
+    struct vel_flush_rival *r = rivals->items;
+
+    for (size_t i = 0; i < rivals->n / 2; i++) {
+        struct vel_flush_rival swapped = r[i];
+
+        r[i] = r[rivals->n - 1 - i];
+        r[rivals->n - 1 - i] = swapped;
+    }
+}
+
 int vel_flushing_rivals(const struct vel_flushing *flushing,
                         const struct vel_entry *entry, struct vel_vec *ret,
                         struct vel_err *err)
 {
+    const struct vel_index_range newer = {.above = entry->dataset.id,
+                                          .below = INT64_MAX};
+    const struct vel_index_range older = {
+        .above = INT64_MIN, .below = entry->dataset.id, .over = flushing->published};
     struct vel_map *names = NULL;
-    struct vel_vec entries = {0}, rivals;
+    struct vel_vec found;
+    struct rivals r = {.of = flushing, .entry = entry, .found = &found};
     int rc = own_names(flushing, entry, &names, err);
 
-    vel_vec_init(&rivals, sizeof(struct vel_flush_rival));
+    vel_vec_init(&found, sizeof(struct vel_flush_rival));
+    r.names = names;
     if (rc == 0)
-        rc = vel_index_load(flushing->fs, flushing->dir, &entries, err);
-    for (size_t i = entries.n; rc == 0 && i-- > 0;) {
-        const struct vel_entry *e = vel_vec_at(&entries, i);
-        const struct vel_flush_rival rival = {
-            .id = e->dataset.id, .owner = e->owner, .place = e->place};
-        bool is_newer = rival.id > entry->dataset.id;
-
-        if (rival.id == entry->dataset.id || e->replaced ||
-            !(rival.place == VEL_ON_STAGED ||
-              rival.place == (is_newer ? VEL_ON_PREFIX : VEL_ON_FLUSHING)))
-            continue;
-        if (shares(flushing, names, e) && !vel_vec_push(&rivals, &rival))
-            rc = vel_out_of_memory(err, "datasets of the same names");
-    }
+        rc = vel_index_each(flushing->fs, flushing->dir, &newer, add_rival, &r, err);
+    if (rc == 0)
+        rc = vel_index_each(flushing->fs, flushing->dir, &older, add_rival, &r, err);
     vel_map_destroy(names, NULL);
-    vel_index_fini(&entries);
+    turn_round(&found);
     if (rc < 0)
-        vel_vec_fini(&rivals);
+        vel_vec_fini(&found);
     else
-        *ret = rivals;
+        *ret = found;
     return rc < 0 ? vel_wrap(err, rc, "publishing dataset %" PRId64, entry->dataset.id)
                   : 0;
 }
@@ -192,38 +228,54 @@ static int make_crew(const struct vel_flushing *f, struct vel_crew *ret,
     return vel_comm_self(&ret->world, err);
 }
 
-/* Older datasets that have lost files to this one cannot be fetched any more. */
-static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *entry,
-                         struct vel_err *err)
-{
-    struct vel_map *names = NULL;
-    struct vel_vec entries = {0};
+struct taking {
+    const struct vel_flushing *of;
+    const struct vel_entry *by;
+    const struct vel_map *names;
     struct vel_crew crew;
-    int rc = make_crew(f, &crew, err);
+};
 
-    if (rc < 0)
-        return rc;
-    rc = own_names(f, entry, &names, err);
-    if (rc == 0)
-        rc = vel_index_load(f->fs, f->dir, &entries, err);
-    for (size_t i = 0; rc == 0 && i < entries.n; i++) {
-        struct vel_entry *e = vel_vec_at(&entries, i);
-        bool stands = true;
+static int mark_one(void *arg, struct vel_entry *e, struct vel_err *err)
+{
+    const struct taking *t = arg;
+    const struct vel_flushing *f = t->of;
+    bool stands = true;
+    int rc = 0;
 
-        if (e->dataset.id >= entry->dataset.id || e->place != VEL_ON_PREFIX ||
-            e->replaced || !shares(f, names, e) ||
-            vel_stands_dataset(&crew, e, &stands, NULL) < 0 || stands)
-            continue;
-        e->replaced = entry->dataset.id;
+    if (!e->replaced && e->place == VEL_ON_PREFIX && shares(f, t->names, e) &&
+        vel_stands_dataset(&t->crew, e, &stands, NULL) == 0 && !stands) {
+        e->replaced = t->by->dataset.id;
         rc = vel_entry_save(f->fs, f->dir, e, err);
         vel_log(VEL_LOG_INFO,
                 "dataset %" PRId64 " has lost files on the prefix to dataset %" PRId64
                 ", whose files have the same names",
-                e->dataset.id, entry->dataset.id);
+                e->dataset.id, e->replaced);
     }
+    if (rc == 0 && e->replaced && f->replaced &&
+        (e->place == VEL_ON_PREFIX || e->place == VEL_ON_CACHE))
+        vel_over_add(f->replaced, e->dataset.id);
+    vel_entry_fini(e);
+    return rc;
+}
+
+/* Older datasets that have lost files to this one cannot be fetched any more. */
+static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *entry,
+                         struct vel_err *err)
+{
+    const struct vel_index_range older = {
+        .above = INT64_MIN, .below = entry->dataset.id, .over = f->replaced};
+    struct taking t = {.of = f, .by = entry};
+    struct vel_map *names = NULL;
+    int rc = make_crew(f, &t.crew, err);
+
+    if (rc < 0)
+        return rc;
+    rc = own_names(f, entry, &names, err);
+    t.names = names;
+    if (rc == 0)
+        rc = vel_index_each(f->fs, f->dir, &older, mark_one, &t, err);
     vel_map_destroy(names, NULL);
-    vel_index_fini(&entries);
-    vel_comm_destroy(crew.world);
+    vel_comm_destroy(t.crew.world);
     return rc;
 }
 

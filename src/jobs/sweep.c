@@ -13,6 +13,8 @@
 #include "jobs/writing.h"
 #include "meta/cachename.h"
 #include "meta/entry.h"
+#include "meta/filelist.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "view/evidence.h"
 
@@ -208,6 +210,94 @@ static bool is_gone_dir(const char *name)
            strcmp(name + len - tail, GONE) == 0;
 }
 
+/* --- datasets --- */
+
+/* Of a file that is listed nothing stands at its path, be it ours or not. */
+static bool is_unlinked(const struct sweeping *s, const struct vel_listed *file)
+{
+    char *path = NULL;
+    bool is = file->container < 0 &&
+              vel_cachename_path(s->of->prefix, file->name, &path, NULL) == 0 &&
+              is_absent(s, path);
+
+    free(path);
+    return is;
+}
+
+/* The program has removed all that it wrote, as one does that keeps its last three. */
+static bool are_unlinked(const struct sweeping *s, const struct vel_entry *entry)
+{
+    bool are = entry->lists > 0;
+
+    for (int l = 0; are && l < entry->lists; l++) {
+        struct vel_vec files;
+
+        are = vel_filelist_load(s->of->fs, s->of->dir, entry->dataset.id, l, &files,
+                                NULL) == 0;
+        if (!are)
+            break;
+        for (size_t i = 0; are && i < files.n; i++)
+            are = is_unlinked(s, vel_vec_at(&files, i));
+        vel_filelist_fini(&files);
+    }
+    return are;
+}
+
+/* Of which nobody can have anything any more: it is in no cache, and its files are not
+ * on the prefix. What a session has there may be on a disk that is away, and stays. */
+static bool is_forgotten(const struct sweeping *s, const struct vel_entry *entry)
+{
+    const struct vel_view_dataset *dataset =
+        vel_view_find_dataset(s->of->view, entry->dataset.id);
+    bool is_leaders = false, is;
+    char *launch = NULL;
+
+    if ((entry->place != VEL_ON_PREFIX &&
+         (entry->place != VEL_ON_CACHE || !entry->replaced)) ||
+        (dataset && dataset->is_cached) ||
+        vel_view_find_lost(s->of->view, entry->dataset.id) ||
+        vel_id_launch(s->of->fs, s->of->dir, entry->dataset.id, &launch, &is_leaders,
+                      NULL) < 0)
+        return false;
+    is = is_over(s, launch) &&
+         (entry->replaced > 0 || (is_leaders && are_unlinked(s, entry)));
+    free(launch);
+    return is;
+}
+
+static int remove_dataset(struct sweeping *s, int64_t id, struct vel_err *err)
+{
+    char *dir = vel_dataset_dir(s->of->dir, id);
+    int rc = dir ? vel_fs_remove_tree(s->of->fs, dir, err)
+                 : vel_out_of_memory(err, "records");
+
+    if (rc == 0)
+        rc = vel_entry_remove(s->of->fs, s->of->dir, id, err);
+    s->ret.datasets += rc == 0;
+    free(dir);
+    return rc;
+}
+
+static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    struct sweeping *s = arg;
+    int rc = is_forgotten(s, entry) ? remove_dataset(s, entry->dataset.id, err) : 0;
+
+    vel_entry_fini(entry);
+    return rc;
+}
+
+/* The newest tells which ids have been given away. */
+static int sweep_datasets(struct sweeping *s, struct vel_err *err)
+{
+    struct vel_index_range range = {.above = INT64_MIN};
+    int rc = vel_id_last(s->of->fs, s->of->dir, &range.below, err);
+
+    return rc < 0
+               ? rc
+               : vel_index_each(s->of->fs, s->of->dir, &range, sweep_dataset, s, err);
+}
+
 /* --- meetings --- */
 
 /* "meet.H.K", of which only the highest K is looked at. */
@@ -308,6 +398,8 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++)
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
+    if (rc == 0)
+        rc = sweep_datasets(&s, err);
     for (size_t i = 0; rc == 0 && !sweep->leaves_stubs && i < sweep->view->names.n; i++)
         sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);

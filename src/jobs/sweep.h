@@ -22,7 +22,7 @@ struct vel_sweep { /* all borrowed */
 };
 
 struct vel_swept {
-    int launches, meetings, stubs;
+    int launches, meetings, stubs, datasets;
 };
 
 int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret,

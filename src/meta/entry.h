@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "meta/dataset.h"
+#include "meta/over.h"
 #include "sys/fs.h"
 
 /* how much of a dataset is on the prefix */
@@ -70,6 +71,22 @@ int vel_entry_remove(struct vel_fs *fs, const char *dir, int64_t id,
 int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                    struct vel_err *err);
 void vel_index_fini(struct vel_vec *entries);
+
+/* Which entries are read: of datasets between these two, and not of `over` (may be
+ * NULL), which forgets what the index does not have any more. */
+struct vel_index_range {
+    int64_t above, below;
+    struct vel_over *over;
+};
+
+/* One entry, which is the caller's; a result that is not 0 ends the reading, and is
+ * returned. */
+typedef int vel_index_f(void *arg, struct vel_entry *entry, struct vel_err *err);
+
+/* The same entry by entry, newest first. */
+int vel_index_each(struct vel_fs *fs, const char *dir,
+                   const struct vel_index_range *range, vel_index_f *each, void *arg,
+                   struct vel_err *err);
 
 /* The highest id that has a place in the index, be its entry readable or not; 0: there
  * is none. */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "meta/entry_in.h"
+#include "meta/owner.h"
 #include "meta/paths.h"
 
 enum { LOOKS = 16 }; /* how often an owner may change while one entry is read */
@@ -68,11 +69,27 @@ static int list_spots(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
+/* Those who claimed it are in its directory, which is short. VEL_ENOENT: none of them
+ * has written one. */
+static int load_claimed(struct vel_fs *fs, const char *dir, int64_t id,
+                        struct vel_entry *ret, struct vel_err *err)
+{
+    struct vel_vec owners;
+    int rc = VEL_ENOENT;
+
+    if (vel_owners_load(fs, dir, id, &owners, NULL) < 0)
+        return VEL_ENOENT;
+    for (size_t i = owners.n; rc == VEL_ENOENT && i-- > 0;)
+        rc = vel_entry_load_of(fs, dir, id, ((int64_t *)owners.items)[i], ret, err);
+    vel_vec_fini(&owners);
+    return rc;
+}
+
 int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
                    struct vel_entry *ret, struct vel_err *err)
 {
     struct spot last = {0, -1};
-    int rc = VEL_ENOENT;
+    int rc = load_claimed(fs, dir, id, ret, err);
 
     for (int i = 0; i < LOOKS && rc == VEL_ENOENT; i++) {
         struct vel_vec spots;
@@ -120,43 +137,95 @@ void vel_index_fini(struct vel_vec *entries)
     vel_vec_fini(entries);
 }
 
-static int add_entry(struct vel_fs *fs, const char *dir, const struct spot *spot,
-                     struct vel_vec *entries, struct vel_err *err)
+/* *ret_is_there: it can be read. */
+static int load_spot(struct vel_fs *fs, const char *dir, const struct spot *spot,
+                     struct vel_entry *ret, bool *ret_is_there, struct vel_err *err)
 {
     struct vel_err why = {0};
-    struct vel_entry entry;
-    int rc = vel_entry_load_of(fs, dir, spot->id, spot->owner, &entry, &why);
+    int rc = vel_entry_load_of(fs, dir, spot->id, spot->owner, ret, &why);
 
     if (rc == VEL_ENOENT)
-        rc = vel_entry_load(fs, dir, spot->id, &entry, &why);
+        rc = vel_entry_load(fs, dir, spot->id, ret, &why);
+    *ret_is_there = rc == 0;
     if (rc == VEL_ENOMEM)
         return vel_out_of_memory(err, "the index");
-    if (rc < 0) {
-        if (rc != VEL_ENOENT)
-            vel_log(VEL_LOG_WARN, "index entry left out: %s", why.text);
-        return 0;
+    if (rc < 0 && rc != VEL_ENOENT)
+        vel_log(VEL_LOG_WARN, "index entry left out: %s", why.text);
+    return 0;
+}
+
+/* Of each dataset the first, which is of its highest owner. */
+static void keep_highest(struct vel_vec *spots)
+{
+    struct spot *s = spots->items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < spots->n; i++)
+        if (n == 0 || s[i].id != s[n - 1].id)
+            s[n++] = s[i];
+    spots->n = n;
+}
+
+static int forget_others(struct vel_over *over, const struct vel_vec *spots,
+                         struct vel_err *err)
+{
+    const struct spot *s = spots->items;
+    int64_t *ids = malloc((spots->n + 1) * sizeof *ids);
+
+    if (!ids)
+        return vel_out_of_memory(err, "the index");
+    for (size_t i = 0; i < spots->n; i++)
+        ids[i] = s[i].id;
+    vel_over_keep(over, ids, spots->n);
+    free(ids);
+    return 0;
+}
+
+int vel_index_each(struct vel_fs *fs, const char *dir,
+                   const struct vel_index_range *range, vel_index_f *each, void *arg,
+                   struct vel_err *err)
+{
+    struct vel_vec spots;
+    int rc = list_spots(fs, dir, 0, &spots, err);
+
+    if (rc < 0)
+        return rc;
+    keep_highest(&spots);
+    if (range->over)
+        rc = forget_others(range->over, &spots, err);
+    for (size_t i = 0; rc == 0 && i < spots.n; i++) {
+        const struct spot *s = vel_vec_at(&spots, i);
+        struct vel_entry entry;
+        bool is_there = false;
+
+        if (s->id <= range->above || s->id >= range->below ||
+            (range->over && vel_over_has(range->over, s->id)))
+            continue;
+        rc = load_spot(fs, dir, s, &entry, &is_there, err);
+        if (is_there)
+            rc = each(arg, &entry, err);
     }
-    if (vel_vec_push(entries, &entry))
+    vel_vec_fini(&spots);
+    return rc;
+}
+
+static int keep_entry(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    if (vel_vec_push(arg, entry))
         return 0;
-    vel_entry_fini(&entry);
+    vel_entry_fini(entry);
     return vel_out_of_memory(err, "the index");
 }
 
 int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                    struct vel_err *err)
 {
-    struct vel_vec spots, entries;
-    const struct spot *s;
-    int rc = list_spots(fs, dir, 0, &spots, err);
+    const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
+    struct vel_vec entries;
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    s = spots.items;
     vel_vec_init(&entries, sizeof(struct vel_entry));
-    for (size_t i = 0; rc == 0 && i < spots.n; i++)
-        if (i == 0 || s[i].id != s[i - 1].id)
-            rc = add_entry(fs, dir, &s[i], &entries, err);
-    vel_vec_fini(&spots);
+    rc = vel_index_each(fs, dir, &all, keep_entry, &entries, err);
     if (rc < 0)
         vel_index_fini(&entries);
     else

@@ -101,23 +101,28 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
 }
 
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
-                  struct vel_err *err)
+                  bool *ret_is_leaders, struct vel_err *err)
 {
     char *path = vel_id_launch_path(dir, id), *copy = NULL;
     struct vel_node *body = NULL;
     const char *launch;
+    bool is_leaders = false;
     int version,
         rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, &body, err)
                   : vel_out_of_memory(err, "a dataset");
 
     if (rc == 0)
         rc = vel_node_get_text(body, "launch", &launch, err);
+    if (rc == 0 && vel_node_has(body, "leaders"))
+        rc = vel_node_get_bool(body, "leaders", &is_leaders, err);
     if (rc == 0) {
         copy = strdup(launch);
         rc = copy ? 0 : vel_out_of_memory(err, "a dataset");
     }
     if (rc == 0)
         *ret_launch = copy;
+    if (rc == 0 && ret_is_leaders)
+        *ret_is_leaders = is_leaders;
     vel_node_destroy(body);
     free(path);
     return rc;

@@ -26,9 +26,10 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
                  const struct vel_id_owner *owner, int64_t *ret_id,
                  struct vel_err *err);
 
-/* Who that was: a new string. VEL_ENOENT: nobody said so. */
+/* Who that was: a new string; *ret_is_leaders (may be NULL) as above. VEL_ENOENT:
+ * nobody said so. */
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
-                  struct vel_err *err);
+                  bool *ret_is_leaders, struct vel_err *err);
 
 /* The path of the record, a new string; NULL when out of memory. */
 char *vel_id_launch_path(const char *dir, int64_t id);

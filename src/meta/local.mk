@@ -12,6 +12,7 @@ core_sources += \
 	%D%/halt_watch.c %D%/halt_watch.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/nodes.c %D%/nodes.h \
+	%D%/over.c %D%/over.h \
 	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/prefix.c %D%/prefix.h \

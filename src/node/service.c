@@ -117,6 +117,8 @@ static int describe_flushing(struct vel_service *service, struct vel_err *err)
     service->flushing.node = service->host.node;
     service->flushing.names = &vel_service_names;
     service->flushing.arg = service;
+    service->flushing.published = &service->published;
+    service->flushing.replaced = &service->replaced;
     return vel_service_open_movers(service, err);
 }
 
@@ -240,6 +242,8 @@ static void unmake(struct vel_service *service)
     vel_placeholders_destroy(service->placeholders);
     vel_pulls_destroy(service->pulls);
     vel_fs_limit_destroy(service->limit);
+    vel_over_fini(&service->published);
+    vel_over_fini(&service->replaced);
     pthread_cond_destroy(&service->over);
     pthread_mutex_destroy(&service->lock);
     free(service);
@@ -404,6 +408,8 @@ int vel_service_start(const struct vel_service_of *of, struct vel_role *role,
     }
     service->role = role;
     pthread_mutex_init(&service->lock, NULL);
+    vel_over_init(&service->published);
+    vel_over_init(&service->replaced);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&service->over, &monotonic);

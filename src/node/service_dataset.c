@@ -269,6 +269,8 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
             rc = settle_rivals(service, &entry, err);
     } else if (place == VEL_ON_PREFIX && by == 0) {
         rc = vel_flushing_publish(&service->flushing, &entry, err);
+        if (rc == 0)
+            vel_service_tidy(service);
     } else {
         entry.place = place;
         rc = vel_entry_save(service->fs, service->dir, &entry, err);

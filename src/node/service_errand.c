@@ -67,16 +67,60 @@ static int sweep(void *arg, const struct vel_work_job *how, struct vel_err *err)
     rc = vel_sweep(&of, &swept, err);
     vel_view_fini(&view);
     vel_log(VEL_LOG_DEBUG,
-            "of launches before %d directories, %d meetings and %d placeholders were "
-            "removed%s%s",
-            swept.launches, swept.meetings, swept.stubs, rc < 0 ? "; then: " : "",
-            rc < 0 ? err->text : "");
+            "of launches before %d directories, %d meetings, %d placeholders and %d "
+            "datasets were removed%s%s",
+            swept.launches, swept.meetings, swept.stubs, swept.datasets,
+            rc < 0 ? "; then: " : "", rc < 0 ? err->text : "");
     return rc;
 }
 
 void vel_service_sweep(struct vel_service *service)
 {
     begin(service, sweep, 0);
+}
+
+/* --- records of what is replaced: by who publishes --- */
+
+/* So many of the newest stay: other nodes may still have them. */
+enum { REPLACED_KEPT = 8, REPLACED_MOST = 24 };
+
+static int forget_dataset(struct vel_service *service, int64_t id, struct vel_err *err)
+{
+    char *dir = vel_dataset_dir(service->dir, id);
+    int rc = dir ? vel_fs_remove_tree(service->fs, dir, err)
+                 : vel_out_of_memory(err, "records");
+
+    if (rc == 0)
+        rc = vel_entry_remove(service->fs, service->dir, id, err);
+    free(dir);
+    return rc;
+}
+
+static int tidy(void *arg, const struct vel_work_job *how, struct vel_err *err)
+{
+    struct vel_service_job *job = arg;
+    struct vel_service *service = job->service;
+    struct vel_vec ids;
+    int rc = 0;
+
+    (void)how;
+    vel_over_oldest(&service->replaced, REPLACED_KEPT, &ids);
+    for (size_t i = 0; rc == 0 && i < ids.n; i++) {
+        int64_t id = *(int64_t *)vel_vec_at(&ids, i);
+        char *home = vel_service_home_of(service, id);
+
+        if (!home)
+            rc = forget_dataset(service, id, err);
+        free(home);
+    }
+    vel_vec_fini(&ids);
+    return rc;
+}
+
+void vel_service_tidy(struct vel_service *service)
+{
+    if (vel_over_count(&service->replaced) > REPLACED_MOST)
+        begin(service, tidy, 0);
 }
 
 /* --- in the caches: by every node --- */

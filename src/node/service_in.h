@@ -137,7 +137,8 @@ struct vel_service {
     struct vel_work *work;
     struct vel_muster *muster;
     struct vel_flushing flushing;
-    struct vel_service_mover *movers; /* of each home */
+    struct vel_over published, replaced; /* what that need not look at again */
+    struct vel_service_mover *movers;    /* of each home */
     size_t n_movers;
     struct vel_transport *transports[VEL_SERVICE_TRANSPORTS]; /* NULL: not needed */
     struct vel_endpoint endpoint;
@@ -440,6 +441,9 @@ void vel_service_sweep(struct vel_service *service);
 /* This dataset has come to the prefix: those of its name that launches before have kept
  * in the caches go, but for KEEP. */
 void vel_service_evict_older(struct vel_service *service, int64_t id);
+
+/* What is replaced, and not in the caches of this node any more, leaves no records. */
+void vel_service_tidy(struct vel_service *service);
 
 /* --- service_mover --- */
 

@@ -14,12 +14,19 @@
 #include "node/service_in.h"
 #include "xfer/stands.h"
 
-/* Has a dataset put its file of this name there? */
-static bool has_put(struct vel_service *service, const struct vel_entry *entry,
-                    const char *name, const char *path)
-{
-    bool has = false;
+struct putting {
+    struct vel_service *service;
+    const char *name, *path;
+};
 
+/* Has a dataset put its file of this name there? 1: it has. */
+static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    const struct putting *p = arg;
+    struct vel_service *service = p->service;
+    int has = 0;
+
+    (void)err;
     for (int l = 0; !has && l < entry->lists; l++) {
         struct vel_vec files;
 
@@ -29,30 +36,22 @@ static bool has_put(struct vel_service *service, const struct vel_entry *entry,
         for (size_t i = 0; !has && i < files.n; i++) {
             const struct vel_listed *file = vel_vec_at(&files, i);
 
-            has = strcmp(file->name, name) == 0 &&
-                  vel_stands_untouched(service->fs, path, file);
+            has = strcmp(file->name, p->name) == 0 &&
+                  vel_stands_untouched(service->fs, p->path, file);
         }
         vel_filelist_fini(&files);
     }
+    vel_entry_fini(entry);
     return has;
 }
 
 bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t below,
                          const char *name, const char *path)
 {
-    struct vel_vec entries;
-    bool has = false;
+    const struct vel_index_range between = {.above = above, .below = below};
+    struct putting p = {.service = service, .name = name, .path = path};
 
-    if (vel_index_load(service->fs, service->dir, &entries, NULL) < 0)
-        return false;
-    for (size_t i = 0; !has && i < entries.n; i++) {
-        const struct vel_entry *entry = vel_vec_at(&entries, i);
-
-        has = entry->dataset.id > above && entry->dataset.id < below &&
-              has_put(service, entry, name, path);
-    }
-    vel_index_fini(&entries);
-    return has;
+    return vel_index_each(service->fs, service->dir, &between, has_put, &p, NULL) > 0;
 }
 
 void vel_service_renew(struct vel_service *service, int64_t id,

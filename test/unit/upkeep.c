@@ -208,11 +208,24 @@ static void comes_to(const char *dir, const char *begin, int most, const char *t
 {
     int n = count_names(dir, begin);
 
-    for (int i = 0; i < 1000 && n > most; i++) {
+    for (int i = 0; i < 6000 && n > most; i++) {
         usleep(10000);
         n = count_names(dir, begin);
     }
     ok(n <= most, "%s: %d", text, n);
+}
+
+/* What is evicted beside all else may not come to it before its launch ends, and then
+ * keeps that from being removed. */
+static void wait_evicted(const struct filelab *lab, int most)
+{
+    for (int node = 0; node < lab->nodes; node++) {
+        char path[600];
+
+        snprintf(path, sizeof path, "%s/index.0", lab->home[node]);
+        for (int i = 0; i < 6000 && count_names(path, "dataset.") > most; i++)
+            usleep(10000);
+    }
 }
 
 static void swept(void)
@@ -232,6 +245,7 @@ static void swept(void)
         is_int(save(&lab, i), 0, "step %d is written", i);
         ok(all_read(&lab, i), "and is read");
         filelab_drain(&lab);
+        wait_evicted(&lab, 2);
         if (i == LAUNCHES) {
             comes_to(lab.dir, "launch.", 3, "directories of launches do not pile up");
             comes_to(lab.dir, "view.", 3, "nor do their views");
@@ -244,6 +258,74 @@ static void swept(void)
     filelab_begin(&lab, "S9");
     for (int i = 1; i <= LAUNCHES; i++)
         ok(all_read(&lab, i), "what launch %d has written is there", i);
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+static int step_over(struct filelab *lab, const char *name, int step)
+{
+    struct vel_err err = {0};
+    int rc = filelab_write(lab, 0, name, text_of(0, step), &err);
+
+    if (rc < 0)
+        note("%s", err.text);
+    filelab_drain(lab);
+    return rc;
+}
+
+static int count_in(const struct filelab *lab, const char *below, const char *begin)
+{
+    char dir[600];
+
+    snprintf(dir, sizeof dir, "%s/%s", lab->dir, below);
+    return count_names(dir, begin);
+}
+
+/* A program that writes the same name again and again. */
+static void the_same_name(void)
+{
+    enum { STEPS = 40, MOST = 30 };
+    struct filelab lab;
+    int bad = 0;
+
+    filelab_init(&lab, "same", 1, 1, "DATASET=s PATTERN=s.h5 PUBLISH=BEHIND\n");
+    filelab_begin(&lab, "L1");
+    for (int i = 1; i <= STEPS; i++)
+        bad += step_over(&lab, "s.h5", i) < 0;
+    is_int(bad, 0, "a name is written %d times", STEPS);
+    ok(filelab_stands(&lab, "s.h5", text_of(0, STEPS)),
+       "the last version stands there");
+    ok(count_in(&lab, "index", "dataset.") <= MOST, "older ones leave the index: %d",
+       count_in(&lab, "index", "dataset."));
+    ok(count_in(&lab, ".", "dataset.") <= MOST, "and no directories: %d",
+       count_in(&lab, ".", "dataset."));
+    filelab_end(&lab);
+    filelab_begin(&lab, "L2");
+    ok(filelab_reads(&lab, 0, "s.h5", text_of(0, STEPS)), "the next launch reads it");
+    comes_to(lab.dir, "dataset.", 2, "and removes what the last one has left");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+/* One that keeps its last file alone. */
+static void unlinked(void)
+{
+    enum { STEPS = 6 };
+    struct filelab lab;
+
+    filelab_init(&lab, "unlinked", 1, 1, RULE "CACHE_SIZE=1\n");
+    filelab_begin(&lab, "L1");
+    for (int i = 1; i <= STEPS; i++) {
+        is_int(step_over(&lab, name_of(0, i), i), 0, "step %d is written", i);
+        if (i > 1)
+            unlink(filelab_path(&lab, name_of(0, i - 1)));
+    }
+    filelab_end(&lab);
+    filelab_begin(&lab, "L2");
+    ok(filelab_reads(&lab, 0, name_of(0, STEPS), text_of(0, STEPS)),
+       "the last file is there");
+    comes_to(lab.dir, "dataset.", 2, "of those that were unlinked nothing is left");
+    is_int(step_over(&lab, name_of(0, 9), 9), 0, "and the next is written");
     filelab_end(&lab);
     filelab_fini(&lab);
 }
@@ -277,6 +359,8 @@ int main(void)
     hung();
     stores();
     swept();
+    the_same_name();
+    unlinked();
     stubs_of_lost();
     return done_testing();
 }
