@@ -85,6 +85,7 @@ void vel_chair_resign(struct vel_leader *leader)
     }
     vel_vec_fini(&leader->others);
     vel_buf_fini(&leader->known);
+    vel_buf_fini(&leader->roll);
     vel_roster_fini(&leader->roster);
     vel_roster_init(&leader->roster);
 }

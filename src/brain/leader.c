@@ -39,6 +39,7 @@ int vel_leader_create(const struct vel_leader_conf *conf,
     vel_vec_init(&leader->waits, sizeof(struct vel_leader_wait));
     vel_vec_init(&leader->resting, sizeof(int64_t));
     vel_buf_init(&leader->known);
+    vel_buf_init(&leader->roll);
     vel_roster_init(&leader->roster);
     for (size_t i = 0; i < VEL_TIMERS; i++)
         leader->timers[i] = VEL_NEVER;

@@ -193,6 +193,9 @@ struct vel_leader {
     uint64_t others_at;    /* when it is looked again who of `others` still lives */
     struct vel_vec others; /* struct vel_leader_other, as they were first seen */
     struct vel_buf known;
+    struct vel_buf roll; /* nodes that are waited for, as records have told */
+    uint64_t roll_at;    /* when they are looked at again */
+    bool has_roll;
 
     struct vel_vec leads;   /* struct vel_lead *, by id */
     size_t many;            /* so many are looked through for what is over */

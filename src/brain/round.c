@@ -129,6 +129,7 @@ void vel_round_open(struct vel_leader *leader)
     forget_others(&leader->others);
     leader->ops->others(leader->arg, &leader->others, NULL);
     vel_buf_clear(&leader->known);
+    leader->has_roll = false;
     if (leader->view_since == 0)
         leader->view_since = leader->now;
     vel_leader_at(leader, VEL_TIMER_ROLL, leader->view_since + leader->conf.view_limit);
@@ -244,23 +245,38 @@ static bool is_settled(struct vel_leader *leader)
     return is;
 }
 
+/* Have all come whose caches matter? To know who they are takes all seals of launches
+ * before this one, which do not change with every node that joins; but a dataset may
+ * come to the prefix meanwhile. */
+static bool have_come(struct vel_leader *leader)
+{
+    const struct vel_roster *roster = &leader->roster;
+
+    if (!leader->has_roll || leader->now >= leader->roll_at) {
+        vel_buf_clear(&leader->roll);
+        leader->has_roll = leader->ops->known(leader->arg, &leader->roll, NULL) == 0 &&
+                           vel_buf_status(&leader->roll, NULL) == 0;
+        leader->roll_at = leader->now + leader->conf.limit / 8;
+    }
+    if (leader->has_roll &&
+        (leader->roll.len == 0 ||
+         (vel_roster_has_all(roster, vel_buf_text(&leader->roll)) &&
+          vel_roster_has_all(roster, vel_buf_text(&leader->known)) &&
+          vel_roster_has_all(roster, leader->conf.named))))
+        return true;
+    vel_leader_at(leader, VEL_TIMER_SOON, leader->roll_at);
+    return false;
+}
+
 /* Without inventories there is nothing to wait for but whether the other launches are
  * over: what one of them has made is nobody else's until it has an end. For that we
  * wait however short VIEW_WAIT is: of what a launch has made that is wrongly taken to
  * live nothing could be restored. */
 bool vel_round_is_ready(struct vel_leader *leader)
 {
-    struct vel_buf known;
-    bool is_ready = leader->now >= leader->view_since + leader->conf.view_limit;
+    bool is_ready = leader->now >= leader->view_since + leader->conf.view_limit ||
+                    have_come(leader);
 
-    vel_buf_init(&known);
-    if (!is_ready && leader->ops->known(leader->arg, &known, NULL) == 0) {
-        is_ready = known.len == 0 ||
-                   (vel_roster_has_all(&leader->roster, vel_buf_text(&known)) &&
-                    vel_roster_has_all(&leader->roster, vel_buf_text(&leader->known)) &&
-                    vel_roster_has_all(&leader->roster, leader->conf.named));
-    }
-    vel_buf_fini(&known);
     for (size_t i = 0; is_ready && i < leader->others.n; i++) {
         switch (judge(leader, vel_vec_at(&leader->others, i))) {
         case UNDECIDED:

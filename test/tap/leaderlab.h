@@ -182,6 +182,7 @@ struct lab {
     bool is_quiet;            /* nobody may tell of trouble while no job fails */
     uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
     uint64_t heard[LAB_NODES];
+    uint64_t rolls; /* how often seals of launches before were read for who is known */
 
     /* files of the connector */
     const struct lab_script *script;

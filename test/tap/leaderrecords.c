@@ -200,6 +200,7 @@ static int op_known(void *arg, struct vel_buf *ret, struct vel_err *err)
     uint64_t nodes = 0;
 
     (void)err;
+    of->lab->rolls++;
     for (int id = 1; id < LAB_DATASETS; id++)
         if (of->lab->datasets[id].is_sealed &&
             of->lab->datasets[id].launch != of->launch)

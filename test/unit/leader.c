@@ -380,6 +380,28 @@ static struct cost cost_of(int nodes)
     return cost;
 }
 
+/* Reads of all seals until the next launch of these nodes has its view. */
+static uint64_t rolls_of(int nodes)
+{
+    uint64_t rolls;
+
+    begin(7, nodes, LAB_RIGHT);
+    lab_launch(lab, 0, ALL(nodes));
+    lab_run(lab, lab->now + 5 * LAB_T);
+    lab_program(lab, 0, 1, VEL_OWED_ENCODE);
+    lab_run(lab, lab->now + 20 * LAB_T);
+    lab_end_launch(lab, 0);
+    lab_kill_processes(lab, 0, false);
+    lab->rolls = 0;
+    lab_launch(lab, 1, ALL(nodes));
+    lab_run(lab, lab->now + 30 * LAB_T);
+    rolls = lab->rolls;
+    ok(lab->launches[1].has_view, "the next launch of %d nodes has a view", nodes);
+    note("seals were read %llu times for it", (unsigned long long)rolls);
+    end();
+    return rolls;
+}
+
 static void costs(void)
 {
     struct cost few = cost_of(4), some = cost_of(16), many = cost_of(64);
@@ -389,6 +411,8 @@ static void costs(void)
     ok(many.inner <= 20 * few.inner, "nor do others more than for their children");
     ok(many.chair <= 20 * many.inner && many.chair <= 64 * few.leaf,
        "nor the chair much more than one message and its answer for each turn to copy");
+    ok(rolls_of(64) <= rolls_of(4) + 2,
+       "a view does not read the records of launches before for each node anew");
 }
 
 int main(void)
