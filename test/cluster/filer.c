@@ -66,7 +66,8 @@ static void die(const struct filer *f, const char *what)
  */
 
 /* One write(2): a kill comes before or after it. */
-static void did(const struct filer *f, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void did(const struct filer *f,
+                                                      const char *fmt, ...)
 {
     char line[500];
     va_list args;
