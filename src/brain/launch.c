@@ -35,7 +35,7 @@ static bool owes(const struct vel_leader *leader)
  * node of the chair before this one. */
 static bool is_alone(const struct vel_leader *leader)
 {
-    if (leader->term > 1 && leader->now < leader->claimed_at + leader->conf.limit)
+    if (leader->follows_dead && leader->now < leader->claimed_at + leader->conf.limit)
         return false;
     for (size_t i = 0; i < leader->roster.members.n; i++) {
         const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);

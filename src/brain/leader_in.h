@@ -186,6 +186,7 @@ struct vel_leader {
     /* as the chair */
     struct vel_roster roster;
     uint64_t claimed_at, view_since;
+    bool follows_dead; /* a chair of another node that has not left in good order */
     uint64_t asked_at; /* what the nodes hold */
     uint64_t again_at; /* a record could not be written */
     int seal_rc;       /* of the last seal */

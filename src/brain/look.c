@@ -17,6 +17,8 @@ static void found_chair(struct vel_leader *leader, const struct vel_leader_chair
         /* one of this node's that has lost the lock since is gone */
         vel_launch_event(leader, is_own ? VEL_LAUNCH_ON_FREE : VEL_LAUNCH_ON_CHAIR);
     } else if (found->term == 0 || is_own || leader->now >= leader->free_at) {
+        leader->follows_dead = found->term > 0 && !is_own &&
+                               !leader->ops->has_left(leader->arg, found->node);
         vel_launch_event(leader, VEL_LAUNCH_ON_FREE);
     } else {
         vel_launch_reach(leader);

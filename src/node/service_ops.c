@@ -56,6 +56,7 @@ const struct vel_leader_ops vel_service_ops = {
     .endpoint = vel_service_endpoint,
     .epoch = vel_service_epoch,
     .chair = vel_service_chair,
+    .has_left = vel_service_has_left,
     .claim_chair = vel_service_claim_chair,
     .beat = vel_service_beat,
     .is_ended = vel_service_is_ended,

@@ -432,8 +432,11 @@ bool lab_run(struct lab *lab, uint64_t until)
             happen(lab, &event);
         }
         for (int i = 0; i < lab->nleaders; i++)
-            if (lab->leaders[i].is_alive && lab->leaders[i].has_left)
+            if (lab->leaders[i].is_alive && lab->leaders[i].has_left) {
+                lab->launches[lab->leaders[i].launch].left |=
+                    LAB_BIT(lab->leaders[i].node);
                 lab_bury(&lab->leaders[i], LAB_MS);
+            }
     }
     if (lab->now < until && !lab->wrong[0])
         lab->now = until;

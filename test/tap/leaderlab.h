@@ -84,7 +84,7 @@ struct lab_launch {
     int chairs[LAB_TERMS]; /* node + 1 */
     int64_t beat;
     uint64_t living;       /* nodes, for its chair */
-    uint64_t nodes;        /* that have an endpoint */
+    uint64_t nodes, left;  /* that have an endpoint, or had until they left */
     uint64_t listed, view; /* bits are datasets */
 };
 

@@ -48,6 +48,7 @@ static int op_endpoint(void *arg, const char *present, struct vel_err *err)
 {
     (void)present, (void)err;
     launch_of(arg)->nodes |= LAB_BIT(((struct lab_leader *)arg)->node);
+    launch_of(arg)->left &= ~LAB_BIT(((struct lab_leader *)arg)->node);
     return 0;
 }
 
@@ -66,6 +67,11 @@ static int op_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err
             snprintf(ret->node, sizeof ret->node, "n%d", launch_of(arg)->chairs[k] - 1);
         }
     return 0;
+}
+
+static bool op_has_left(void *arg, const char *node)
+{
+    return launch_of(arg)->left & LAB_BIT(lab_node_of(node));
 }
 
 static int op_claim_chair(void *arg, int64_t term, struct vel_err *err)
@@ -433,6 +439,7 @@ const struct vel_leader_ops lab_ops = {
     .endpoint = op_endpoint,
     .epoch = op_epoch,
     .chair = op_chair,
+    .has_left = op_has_left,
     .claim_chair = op_claim_chair,
     .beat = op_beat,
     .is_ended = op_is_ended,
