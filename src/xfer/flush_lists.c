@@ -159,7 +159,8 @@ int vel_flush_patch(const struct vel_crew *crew, int64_t id,
                               .dest = target->dest,
                               .file = file,
                               .keeps_mode = crew->copy.keeps_metadata,
-                              .is_alone = is_alone};
+                              .is_alone = is_alone,
+                              .watch = crew->copy.watch};
     char *work = NULL;
     int rc = vel_patch_work(target->temporary, id, &work, err);
 

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "meta/filelist.h"
 #include "sys/fs.h"
+#include "xfer/watch.h"
 
 /* The file that it is a patch of, and how large that becomes. */
 struct vel_patch_head {
@@ -69,6 +70,8 @@ struct vel_patch {
     bool is_alone; /* nobody else can be at this patch: the file may be changed in
                       place, when only this name leads to it. Else, and when an earlier
                       attempt may have changed a part of it, a new file is made */
+    const struct vel_watch *watch; /* asked piece by piece: it may let others go first,
+                                      and stops nothing; NULL: nobody */
 };
 
 /* The file at `dest` is the listed one afterwards, and on disk; the patch is gone.

@@ -44,11 +44,18 @@ static int is_other(const struct apply *a, struct vel_err *err)
                     a->patch->dest);
 }
 
+/* A worker that is alone does here what somebody waits for in a call. */
+static void let_others(const struct apply *a)
+{
+    vel_watch_step(a->patch->watch, 0);
+}
+
 static int put(void *arg, uint64_t at, const void *bytes, size_t len,
                struct vel_err *err)
 {
     const struct apply *a = arg;
 
+    let_others(a);
     return vel_fs_write_at(a->fs, a->to, bytes, len, (off_t)at, a->to_path, err);
 }
 
@@ -124,6 +131,7 @@ static int check_all(struct apply *a, struct vel_err *err)
     for (uint64_t at = 0; rc == 0 && at < file->size; at += CHUNK) {
         size_t len = file->size - at < CHUNK ? (size_t)(file->size - at) : CHUNK;
 
+        let_others(a);
         rc =
             vel_fs_read_at(a->fs, a->work, buffer, len, (off_t)at, a->patch->work, err);
         if (rc == 0)
@@ -146,8 +154,13 @@ static int make_work(struct apply *a, struct vel_err *err)
         return rc;
     if (size > a->head.new_size)
         size = a->head.new_size;
-    rc = vel_fs_copy_at(a->fs, a->dest, 0, p->dest, a->work, 0, p->work, (size_t)size,
-                        err);
+    for (uint64_t at = 0; rc == 0 && at < size; at += CHUNK) {
+        size_t len = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
+
+        let_others(a);
+        rc = vel_fs_copy_at(a->fs, a->dest, (off_t)at, p->dest, a->work, (off_t)at,
+                            p->work, len, err);
+    }
     if (rc == 0)
         rc = put_pieces(a, a->work, p->work, err);
     if (rc == 0)

@@ -200,6 +200,7 @@ int deltalab_name(const struct deltalab *d, struct vel_fs *fs, int64_t id,
     int rc;
 
     node_of(d, fs, id, owner, &node);
+    node.job.watch = d->watch;
     rc = vel_flushing_name(&node.flushing, &node.job, err);
     return rc == 0 ? owner_does(&node, d, vel_flushing_publish, err) : rc;
 }

@@ -22,6 +22,7 @@ struct deltalab {
     bool can_clone; /* else clones are refused */
     bool may_patch;
     bool has_delta;
+    const struct vel_watch *watch; /* while it gets its name */
 };
 
 /* Versions of rank 0's large file; the address stays. */

@@ -66,8 +66,17 @@ static void random_edits(bool can_clone, bool may_patch, const char *how)
        "%" PRIu64 " bytes were written, %" PRIu64 " were not", written, cloned);
 }
 
+static bool count(void *arg, uint64_t bytes)
+{
+    (void)bytes;
+    ++*(int *)arg;
+    return true;
+}
+
 static void one_byte(bool can_clone, const char *how)
 {
+    int steps = 0;
+    const struct vel_watch watch = {count, &steps};
     struct deltalab d;
     struct stat before, after;
     struct vel_delta_counts c;
@@ -78,8 +87,11 @@ static void one_byte(bool can_clone, const char *how)
     d.may_patch = true;
     flushed(&d, 1);
     stat(deltalab_path(&d), &before);
+    d.watch = &watch;
     c = flushed(&d, 2);
     stat(deltalab_path(&d), &after);
+    if (!can_clone)
+        ok(steps > 0, "while it is carried out the worker asks what else waits");
     is_int(deltalab_shows(&d), 2, "%s: a byte that has changed is there", how);
     is_int((long long)c.compared, SIZE, "all of the file was compared");
     is_int((long long)c.cloned, SIZE - BLOCK, "all blocks but one were left");
