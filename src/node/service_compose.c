@@ -242,6 +242,31 @@ int vel_service_note_seal(struct vel_service *service, const struct vel_seal *se
     return vel_out_of_memory(err, "a seal");
 }
 
+/* One that cannot be read now is asked for again: without it a dataset could be taken
+ * for whole that lacks a rank. One that nobody can read is told. */
+static int note_record(struct vel_service *service, const char *path, bool is_ours,
+                       struct vel_err *err)
+{
+    struct vel_err why = {0};
+    struct vel_seal seal;
+    int rc = vel_service_seal_load(service, path, &seal, &why);
+
+    if (rc == VEL_ENOENT) /* it was removed meanwhile */
+        return 0;
+    if (rc == VEL_ECORRUPT || rc == VEL_EUNSUP || rc == VEL_EINVAL) {
+        vel_log(VEL_LOG_WARN,
+                "a seal that cannot be read does not tell who is to write: %s",
+                why.text);
+        return 0;
+    }
+    if (rc < 0)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    if (is_ours || (service->view && vel_view_find_dataset(service->view, seal.id)))
+        rc = vel_service_note_seal(service, &seal, is_ours, err);
+    vel_seal_fini(&seal);
+    return rc;
+}
+
 /* Seals of one launch; of another only what the view can restore counts. */
 static int note_launch(struct vel_service *service, const char *launch, bool is_ours,
                        struct vel_err *err)
@@ -259,14 +284,9 @@ static int note_launch(struct vel_service *service, const char *launch, bool is_
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
         char *path = vel_evidence_is_seal(name) ? vel_path_join(dir.data, name) : NULL;
-        struct vel_seal seal;
 
-        if (path && vel_service_seal_load(service, path, &seal, NULL) == 0) {
-            if (is_ours ||
-                (service->view && vel_view_find_dataset(service->view, seal.id)))
-                rc = vel_service_note_seal(service, &seal, is_ours, err);
-            vel_seal_fini(&seal);
-        }
+        if (path)
+            rc = note_record(service, path, is_ours, err);
         free(path);
     }
     vel_fs_names_fini(&names);

@@ -2,6 +2,7 @@
 /* What a leader finds of a dataset that one before it has led. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,39 @@ static void finds(enum vel_place_on_prefix place, bool is_encoded,
     vel_vec_fini(&all);
 }
 
+static int previous(void)
+{
+    struct vel_leader_previous ret = {0};
+    struct vel_err why = {0};
+    int rc = vel_service_previous(&service, "ck", &ret, &why);
+
+    service.has_latest = false;
+    return rc;
+}
+
+static int open_fails(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    (void)fs, (void)path, (void)flags, (void)mode;
+    return -EIO;
+}
+
+/* Seals tell who is expected: what cannot be known is no reason to expect fewer. */
+static void unread(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {&ops};
+    char path[3100];
+
+    snprintf(path, sizeof path, "%s/seal.%d", service.launch_dir, ID);
+    is_int(previous(), VEL_ENOENT, "no dataset of a template was sealed yet");
+    tap_put_file(path, "{}");
+    is_int(previous(), VEL_ENOENT, "a seal that is damaged is told, and passed over");
+    ops.open = open_fails;
+    service.fs = &fs;
+    ok(previous() < 0 && previous() != VEL_ENOENT,
+       "while one cannot be read nobody knows whether there is one");
+}
+
 int main(void)
 {
     char dir[3000];
@@ -97,6 +131,7 @@ int main(void)
           "also while it is flushed: a node that is lost can be replaced");
     finds(VEL_ON_FLUSHING, false, VEL_DATASET_FLUSHING,
           "one that is flushed because it cannot be encoded is not");
+    unread();
     free(service.launch_dir);
     return done_testing();
 }
