@@ -39,7 +39,7 @@
 
 #include "H5VLveloc.h"
 
-enum { LEAST = 500, MOST = 7000, WAIT_SECONDS = 20 };
+enum { LEAST = 500, MOST = 7000, WAIT_SECONDS = 30 };
 
 enum shape { EACH, SAME, ODD, ZERO };
 
