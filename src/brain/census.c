@@ -272,12 +272,12 @@ bool vel_census_was_killed(const struct vel_census *census)
     return true;
 }
 
-/* Of a rank that was never seen nobody knows that it was killed: it has no leader that
- * we can hear, and writes natively. */
+/* Of a rank that was never seen, or whose node is not heard any more, nobody knows that
+ * it was killed: it may have no leader that we can hear, and write natively. */
 bool vel_census_left_in_order(const struct vel_census *census)
 {
     for (size_t i = 0; i < census->seats.n; i++)
-        if (!((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->has_left)
+        if (((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->has_vanished)
             return false;
     return true;
 }

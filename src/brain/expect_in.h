@@ -50,7 +50,7 @@ int vel_census_take(struct vel_leader *leader, const struct vel_expect *expect,
 void vel_census_fini(struct vel_census *census);
 const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t rank);
 
-/* All ranks that were here have left, and none was killed; or none has left. */
+/* None that we have heard of was killed; or none has left. */
 bool vel_census_left_in_order(const struct vel_census *census);
 bool vel_census_was_killed(const struct vel_census *census);
 
