@@ -162,27 +162,51 @@ static int bring_home(const struct vel_file *file, uint64_t size, struct vel_err
     return rc;
 }
 
-/* Its leader died while we waited for it, and had made it a part of its dataset: the
- * one that came does not know it as open any more, and publishes it. We wait for that
- * where the answer to the close would have. */
-static bool is_taken(const struct vel_file *file, struct vel_client *client)
+static bool is_through(const struct vel_file *file)
+{
+    struct vel_rule_fit fit;
+
+    return !vel_rules_find(vel_files_conf(), vel_files_prefix(), file->path, &fit) ||
+           vel_rule_is_through(&fit);
+}
+
+/* Does another leader know it? We wait where the answer to the close would have. */
+static bool is_led(const struct vel_file *file, struct vel_client *client)
 {
     struct vel_progress progress;
     struct vel_place place = {0};
-    struct vel_rule_fit fit;
-    struct stat st;
 
-    if (!client || vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL) != VEL_ENOENT ||
-        vel_client_file_look(client, false, file->path, &place, NULL) < 0)
+    if (!client || vel_client_file_look(client, false, file->path, &place, NULL) < 0)
         return false;
     bool is = place.where == 1 || place.where == 2;
-    if (is &&
-        (!vel_rules_find(vel_files_conf(), vel_files_prefix(), file->path, &fit) ||
-         vel_rule_is_through(&fit)))
+    if (is && is_through(file))
         is = vel_client_drain(client, place.dataset, &progress, NULL) == 0 &&
              progress.status == 0;
     vel_place_fini(&place);
     return is;
+}
+
+/* Its leader died, or does not answer, while we waited for it. A place that is gone is
+ * gone into the dataset: nobody but a leader moves it, and the file is complete. */
+static bool is_taken(const struct vel_file *file, struct vel_client *client)
+{
+    struct stat st;
+
+    if (vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL) != VEL_ENOENT)
+        return false;
+    if (is_led(file, client))
+        vel_log(
+            VEL_LOG_WARN,
+            "%s: its leader ended while it was closed; another one has gone on, and "
+            "the file is complete",
+            file->path);
+    else
+        vel_log(
+            VEL_LOG_WARN,
+            "%s: its leader does not answer; the file is complete in the cache, and "
+            "comes to its own path when there is one that does",
+            file->path);
+    return true;
 }
 
 static void tell_complete(const struct vel_file *file, uint64_t size, uint64_t begun)
@@ -218,14 +242,8 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
         tell_complete(file, size, begun);
         return 0;
     }
-    if (is_taken(file, client)) {
-        vel_log(
-            VEL_LOG_WARN,
-            "%s: its leader ended while it was closed; another one has gone on, and "
-            "the file is complete",
-            file->path);
+    if (is_taken(file, client))
         return 0;
-    }
     rc = bring_home(file, size, err);
     if (rc == 0)
         vel_log(VEL_LOG_WARN, "%s is at its own path, and not protected: %s",

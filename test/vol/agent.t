@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # An agent is killed while an HDF5 program waits for its close: the program takes the role, and goes on
-# as if nothing had happened, but for a warning.
+# as if nothing had happened, but for a warning. So it does when the agent does not answer any more.
 : "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
@@ -16,23 +16,32 @@ agent() {
 }
 tap_at_exit 'agent --stop >/dev/null 2>&1'
 
-for publish in THROUGH BEHIND; do
+# strike SIGNAL PUBLISH: the agent gets it when a file that is closed is a part of its dataset
+strike() {
+    local struck program status
     rm -rf files .veloc c/*
     mkdir files
-    echo "DATASET=heat PATTERN=files/heat-{step}.{rank}.h5 PUBLISH=$publish" >.velocconf
+    echo "DATASET=heat PATTERN=files/heat-{step}.{rank}.h5 PUBLISH=$2" >.velocconf
     ok "an agent serves" agent --detach
-    killed=$(sed -n 's/^process \([0-9]*\) on .*/\1/p' n/*/agent/lock)
+    struck=$(sed -n 's/^process \([0-9]*\) on .*/\1/p' n/*/agent/lock)
     HDF5_VOL_CONNECTOR=veloc VELOC_FLUSH_BANDWIDTH=60KB "$top_srcdir/test/mpirun.sh" 1 \
         "$top_builddir/h5examples/checkpoint" -n 20 -c 20 files >log 2>&1 &
     program=$!
     until [ -n "$(find c -path '*/dataset.1/rank.0/*' -name '*.h5')" ] || ! kill -0 "$program"; do
         read -r -t 0.05 <> <(:) || :
     done
-    ok "it is killed when a file that is closed ($publish) is a part of its dataset" kill -KILL "$killed"
+    ok "it gets SIG$1 when a file that is closed ($2) is a part of its dataset" kill -"$1" "$struck"
     wait "$program"
-    is "$?" 0 "the program ends well" || note "$(cat log)"
+    status=$?
+    kill -CONT "$struck" 2>/dev/null
+    is "$status" 0 "the program ends well" || note "$(cat log)"
     ok "what is left is done by --drain" agent --drain
     is "$(find files -name 'heat-*.h5' -size +100k | wc -l)" 1 "and its file is at its path"
     is "$(find files c -name '*.h5v-*' -o -name 'new.*' | wc -l)" 0 "and nothing else is left there"
-done
+}
+strike KILL THROUGH
+strike KILL BEHIND
+agent --stop >/dev/null 2>&1
+VELOC_PEER_TIMEOUT=2 strike STOP THROUGH
+like "$(cat log)" '*its leader does not answer; the file is complete in the cache*' 'of one that does not answer it tells'
 done_testing
