@@ -234,7 +234,8 @@ static int tell_left(const struct vel_affairs *drained, const struct vel_affairs
     for (size_t i = 0; i < drained->launches.n; i++) {
         const struct vel_affair *a = launch_at(drained, i);
 
-        if (is_done(a) || !same_launch(now, a)) /* what it owed is told below */
+        /* of one that is over, too, what it owed is told below */
+        if (is_done(a) || a->err.status == VEL_ECANCEL || !same_launch(now, a))
             continue;
         vel_tool_say("launch %s on %s has %" PRIu64 " bytes left: %s", a->launch,
                      a->node, a->left,
