@@ -9,7 +9,7 @@
 dir=$(tap_dir)
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_VIRTUAL_NODES=3
-export VELOC_PEER_TIMEOUT=10 VELOC_VIEW_WAIT=5 VELOC_LOG_FILE="$dir/log" VELOC_LOG_LEVEL=INFO BOTH_CONFIG="$dir/veloc.conf"
+export VELOC_PEER_TIMEOUT=10 VELOC_VIEW_WAIT=5 VELOC_FLUSH_STALL=5 VELOC_LOG_FILE="$dir/log" VELOC_LOG_LEVEL=INFO BOTH_CONFIG="$dir/veloc.conf"
 
 # begin SETTINGS...: an empty prefix and empty caches
 begin() {
