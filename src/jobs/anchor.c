@@ -72,7 +72,8 @@ static int look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
 }
 
 int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
-                   const char *launch, struct vel_anchor *ret, struct vel_err *err)
+                   const struct vel_stub_maker *maker, struct vel_anchor *ret,
+                   struct vel_err *err)
 {
     struct vel_anchor anchor = {.name = strdup(name), .path = strdup(path)};
     struct vel_stub stub;
@@ -80,7 +81,7 @@ int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
 
     /* whoever takes a free name before us has made what stands there */
     if (rc == 0 && !vel_fs_exists(fs, path)) {
-        rc = vel_stub_make(fs, path, launch, &stub, err);
+        rc = vel_stub_make(fs, path, maker, &stub, err);
         rc = rc == VEL_EEXIST ? 0 : rc;
     }
     if (rc == 0)

@@ -35,7 +35,8 @@ void vel_anchor_fini(struct vel_anchor *anchor);
 /* What stands at `path` becomes the anchor of file `name`; a stub of `launch` is made
  * where nothing does. VEL_EINVAL: something that is no regular file stands there. */
 int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
-                   const char *launch, struct vel_anchor *ret, struct vel_err *err);
+                   const struct vel_stub_maker *maker, struct vel_anchor *ret,
+                   struct vel_err *err);
 
 /* Record "anchors" of a part, beside it: "<level>/dataset.D/anchors.R". */
 char *vel_anchors_path(const char *level, int64_t id, int rank);

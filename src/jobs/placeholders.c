@@ -297,7 +297,8 @@ static void inherit(const struct vel_placeholders *all, struct vel_placeholder *
 /* *ret_is_stale: a patch has begun or ended meanwhile. */
 static int set_once(struct vel_placeholders *all,
                     const struct vel_placeholder_file *file, const char *path,
-                    const char *launch, bool *ret_is_stale, struct vel_err *err)
+                    const struct vel_stub_maker *maker, bool *ret_is_stale,
+                    struct vel_err *err)
 {
     struct vel_placeholder *item;
     struct vel_anchor anchor;
@@ -307,7 +308,7 @@ static int set_once(struct vel_placeholders *all,
     pthread_mutex_lock(&all->lock);
     patches = all->patches;
     pthread_mutex_unlock(&all->lock);
-    rc = vel_anchor_set(all->fs, path, file->name, launch, &anchor, err);
+    rc = vel_anchor_set(all->fs, path, file->name, maker, &anchor, err);
     if (rc < 0)
         return rc;
     item = vel_placeholder_make(all, file, &anchor, path);
@@ -324,13 +325,13 @@ static int set_once(struct vel_placeholders *all,
 
 int vel_placeholders_set(struct vel_placeholders *all,
                          const struct vel_placeholder_file *file, const char *path,
-                         const char *launch, struct vel_err *err)
+                         const struct vel_stub_maker *maker, struct vel_err *err)
 {
     bool is_stale = true;
     int rc = 0;
 
     while (rc == 0 && is_stale)
-        rc = set_once(all, file, path, launch, &is_stale, err);
+        rc = set_once(all, file, path, maker, &is_stale, err);
     return rc;
 }
 

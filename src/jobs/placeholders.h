@@ -40,7 +40,7 @@ int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
  * made there. Set again, what stands there now is, unless it is the same. */
 int vel_placeholders_set(struct vel_placeholders *all,
                          const struct vel_placeholder_file *file, const char *path,
-                         const char *launch, struct vel_err *err);
+                         const struct vel_stub_maker *maker, struct vel_err *err);
 
 /* The file is that of another dataset, too. It has none: 0. */
 int vel_placeholders_share(struct vel_placeholders *all,

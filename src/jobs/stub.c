@@ -26,12 +26,43 @@ static void put_text(const struct vel_stub *stub, struct vel_buf *ret)
     vel_buf_printf(ret, HEAD "%s" MARK "%016" PRIx64 REST, stub->launch, stub->mark);
 }
 
-int vel_stub_make(struct vel_fs *fs, const char *path, const char *launch,
-                  struct vel_stub *ret, struct vel_err *err)
+static int write_new(struct vel_fs *fs, const char *path, const struct vel_buf *text,
+                     struct vel_err *err)
 {
+    int fd, closed;
+    int rc =
+        vel_fs_open(fs, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_fs_write_at(fs, fd, text->data, text->len, 0, path, err);
+    closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
+    rc = rc < 0 ? rc : closed;
+    if (rc < 0)
+        vel_fs_unlink(fs, path, NULL);
+    return rc;
+}
+
+static int write_linked(struct vel_fs *fs, const char *path, const char *draft,
+                        const struct vel_buf *text)
+{
+    int rc = write_new(fs, draft, text, NULL);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_fs_link(fs, draft, path, NULL);
+    vel_fs_unlink(fs, draft, NULL);
+    return rc;
+}
+
+int vel_stub_make(struct vel_fs *fs, const char *path,
+                  const struct vel_stub_maker *maker, struct vel_stub *ret,
+                  struct vel_err *err)
+{
+    const char *launch = maker->launch;
     struct vel_stub stub = {0};
-    struct vel_buf text;
-    int fd, rc, closed;
+    struct vel_buf text, draft;
+    int rc;
 
     if (strlen(launch) > VEL_STUB_LAUNCH || strchr(launch, '\n'))
         return vel_fail(err, VEL_EINVAL, "'%s' is no name of a launch", launch);
@@ -40,18 +71,17 @@ int vel_stub_make(struct vel_fs *fs, const char *path, const char *launch,
     if (rc < 0)
         return rc;
     vel_buf_init(&text);
+    vel_buf_init(&draft);
     put_text(&stub, &text);
+    if (maker->drafts)
+        vel_buf_printf(&draft, "%s/.stub.%016" PRIx64 ".h5v-tmp", maker->drafts,
+                       stub.mark);
     rc = vel_buf_status(&text, err);
     if (rc == 0)
-        rc = vel_fs_open(fs, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd,
-                         err);
-    if (rc == 0) {
-        rc = vel_fs_write_at(fs, fd, text.data, text.len, 0, path, err);
-        closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
-        rc = rc < 0 ? rc : closed;
-        if (rc < 0)
-            vel_fs_unlink(fs, path, NULL);
-    }
+        rc = vel_buf_status(&draft, err);
+    if (rc == 0 && (!maker->drafts || write_linked(fs, path, draft.data, &text) < 0))
+        rc = write_new(fs, path, &text, err); /* says what is wrong, if anything */
+    vel_buf_fini(&draft);
     vel_buf_fini(&text);
     if (rc == 0)
         *ret = stub;

@@ -17,9 +17,17 @@ struct vel_stub {
     uint64_t mark;
 };
 
-/* Make one at a path that is free; VEL_EEXIST when it is not. */
-int vel_stub_make(struct vel_fs *fs, const char *path, const char *launch,
-                  struct vel_stub *ret, struct vel_err *err);
+struct vel_stub_maker {
+    const char *launch;
+    const char *drafts; /* a directory that goes with the launch; NULL: none */
+};
+
+/* Make one at a path that is free; VEL_EEXIST when it is not. It is written in `drafts`
+ * and linked, so that a kill leaves no half of one at the name; at once where no link
+ * leads there, as to another file system. */
+int vel_stub_make(struct vel_fs *fs, const char *path,
+                  const struct vel_stub_maker *maker, struct vel_stub *ret,
+                  struct vel_err *err);
 
 /* VEL_ENOENT: nothing is there. VEL_EINVAL: something else. */
 int vel_stub_read(struct vel_fs *fs, const char *path, struct vel_stub *ret,

@@ -273,6 +273,7 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
     struct vel_service *service = job->service;
     struct vel_placeholder_file of = {.dir = job->dir, .rank = job->rank};
     struct vel_new_file file = {.order = job->order, .size = job->size};
+    struct vel_stub_maker maker = {service->launch, service->launch_dir};
     int rc = 0;
 
     if (!job->dir)
@@ -282,8 +283,7 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
     if (rc == 0 && job->how == 0) /* else it is still open, and is none yet */
         rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
     if (rc == 0)
-        rc = vel_placeholders_set(service->placeholders, &of, job->name,
-                                  service->launch, err);
+        rc = vel_placeholders_set(service->placeholders, &of, job->name, &maker, err);
     free(file.name);
     return rc;
 }

@@ -57,6 +57,7 @@ bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t bel
 void vel_service_renew(struct vel_service *service, int64_t id,
                        const struct vel_placeholder_file *of)
 {
+    const struct vel_stub_maker maker = {service->launch, service->launch_dir};
     enum vel_anchor_now now = VEL_ANCHOR_STANDS;
     char *path = NULL;
 
@@ -69,8 +70,7 @@ void vel_service_renew(struct vel_service *service, int64_t id,
     path = vel_placeholders_recorded(service->placeholders, of);
     if (path && vel_fs_exists(service->fs, path) &&
         vel_service_has_put(service, 0, id, of->name, path) &&
-        vel_placeholders_set(service->placeholders, of, path, service->launch, NULL) <
-            0)
+        vel_placeholders_set(service->placeholders, of, path, &maker, NULL) < 0)
         vel_log(VEL_LOG_WARN, "%s is not followed any more", path);
     free(path);
 }

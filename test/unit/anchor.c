@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jobs/anchor.h"
+#include "sys/fs_fault.h"
 #include "tap/files.h"
 #include "tap/recordlab.h"
 #include "tap/tap.h"
@@ -35,6 +36,8 @@ static const char *in(const char *name)
     return path;
 }
 
+static struct vel_stub_maker maker = {.launch = "L"};
+
 static void begin(struct place *place, const char *before)
 {
     struct vel_err err = {0};
@@ -44,7 +47,7 @@ static void begin(struct place *place, const char *before)
     if (before)
         tap_put_file(place->path, before);
     tap_put_file(place->temporary, "new");
-    if (vel_anchor_set(fs(), place->path, "ck", "L", &place->anchor, &err) < 0)
+    if (vel_anchor_set(fs(), place->path, "ck", &maker, &place->anchor, &err) < 0)
         bail_out("%s", err.text);
     vel_anchor_hold(fs(), &place->anchor, &place->hold);
 }
@@ -95,7 +98,7 @@ static void stubs(void)
     stat(place.path, &st);
     ok((st.st_mode & 0777) == 0600 && st.st_size <= VEL_STUB_MOST,
        "of its owner alone, and small");
-    is_int(vel_stub_make(fs(), place.path, "L", &stub, &err), VEL_EEXIST,
+    is_int(vel_stub_make(fs(), place.path, &maker, &stub, &err), VEL_EEXIST,
            "a stub never replaces anything");
     ok(vel_stub_remove(fs(), place.path, "M", &removed, &err) == 0 && !removed &&
            access(place.path, F_OK) == 0,
@@ -112,9 +115,60 @@ static void stubs(void)
            vel_stub_read(fs(), place.path, &stub, &err) == VEL_EINVAL,
        "a link is no stub");
     struct vel_anchor other;
-    is_int(vel_anchor_set(fs(), place.path, "ck", "L", &other, &err), VEL_EINVAL,
+    is_int(vel_anchor_set(fs(), place.path, "ck", &maker, &other, &err), VEL_EINVAL,
            "and can be no anchor");
     end(&place);
+}
+
+/* Killed before any operation: what stands at the name then is a stub or nothing, and
+ * whoever comes next makes one. */
+static void killed(void)
+{
+    struct vel_fs_fault *fault = NULL;
+    struct vel_err err = {0};
+    struct place place;
+    bool is_over = false, is_right = true;
+    int at = 0;
+
+    if (vel_fs_fault_create(fs(), NULL, &fault, &err) < 0)
+        bail_out("%s", err.text);
+    while (!is_over) {
+        struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_CRASH,
+                                         .at = (uint64_t)++at};
+        struct vel_stub stub;
+
+        begin(&place, NULL);
+        unlink(place.path);
+        tap_fresh_dir(maker.drafts);
+        vel_fs_fault_arm(fault, &plan);
+        vel_stub_make(vel_fs_fault_fs(fault), place.path, &maker, &stub, &err);
+        is_over = !vel_fs_fault_fired(fault);
+        if (access(place.path, F_OK) == 0 &&
+            vel_stub_read(fs(), place.path, &stub, &err) < 0) {
+            note("killed at operation %d: %s", at, err.text);
+            is_right = false;
+        }
+        vel_anchor_fini(&place.anchor);
+        is_right &=
+            vel_anchor_set(fs(), place.path, "ck", &maker, &place.anchor, &err) == 0 &&
+            place.anchor.is_stub;
+        end(&place);
+    }
+    ok(at > 3 && is_right, "a kill leaves a stub or nothing, wherever it comes");
+    is_int(rmdir(maker.drafts), 0, "and whoever is not killed leaves no draft");
+    vel_fs_fault_destroy(fault);
+}
+
+static void elsewhere(void)
+{
+    const char *drafts = maker.drafts;
+    struct place place;
+
+    maker.drafts = tap_path("none");
+    begin(&place, NULL);
+    ok(place.anchor.is_stub, "one is made also where no draft can be");
+    end(&place);
+    maker.drafts = drafts;
 }
 
 /* the same for a stub and for a previous version */
@@ -235,7 +289,7 @@ static void twice(void)
     char *path = NULL, *at;
 
     begin(&first, NULL);
-    if (vel_anchor_set(fs(), first.path, "ck", "L", &second, &err) < 0)
+    if (vel_anchor_set(fs(), first.path, "ck", &maker, &second, &err) < 0)
         bail_out("%s", err.text);
     vel_anchor_hold(fs(), &second, &hold);
     is_int(publish(&first, &at), VEL_ANCHOR_PUBLISHED, "the older file comes first");
@@ -312,13 +366,17 @@ int main(void)
 {
     int open = tap_open_fds();
 
+    maker.drafts = strdup(tap_path("drafts"));
     stubs();
+    killed();
+    elsewhere();
     follows(NULL);
     follows("before");
     adopted(NULL);
     adopted("before");
     twice();
     record();
+    free((char *)maker.drafts);
     is_int(tap_open_fds(), open, "no descriptor is left open");
     return done_testing();
 }

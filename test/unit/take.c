@@ -67,13 +67,14 @@ static void put_new(const char *dir, struct vel_placeholders *placeholders)
         struct vel_new_file file = {
             .name = (char *)(uintptr_t)names[i], .order = i + 1, .size = 5};
         const struct vel_placeholder_file of = {made, 0, names[i]};
+        const struct vel_stub_maker maker = {.launch = "L"};
         char *path = NULL;
 
         must(vel_part_new_open(fs, made, 0, names[i], &path, &err), &err);
         tap_put_file(path, names[i]);
         free(path);
         must(vel_part_new_close(fs, made, 0, &file, &err), &err);
-        must(vel_placeholders_set(placeholders, &of, in(in(dir, "p"), names[i]), "L",
+        must(vel_placeholders_set(placeholders, &of, in(in(dir, "p"), names[i]), &maker,
                                   &err),
              &err);
     }
