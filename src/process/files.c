@@ -76,6 +76,34 @@ static int begin(struct vel_client *client, const struct vel_file_name *name,
 
 /* --- create --- */
 
+static int find_to_read(const struct vel_files_of *of, const char *name, bool pulls,
+                        struct vel_file_answer *ret, struct vel_err *err);
+
+/* It is open here to be read, and not removed or replaced since. HDF5 is sent to the
+ * same place: there it finds it, and says itself that it is not to be written. */
+static bool is_held(const struct vel_files_of *of, const char *name,
+                    struct vel_file_answer *ret)
+{
+    struct vel_file_answer now = {.at = VEL_FILE_OWN};
+    char *place = vel_reading_path(name);
+
+    if (place && find_to_read(of, name, false, &now, NULL) == 0 &&
+        now.at == VEL_FILE_CACHED) {
+        free(place);
+        place = take(&now.path);
+    }
+    bool is = place && (now.at == VEL_FILE_OWN || now.at == VEL_FILE_CACHED) &&
+              !now.file && vel_reading_is_of(place);
+    if (now.file)
+        vel_file_settle(now.file, false);
+    vel_file_answer_fini(&now);
+    if (is)
+        *ret = (struct vel_file_answer){.at = VEL_FILE_HELD, .path = place};
+    else
+        free(place);
+    return is;
+}
+
 /* What is in the cache alone is there all the same. */
 static bool is_in_cache(struct vel_client *client, const struct vel_file_name *name)
 {
@@ -151,9 +179,11 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
     struct vel_file_name n = {0};
     struct vel_client *client;
     bool is_taken;
-    int rc =
-        vel_files_session_write(of, name, VEL_CREATE_NEW, is_new, &is_taken, ret, err);
+    int rc = 0;
 
+    if (is_held(of, name, ret))
+        return 0;
+    rc = vel_files_session_write(of, name, VEL_CREATE_NEW, is_new, &is_taken, ret, err);
     if (rc < 0 || is_taken)
         return rc;
     rc = ask(of, name, true, true, &n, &client, err);
@@ -257,6 +287,8 @@ int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
 
     if (!writes)
         return find_to_read(of, name, true, ret, err);
+    if (is_held(of, name, ret))
+        return 0;
     rc = vel_files_session_write(of, name, VEL_CREATE_OPEN, false, &is_taken, ret, err);
     return rc < 0 || is_taken ? rc : find(of, name, true, true, &none, ret, err);
 }

@@ -32,6 +32,7 @@ enum vel_file_at {
     VEL_FILE_CACHED,  /* at `path` */
     VEL_FILE_AWAY,    /* it is there, and can be brought here */
     VEL_FILE_MISSING, /* it is lost, whatever stands at its path: `why` */
+    VEL_FILE_HELD,    /* at `path`, open to be read, and so not to be written */
     VEL_FILE_TAKEN,   /* it cannot be new: it is there already, and not at its path */
 };
 
@@ -78,6 +79,12 @@ bool vel_file_settle(struct vel_file *file, bool is_open);
 enum vel_file_was { VEL_FILE_READ, VEL_FILE_WRITTEN, VEL_FILE_BROKEN };
 void vel_file_opened(struct vel_file *file);
 int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err *err);
+
+/* Its driver has opened a file to be read, at that place (NULL: its own path), until
+ * the end. NULL: there is no memory to know it again. */
+struct vel_reading;
+struct vel_reading *vel_reading_begin(const char *name, const char *place);
+void vel_reading_end(struct vel_reading *reading);
 
 /* It cannot be written where it is: what is there is copied to its own path, where its
  * driver goes on. */

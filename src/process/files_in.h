@@ -57,6 +57,9 @@ struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child *
 
 /* --- files_name.c --- */
 
+/* Without links, a new string; NULL: it has none, or there is no memory. */
+char *vel_files_real_path(const char *name);
+
 /* After vel_files_here(). False: the file stays at its own path, as it would without
  * us. */
 bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret);
@@ -105,6 +108,14 @@ bool vel_files_session_remove(const char *name);
 
 /* A file that is open here already is opened once more. False: it is not. */
 bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret);
+
+/* --- files_reading.c --- */
+
+/* The path of a file that is open here to be read, a new string; NULL: it is not. */
+char *vel_reading_path(const char *name);
+
+/* Is the file at that place open here to be read? */
+bool vel_reading_is_of(const char *place);
 
 /* --- files_open.c --- */
 

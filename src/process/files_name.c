@@ -35,8 +35,7 @@ static bool is_fit(const char *path, bool writes, bool *ret_is_there)
     return is_fit;
 }
 
-/* Without links; NULL: it has none, or there is no memory. */
-static char *real_path(const char *name)
+char *vel_files_real_path(const char *name)
 {
     char *cwd = NULL, *absolute = NULL, *path = NULL;
 
@@ -54,7 +53,7 @@ void vel_files_tell_outside(const char *name)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
     const char *prefix = vel_files_prefix();
-    char *path = real_path(name);
+    char *path = vel_files_real_path(name);
     struct stat st;
 
     if (path && !vel_path_below(prefix, path)) {
@@ -83,7 +82,7 @@ bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
     char *veloc = vel_veloc_dir(prefix);
     struct vel_file_name found = {0};
 
-    found.path = real_path(name);
+    found.path = vel_files_real_path(name);
     bool is_ours = veloc && found.path && vel_path_below(prefix, found.path) &&
                    !vel_path_below(veloc, found.path) &&
                    is_fit(found.path, writes, &found.is_there) &&

@@ -9,6 +9,7 @@ core_sources += \
 	%D%/files_name.c \
 	%D%/files_open.c %D%/files_open_in.h \
 	%D%/files_point.c \
+	%D%/files_reading.c \
 	%D%/files_session.c \
 	%D%/files_version.c \
 	%D%/guest.c %D%/guest.h \

@@ -27,6 +27,7 @@ struct layered {
     H5FD_t *below;
     struct vel_ticket *ticket;
     struct vel_file *file; /* that is written in the cache; NULL: none */
+    struct vel_reading *reading;
     enum vel_file_was was;
     bool is_own;      /* at its own path */
     bool is_marked;   /* its head is not what it was */
@@ -107,6 +108,18 @@ static H5FD_t *refuse(const char *name, enum vel_file_at at, const char *why,
     return NULL;
 }
 
+/* HDF5 looks at the file before it makes a new one of it, sees that it has it open, and
+ * refuses. If it does not, because another driver has opened it, we do. */
+static H5FD_t *open_held(const struct vel_ticket *ticket, const char *path,
+                         unsigned flags)
+{
+    if (!(flags & (H5F_ACC_TRUNC | H5F_ACC_CREAT | H5F_ACC_EXCL)))
+        return H5FDopen(path, flags & ~H5F_ACC_RDWR, ticket->fapl_id, HADDR_UNDEF);
+    vel_push(H5E_CANTOPENFILE,
+             "%s is open to be read, by another driver: close it first", path);
+    return NULL;
+}
+
 static H5FD_t *open_at(const struct vel_ticket *ticket, const char *name,
                        enum vel_file_at at, const char *path, const char *why,
                        unsigned flags)
@@ -116,9 +129,18 @@ static H5FD_t *open_at(const struct vel_ticket *ticket, const char *name,
         return H5FDopen(name, flags, ticket->fapl_id, HADDR_UNDEF);
     case VEL_FILE_CACHED:
         return H5FDopen(path, flags, ticket->fapl_id, HADDR_UNDEF);
+    case VEL_FILE_HELD:
+        return open_held(ticket, path, flags);
     default:
         return refuse(name, at, why, flags);
     }
+}
+
+static void begin_reading(struct layered *f, const char *name, const char *path,
+                          unsigned flags)
+{
+    if (f->below && !f->file && !(flags & H5F_ACC_RDWR))
+        f->reading = vel_reading_begin(name, f->is_own ? NULL : path);
 }
 
 /* Files that HDF5 opens by itself with the list of another one, as those that external
@@ -141,6 +163,7 @@ static void open_other(struct layered *f, const struct vel_ticket *ticket,
         vel_file_opened(answer.file);
     if (answer.file)
         vel_file_settle(answer.file, f->below);
+    begin_reading(f, name, answer.path, flags);
     vel_file_answer_fini(&answer);
 }
 
@@ -153,6 +176,7 @@ static void open_it_below(struct layered *f, struct vel_ticket *ticket,
     f->is_own = ticket->at == VEL_FILE_OWN;
     if (f->below && f->file)
         vel_file_opened(f->file);
+    begin_reading(f, name, ticket->path, flags);
 }
 
 static H5FD_t *open_it(const char *name, unsigned flags, hid_t fapl_id, haddr_t maxaddr)
@@ -190,6 +214,7 @@ static herr_t close_it(H5FD_t *pub)
     struct vel_err err = {0};
     herr_t rc = H5FDclose(file->below);
 
+    vel_reading_end(file->reading);
     if (file->is_marked)
         written(pub, 0);
     if (file->file &&
