@@ -43,7 +43,8 @@ src_cmd_h5veloc_ls_SOURCES = \
 	%D%/ls_opened.c \
 	%D%/ls_read.c \
 	%D%/ls_rows.c \
-	%D%/ls_text.c
+	%D%/ls_text.c \
+	%D%/ls_there.c
 src_cmd_h5veloc_ls_CPPFLAGS = $(tool_cppflags)
 src_cmd_h5veloc_ls_LDADD = $(tool_ldadd)
 # End of cmd

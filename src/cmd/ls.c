@@ -166,6 +166,8 @@ static void begin(struct vel_ls *ls)
         vel_ls_ask(ls, unit);
         if (ls->options->files || ls->options->verify || ls->options->h5)
             vel_ls_files(ls, unit);
+        else
+            vel_ls_there(ls, unit);
         vel_ls_rows(ls, unit);
     }
 }

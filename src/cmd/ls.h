@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ls - what the files of h5veloc-ls share: ls (options, rounds), ls_find (where to
  * look), ls_read (what lies there), ls_ask (what leaders of other nodes tell), ls_files
- * (files, and their bytes), ls_away (those of other nodes), ls_opened (files of no
- * dataset yet), ls_rows (datasets and their states), ls_judge (what can be restored, as
- * a view decides it), ls_text and ls_json (what is printed), ls_h5 (what is in a file).
+ * (files, and their bytes), ls_there (are they there?), ls_away (those of other nodes),
+ * ls_opened (files of no dataset yet), ls_rows (datasets and their states), ls_judge
+ * (what can be restored, as a view decides it), ls_text and ls_json (what is printed),
+ * ls_h5 (what is in a file).
  *
  * Nothing is written, locked or made anywhere. Memory that is not there ends the tool.
  */
@@ -198,6 +199,9 @@ void vel_ls_ask(struct vel_ls *ls, struct vel_ls_unit *unit);
 /* The files; with --verify their bytes are read. What is damaged does not count any
  * more when the unit is judged. */
 void vel_ls_files(struct vel_ls *ls, struct vel_ls_unit *unit);
+
+/* Or only whether those on the prefix are there, as far as they are not too many. */
+void vel_ls_there(const struct vel_ls *ls, struct vel_ls_unit *unit);
 
 /* What its files share: bytes were read; something is wrong with a file; an encoding
  * (NULL: any) of a part counts no more; a file of a dataset. */

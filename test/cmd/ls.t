@@ -74,6 +74,11 @@ lab publish 1
 lab current 1
 expected flushed -l -r
 
+rm -r c
+rm p/out/step-10/part-1.h5
+like "$(list)" '*1 heat*failed*no: *its files on the prefix are not those that were written*' \
+    'a file that somebody has removed is missed without -r'
+
 anew
 lab entry 1 PREFIX failed
 lab entry 2 PREFIX refused
