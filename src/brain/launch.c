@@ -23,9 +23,10 @@ static bool owes(const struct vel_leader *leader)
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *lead = vel_lead_at(leader, i);
 
-        if (lead->state == VEL_DATASET_ANNOUNCED
-                ? leader->now < leader->left_at + limit
-                : !vel_lead_is_over(lead) && (lead->is_led || lead->owed))
+        if (vel_lead_is_over(lead))
+            continue;
+        if (lead->state == VEL_DATASET_ANNOUNCED ? leader->now < leader->left_at + limit
+                                                 : lead->is_led || lead->owed)
             return true;
     }
     return leader->waits.n > 0 || leader->tasks.n > 0 || has_unsealed(leader);

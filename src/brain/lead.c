@@ -143,26 +143,33 @@ static bool is_asked_for(const struct vel_leader *leader, int64_t id)
 static bool may_be_forgotten(const struct vel_leader *leader,
                              const struct vel_lead *lead)
 {
-    return vel_lead_is_over(lead) && !lead->is_aside && !lead->is_taken &&
-           lead->owed == 0 && (lead->is_removed || !lead->is_here) &&
-           (lead->is_told || !lead->is_led) && !is_asked_for(leader, lead->id);
+    return vel_lead_is_over(lead) && !lead->is_taken && lead->owed == 0 &&
+           (lead->is_removed || !lead->is_here) && (lead->is_told || !lead->is_led) &&
+           !is_asked_for(leader, lead->id);
 }
 
 void vel_lead_forget_over(struct vel_leader *leader)
 {
-    size_t least = leader->conf.many ? leader->conf.many : DATASETS_MANY, n = 0;
+    size_t least = leader->conf.many ? leader->conf.many : DATASETS_MANY, n = 0,
+           kept = 0;
     struct vel_lead **items = leader->leads.items;
 
     if (leader->leads.n <= (leader->many > least ? leader->many : least))
         return;
     /* from the oldest on: while one is not over, newer ones tell that its names are
      * replaced */
-    while (n < leader->leads.n && may_be_forgotten(leader, items[n])) {
+    for (; n < leader->leads.n; n++) {
+        if (items[n]->is_aside) {
+            items[kept++] = items[n];
+            continue;
+        }
+        if (!may_be_forgotten(leader, items[n]))
+            break;
         leader->moved_before += items[n]->moved;
-        vel_lead_destroy(items[n++]);
+        vel_lead_destroy(items[n]);
     }
-    leader->leads.n -= n;
-    memmove(items, items + n, leader->leads.n * sizeof *items);
+    memmove(items + kept, items + n, (leader->leads.n - n) * sizeof *items);
+    leader->leads.n -= n - kept;
     leader->many = 2 * leader->leads.n;
 }
 

@@ -97,8 +97,8 @@ enum vel_leader_look {
     VEL_LOOK_OWED,  /* owed records of this node: what was promised here */
     VEL_LOOK_SEALS, /* seals of this launch, without what its entry says is over */
     VEL_LOOK_VIEW,  /* of the view: of older launches, what is not on the prefix yet */
-    VEL_LOOK_ONE,   /* one dataset of this launch or of the view, whatever became of it;
-                       none: it has no seal */
+    VEL_LOOK_ONE,   /* one dataset of this launch or of the view, whatever became of it,
+                       or one set aside; none: it has no seal */
 };
 
 /* --- files of the connector --- */

@@ -167,7 +167,7 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
     vel_seal_fini(&lead->seal);
     lead->seal = *seal;
     lead->has_seal = true;
-    lead->is_taken = false;
+    lead->is_taken = lead->is_aside = false;
     lead->bytes = bytes;
 }
 

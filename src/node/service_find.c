@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
 
@@ -201,27 +202,48 @@ static char *find_seal(struct vel_service *service, int64_t id)
     return NULL;
 }
 
+/* One of a launch before, without a seal of this one: nothing can be done for it. */
+static bool is_aside(struct vel_service *service, int64_t id)
+{
+    char *launch = NULL;
+    bool is;
+
+    if (vel_id_launch(service->fs, service->dir, id, &launch, NULL, NULL) < 0)
+        return false;
+    is = strcmp(launch, service->launch) != 0;
+    free(launch);
+    return is;
+}
+
+/* Without a word of what it is. */
+static int init_found(struct vel_leader_found *ret, int64_t id, unsigned owed,
+                      struct vel_err *err)
+{
+    *ret =
+        (struct vel_leader_found){.is_here = true, .owed = owed, .found.has_map = true};
+    vel_seal_init(&ret->seal);
+    ret->seal.id = id;
+    ret->seal.template = strdup("");
+    ret->seal.step = strdup("");
+    return ret->seal.template && ret->seal.step ? 0
+                                                : vel_out_of_memory(err, "datasets");
+}
+
 static int add_owed(struct vel_service *service, const struct vel_owing *owing,
                     struct vel_vec *ret, struct vel_err *err)
 {
-    struct vel_leader_found found = {.is_here = true, .found.has_map = true};
-    unsigned what = vel_promise_what(&owing->promise);
-    char *path;
-    int rc;
+    struct vel_leader_found found;
+    int rc =
+        init_found(&found, owing->promise.id, vel_promise_what(&owing->promise), err);
+    char *path = rc == 0 ? find_seal(service, found.seal.id) : NULL;
 
-    vel_seal_init(&found.seal);
-    found.seal.id = owing->promise.id;
-    found.seal.template = strdup("");
-    found.seal.step = strdup("");
-    rc =
-        found.seal.template && found.seal.step ? 0 : vel_out_of_memory(err, "datasets");
-    path = rc == 0 ? find_seal(service, found.seal.id) : NULL;
     if (path)
         rc = read_seal(service, path, &found, err);
+    else
+        found.is_aside = is_aside(service, found.seal.id);
     free(path);
     if (rc == VEL_ENOENT)
         rc = 0;
-    found.owed = what;
     if (rc == 0)
         rc = look_at(service, &found, err);
     if (rc < 0) {
@@ -398,13 +420,34 @@ static int find_old(struct vel_service *service, int64_t id, struct vel_vec *ret
     return rc;
 }
 
+/* A dataset of a launch before that this one has not restored. */
+static int add_aside(struct vel_service *service, int64_t id, struct vel_vec *ret,
+                     struct vel_err *err)
+{
+    struct vel_leader_found found;
+    int rc;
+
+    if (!is_aside(service, id))
+        return 0;
+    rc = init_found(&found, id, promised_here(service, id), err);
+    found.is_here = found.owed != 0;
+    found.is_aside = true;
+    if (rc == 0)
+        return push(ret, &found, err);
+    vel_seal_fini(&found.seal);
+    return rc;
+}
+
 static int find_one(struct vel_service *service, int64_t id, struct vel_vec *ret,
                     struct vel_err *err)
 {
+    size_t before = ret->n;
     char *path = find_seal(service, id);
     int rc = path ? add_sealed(service, path, true, ret, err)
                   : find_old(service, id, ret, err);
 
+    if (!path && rc == 0 && ret->n == before)
+        rc = add_aside(service, id, ret, err);
     free(path);
     return rc == VEL_ENOENT ? 0 : rc;
 }

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meta/entry.h"
 #include "ident/once.h"
+#include "jobs/promise.h"
+#include "meta/entry.h"
+#include "meta/ids.h"
 #include "node/service_in.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -112,6 +114,36 @@ static void unread(void)
        "while one cannot be read nobody knows whether there is one");
 }
 
+/* A session rested it, could not restore it, and gave the promise back. */
+static void of_another(void)
+{
+    char *cache = strdup(tap_path("cache"));
+    const struct vel_id_owner owner = {.launch = "M"};
+    struct vel_leader_found *found;
+    struct vel_vec all;
+    int64_t id;
+    char home[3100];
+
+    must(vel_id_claim(service.fs, service.dir, ID, &owner, &id, &err));
+    service.homes = &cache;
+    service.n_homes = 1;
+    snprintf(home, sizeof home, "%s/index.0/dataset.%lld", cache, (long long)id);
+    must(vel_fs_make_dirs(service.fs, home, 0700, &err));
+    must(vel_promise_owe(service.fs, home, id, "n1", service.launch, 0,
+                         VEL_PROMISE_ENCODE | VEL_PROMISE_FLUSH, &err));
+    vel_vec_init(&all, sizeof *found);
+    must(vel_service_find(&service, VEL_LOOK_ONE, id, &all, &err));
+    if (all.n != 1)
+        bail_out("%zu datasets are found", all.n);
+    found = vel_vec_at(&all, 0);
+    ok(found->is_aside && found->owed,
+       "what is owed for a dataset that this launch has not restored is set aside");
+    vel_seal_fini(&found->seal);
+    vel_vec_fini(&all);
+    service.n_homes = 0;
+    free(cache);
+}
+
 int main(void)
 {
     char dir[3000];
@@ -131,6 +163,7 @@ int main(void)
           "also while it is flushed: a node that is lost can be replaced");
     finds(VEL_ON_FLUSHING, false, VEL_DATASET_FLUSHING,
           "one that is flushed because it cannot be encoded is not");
+    of_another();
     unread();
     free(service.launch_dir);
     return done_testing();
