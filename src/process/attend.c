@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/log.h"
+#include "conf/lines.h"
 #include "process/attend.h"
 #include "process/files.h"
 #include "process/presence.h"
@@ -47,12 +50,33 @@ static bool has_all(const struct vel_background_of *of,
     return true;
 }
 
+static bool have_same_lines(const struct vel_conf *a, const struct vel_conf *b)
+{
+    struct vel_buf of_a, of_b;
+    bool are;
+
+    vel_buf_init(&of_a);
+    vel_buf_init(&of_b);
+    vel_conf_lines_text(a, &of_a);
+    vel_conf_lines_text(b, &of_b);
+    are = strcmp(vel_buf_text(&of_a), vel_buf_text(&of_b)) == 0;
+    vel_buf_fini(&of_a);
+    vel_buf_fini(&of_b);
+    return are;
+}
+
 bool vel_attend_fits(const struct vel_background_of *a,
                      const struct vel_background_of *b, bool *ret_differs)
 {
     bool is_one = strcmp(a->prefix_id, b->prefix_id) == 0;
 
     *ret_differs = is_one && !(has_all(a, b) && has_all(b, a));
+    if (is_one && !*ret_differs && a->conf && b->conf &&
+        !have_same_lines(a->conf, b->conf))
+        vel_log_shared(VEL_LOG_WARN,
+                       "the settings of HDF5 files and those of VELOC_Init have other "
+                       "CKPT, STORE, GROUPS or DATASET lines: the leaders of both take "
+                       "those that came first; give both the same");
     return is_one && !*ret_differs;
 }
 

@@ -15,7 +15,8 @@ struct vel_background *vel_attend(void);
  * none. *ret_differs: but for its caches, which are others. */
 const char *vel_attend_launch(const struct vel_background_of *of, bool *ret_differs);
 
-/* Have both the same prefix and caches? Of both only prefix_id and homes count. */
+/* Have both the same prefix and caches? Of both only prefix_id and homes count; that
+ * their settings have other lines is warned of, when both are known. */
 bool vel_attend_fits(const struct vel_background_of *a,
                      const struct vel_background_of *b, bool *ret_differs);
 

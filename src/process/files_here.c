@@ -391,7 +391,8 @@ int vel_files_view(struct vel_view *ret, struct vel_err *err)
 
 const char *vel_files_launch(const struct vel_background_of *of, bool *ret_differs)
 {
-    const struct vel_background_of own = {.prefix_id = here.prefix_id,
+    const struct vel_background_of own = {.conf = here.conf,
+                                          .prefix_id = here.prefix_id,
                                           .homes = here.homes.items,
                                           .n_homes = here.homes.n};
 

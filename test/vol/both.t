@@ -66,6 +66,11 @@ is "$(both init write=1 wait plain=1 kill),$(both init restart finalize)" \
     'the prefix may be given by way of a link'
 ok 'and names are the same for both kinds of files' test -z "$(find "$dir/cache" -name '@*')" -a -e "$dir/prefix/plain.2.h5"
 
+begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0
+echo 'DATASET=plain PATTERN=plain.{rank}.h5 PUBLISH=BEHIND' >"$dir/other"
+is "$(VELOC_CONF_FILE=$dir/other both plain=1 init finalize),$(grep -c 'other CKPT' "$dir/log")" 'made 1,init 1,finalized 1,1' \
+    'when the two are told other lines one warning says so'
+
 begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 MODE=SYNC
 : >"$dir/empty"
 is "$(VELOC_CONF_FILE=$dir/empty both plain=1 init plain=2 write=1 see finalize)" \
