@@ -41,6 +41,9 @@ static void begin_leading(struct vel_leader *leader, struct vel_lead *lead)
     lead->is_broken = lead->is_told && !lead->seal.is_encoded;
     if (lead->is_staged)
         lead->seal.again.n = 0; /* every part is on the prefix */
+    else if (lead->state == VEL_DATASET_FLUSHING && lead->seal.is_encoded &&
+             lead->seal.again.n > 0)
+        lead->state = VEL_DATASET_ENCODED; /* it begins anew, when all can come */
     if (lead->state == VEL_DATASET_FLUSHING)
         vel_chair_entry(leader, lead,
                         lead->is_staged ? VEL_ON_STAGED : VEL_ON_FLUSHING);
@@ -202,7 +205,7 @@ void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
     leader->steps++; /* it may be whole */
 }
 
-static bool is_all_here(const struct vel_leader *leader, const struct vel_lead *lead)
+bool vel_chair_is_all_here(const struct vel_leader *leader, const struct vel_lead *lead)
 {
     for (size_t i = 0; i < lead->seal.members.n; i++)
         if (!vel_roster_has(&leader->roster, vel_seal_member(&lead->seal, i)->node))
@@ -281,7 +284,7 @@ static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
         vel_chair_tell(leader, lead);
         leader->steps += lead->is_told;
     } else if (lead->state == VEL_DATASET_SEALED) {
-        if (lead->is_broken && !is_all_here(leader, lead))
+        if (lead->is_broken && !vel_chair_is_all_here(leader, lead))
             reseat(leader, lead);
         else if (lead->is_broken)
             vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, VEL_DATASET_IF(WHOLE));

@@ -154,25 +154,6 @@ bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
     return false;
 }
 
-void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead)
-{
-    if (!(lead->seal.what & VEL_OWED_FLUSH))
-        return;
-    if (vel_flush_is_outdated(leader, lead)) {
-        vel_lead_event(leader, lead, VEL_DATASET_ON_NEWER, 0);
-        return;
-    }
-    for (size_t i = 0; i < leader->leads.n; i++) {
-        const struct vel_lead *other = vel_lead_at(leader, i);
-        bool waits = other->id > lead->id && other->is_staged && !covers(other, lead) &&
-                     leader->ops->shares(leader->arg, lead->id, other->id);
-
-        if (is_active(leader, other) && !waits)
-            return;
-    }
-    vel_lead_event(leader, lead, VEL_DATASET_ON_FLUSH, 0);
-}
-
 bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
 {
     bool may = true;
@@ -301,4 +282,46 @@ void vel_flush_rebuild(struct vel_leader *leader, struct vel_lead *lead)
     vel_chair_next_attempt(leader, lead);
     vel_chair_tell_moved(leader, lead);
     leader->steps++;
+}
+
+/* --- beginning --- */
+
+/* A set that is formed again needs all of its nodes: who does not come back is
+ * replaced, and the flush claimed anew. */
+static void give_heirs(struct vel_leader *leader, struct vel_lead *lead)
+{
+    struct vel_seal seal;
+
+    vel_chair_clear(leader, lead, VEL_DID_COPY);
+    if (vel_seal_copy(&lead->seal, &seal, NULL) < 0) {
+        vel_leader_fail(leader, "a seal");
+    } else if (move_parts(leader, lead, &seal)) {
+        seal.owner = 0;
+        vel_part_learn(leader, lead, &seal);
+        leader->steps++;
+    } else {
+        vel_seal_fini(&seal);
+    }
+}
+
+void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!(lead->seal.what & VEL_OWED_FLUSH))
+        return;
+    if (vel_flush_is_outdated(leader, lead)) {
+        vel_lead_event(leader, lead, VEL_DATASET_ON_NEWER, 0);
+        return;
+    }
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *other = vel_lead_at(leader, i);
+        bool waits = other->id > lead->id && other->is_staged && !covers(other, lead) &&
+                     leader->ops->shares(leader->arg, lead->id, other->id);
+
+        if (is_active(leader, other) && !waits)
+            return;
+    }
+    if (lead->seal.again.n == 0 || vel_chair_is_all_here(leader, lead))
+        vel_lead_event(leader, lead, VEL_DATASET_ON_FLUSH, 0);
+    else
+        give_heirs(leader, lead);
 }

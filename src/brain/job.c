@@ -138,6 +138,13 @@ static void taken(struct vel_leader *leader, struct vel_lead *lead)
         vel_part_start(leader, lead, VEL_WORK_REMOVE_PARTS, 0, NULL);
 }
 
+/* A newer attempt may have been told, and waits for parts to be taken: what comes of
+ * this one is none of that. */
+static bool is_current(const struct vel_lead *lead, const struct vel_leader_task *task)
+{
+    return task->attempt == lead->attempt && task->attempt == lead->seal.attempt;
+}
+
 static void work_done(struct vel_leader *leader, struct vel_lead *lead,
                       const struct vel_leader_task *task)
 {
@@ -145,8 +152,7 @@ static void work_done(struct vel_leader *leader, struct vel_lead *lead,
 
     switch (task->work) {
     case VEL_WORK_ENCODE:
-        if (task->attempt == lead->attempt && lead->sets_left > 0 &&
-            --lead->sets_left == 0)
+        if (is_current(lead, task) && lead->sets_left > 0 && --lead->sets_left == 0)
             step_done(leader, lead, VEL_DID_ENCODE, VEL_DATASET_ON_PART);
         break;
     case VEL_WORK_COPY:
@@ -175,6 +181,8 @@ static void work_done(struct vel_leader *leader, struct vel_lead *lead,
 static void work_failed(struct vel_leader *leader, struct vel_lead *lead,
                         const struct vel_leader_task *task, int rc, const char *text)
 {
+    bool counts = is_current(lead, task);
+
     switch (task->work) {
     case VEL_WORK_ENCODE:
         if (task->attempt != lead->attempt)
@@ -182,7 +190,8 @@ static void work_failed(struct vel_leader *leader, struct vel_lead *lead,
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_ENCODE);
         lead->attempt = -1; /* told again it is tried again */
         lead->sets_left = 0;
-        vel_part_fail(leader, lead, rc, text);
+        if (counts)
+            vel_part_fail(leader, lead, rc, text);
         break;
     case VEL_WORK_COPY:
     case VEL_WORK_RENAME:

@@ -390,8 +390,10 @@ void vel_chair_rename_for(struct vel_leader *leader, struct vel_lead *lead,
 /* A part has another node now: its set is formed again, while it is flushed. */
 void vel_chair_tell_moved(struct vel_leader *leader, struct vel_lead *lead);
 
-/* Have all nodes that have parts done the step? */
+/* Have all nodes that have parts done the step? Are they here? */
 bool vel_chair_is_whole(const struct vel_lead *lead);
+bool vel_chair_is_all_here(const struct vel_leader *leader,
+                           const struct vel_lead *lead);
 
 /* --- flush: whose turn it is, and at which rate --- */
 

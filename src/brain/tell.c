@@ -133,8 +133,12 @@ static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64
     struct vel_msg msg = {.kind = VEL_MSG_SEALED};
     struct vel_buf record;
     bool is_keyed = lead->seal.template && *lead->seal.template;
+    size_t again = lead->seal.again.n;
 
     vel_buf_init(&record);
+    /* sets are formed again for a flush, when all can come: else nobody begins */
+    if (lead->state != VEL_DATASET_FLUSHING || !vel_chair_is_all_here(leader, lead))
+        lead->seal.again.n = 0;
     if (vel_seal_encode(&lead->seal, &record, NULL) == 0) {
         msg.u.sealed.term = (uint64_t)leader->term;
         msg.u.sealed.generation = (uint64_t)lead->seal.generation;
@@ -146,6 +150,7 @@ static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64
         msg.u.sealed.record.len = record.len;
         tell(leader, link, &msg);
     }
+    lead->seal.again.n = again;
     vel_buf_fini(&record);
 }
 

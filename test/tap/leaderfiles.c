@@ -337,3 +337,29 @@ void lab_none_by_half(struct lab *lab, const char *template)
         }
     }
 }
+
+/* The newest whole dataset of those names. */
+static int64_t newest_whole(const struct lab *lab, const char *template)
+{
+    for (int64_t id = LAB_DATASETS - 1; id > 0; id--)
+        if (lab->datasets[id].is_keyed && lab->datasets[id].is_sealed &&
+            lab->datasets[id].verdict == VEL_VERDICT_SEALED &&
+            strcmp(lab->datasets[id].key.template, template) == 0)
+            return id;
+    return 0;
+}
+
+void lab_of_newest(struct lab *lab, const char *template)
+{
+    int64_t newest = newest_whole(lab, template);
+
+    for (size_t i = 0; newest && i < lab->datasets[newest].files.n; i++) {
+        const struct lab_file *file = vel_vec_at(&lab->datasets[newest].files, i);
+        const struct lab_name *name = lab_name(lab, file->name);
+
+        if (name->stamp != file->stamp)
+            lab_is_wrong(lab, "%s is not that of dataset %lld (%lld, not %lld)",
+                         file->name, (long long)newest, (long long)name->stamp,
+                         (long long)file->stamp);
+    }
+}

@@ -70,6 +70,10 @@ static void meet(struct lab *lab, const struct lab_job *job)
     for (size_t i = 0; i < lab->jobs.n; i++)
         if (is_same_set(job_at(lab, i), job))
             come |= LAB_BIT(lab->leaders[job_at(lab, i)->leader].node);
+    if (job->members & ~lab->launches[lab->leaders[job->leader].launch].nodes) {
+        finish(lab, job, VEL_ENOENT, LAB_MS); /* no endpoint: none to meet with */
+        return;
+    }
     if (come != job->members) {
         finish(lab, job, VEL_ETIMEOUT, 3 * LAB_T);
         return;

@@ -226,6 +226,9 @@ void lab_write(struct lab *lab, int launch, const struct lab_script *script);
 /* No file of a partial dataset of that template is at its path, or it is wrong. */
 void lab_none_by_half(struct lab *lab, const char *template);
 
+/* All its names are those of the newest whole dataset of that template. */
+void lab_of_newest(struct lab *lab, const char *template);
+
 enum { LAB_REST = 1 << 21 }; /* of its requests: and the dataset */
 
 /* --- what befalls it --- */
