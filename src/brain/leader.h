@@ -177,14 +177,14 @@ enum vel_leader_work {
                         it natively hears why). A file that is there is begun anew.
                         2: a file that no new.N has: where it was taken to, a place with
                         its dataset, or VEL_ENOENT */
-    VEL_WORK_CLOSE,  /* how 0: note size and order in `closed`, then an anchor or a stub
-                        at its name. 1: a version point, it stays open */
-    VEL_WORK_DROP,   /* the file is given up: it goes from new.N. how 0: and so does its
-                        placeholder, not what stands at its name of a newer one; 1: the
-                        process unlinks that itself */
-    VEL_WORK_LOOK,   /* what stands at `name`? Ends with a place (0 to 3), or fails with
-                        VEL_EBUSY: asked again later (no view yet; or a stub of a file
-                        of this launch that is on another node). how 1: pulled */
+    VEL_WORK_CLOSE, /* an anchor or a stub at its name; then, how 0: note size and order
+                       in `closed`. 1: a version point, it stays open */
+    VEL_WORK_DROP,  /* the file is given up: it goes from new.N. how 0: and so does its
+                       placeholder, not what stands at its name of a newer one; 1: the
+                       process unlinks that itself */
+    VEL_WORK_LOOK,  /* what stands at `name`? Ends with a place (0 to 3), or fails with
+                       VEL_EBUSY: asked again later (no view yet; or a stub of a file
+                       of this launch that is on another node). how 1: pulled */
     VEL_WORK_REMOVE, /* `name` will be unlinked: whose placeholder stands there? Ends
                         with a place: file is its `order`, of a file in a new.N; 0:
                         none of those */

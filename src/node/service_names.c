@@ -280,10 +280,11 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
         return vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
     rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
     of.name = file.name;
-    if (rc == 0 && job->how == 0) /* else it is still open, and is none yet */
-        rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
+    /* first: what is closed is offered to its rank only where something stands */
     if (rc == 0)
         rc = vel_placeholders_set(service->placeholders, &of, job->name, &maker, err);
+    if (rc == 0 && job->how == 0) /* else it is still open, and is none yet */
+        rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
     free(file.name);
     return rc;
 }

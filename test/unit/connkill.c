@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/rng.h"
-#include "sys/fs.h"
+#include "sys/fs_fault.h"
 #include "tap/filelab.h"
 #include "tap/tap.h"
 
@@ -102,6 +102,12 @@ static bool has_seal(const struct filelab *lab)
     return has;
 }
 
+static void wait_for_seal(const struct filelab *lab)
+{
+    while (!has_seal(lab))
+        vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
+}
+
 /* A program is killed when its dataset is sealed, and a node on which it wrote nothing
  * has not made its empty parts. */
 static void untaken(void)
@@ -118,8 +124,7 @@ static void untaken(void)
         text_of(rank, 1, text);
         filelab_write(&lab, rank, name_of(rank, 1), text, &err);
     }
-    while (!has_seal(&lab))
-        vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
+    wait_for_seal(&lab);
     filelab_drop(&lab);
     part = vel_path_join(lab.home[1], "index.0/dataset.1");
     if (!part || vel_fs_remove_tree(vel_fs_posix(), part, &err) < 0)
@@ -131,6 +136,60 @@ static void untaken(void)
        "what was sealed is there, though a node without files of it had not heard so");
     filelab_end(&lab);
     filelab_fini(&lab);
+}
+
+static const char *in_dir(int rank, int step)
+{
+    static char name[80];
+
+    snprintf(name, sizeof name, "d/%s", name_of(rank, step));
+    return name;
+}
+
+/* All is killed when the last file is about to get its stub: that it is closed must not
+ * be known by then, or the others would find the step without it. */
+static void unplaced(void)
+{
+    struct filelab lab;
+    struct vel_fs_fault *fault;
+    struct vel_fs_fault_plan plan = {
+        .mode = VEL_FS_FAULT_CRASH, .kinds = VEL_FS_KIND_LINK, .at = 4};
+    struct vel_err err = {0};
+    char text[64];
+    int n;
+
+    filelab_init(&lab, "unplaced", 2, 4, "DATASET=ck PATTERN=d/ck.{step}.{rank}.h5\n");
+    plan.below = filelab_path(&lab, "d");
+    if (vel_fs_make_dirs(vel_fs_posix(), plan.below, 0700, &err) < 0 ||
+        vel_fs_fault_create(vel_fs_posix(), NULL, &fault, &err) < 0)
+        bail_out("%s", err.text);
+    lab.fs = vel_fs_fault_fs(fault);
+    filelab_begin(&lab, "L1");
+    for (int step = 1; step <= 2; step++) {
+        for (int rank = 0; rank < lab.ranks; rank++) {
+            text_of(rank, step, text);
+            filelab_write(&lab, rank, in_dir(rank, step), text, &err);
+        }
+        wait_for_seal(&lab);
+        if (step == 1)
+            vel_fs_fault_arm(fault, &plan);
+    }
+    if (!vel_fs_fault_fired(fault))
+        bail_out("no stub is made");
+    filelab_drop(&lab);
+    lab.fs = NULL;
+    filelab_begin(&lab, "L2");
+    n = 0;
+    for (int rank = 0; rank < lab.ranks; rank++) {
+        text_of(rank, 2, text);
+        n += filelab_reads(&lab, rank, in_dir(rank, 2), text);
+    }
+    ok(n == 0 || n == lab.ranks,
+       "killed before a stub is made all ranks find the step, or none: %d of %d do", n,
+       lab.ranks);
+    filelab_end(&lab);
+    filelab_fini(&lab);
+    vel_fs_fault_destroy(fault);
 }
 
 int main(void)
@@ -163,5 +222,6 @@ int main(void)
     is_int(wrong, 0, "each step is there for all ranks, or for none");
     ok(whole > 0, "%d steps are", whole);
     untaken();
+    unplaced();
     return done_testing();
 }
