@@ -69,12 +69,14 @@ bool vel_role_is_alive(struct vel_fs *fs, const struct vel_host *host, const cha
                        const char *launch);
 
 /* Remove the directory of a launch of which nobody lives here. VEL_EBUSY: somebody, or
- * an agent leads it. Of several that try at once, one does it. */
+ * an agent leads it. VEL_ECANCEL: its leader has died, and an agent that comes, or
+ * --drain, finds here what it has not done. Of several that try at once, one does it.
+ */
 int vel_role_remove(struct vel_fs *fs, const struct vel_host *host, const char *base,
                     const char *launch, struct vel_err *err);
 
-/* The same for a directory, of whichever launch; and appended to *ret (char *) those of
- * all launches of the user, "BASE/USER/leader.N". */
+/* The same for a directory, of whichever launch that is over; and appended to *ret
+ * (char *) those of all launches of the user, "BASE/USER/leader.N". */
 int vel_role_remove_dir(struct vel_fs *fs, const struct vel_host *host, const char *dir,
                         struct vel_err *err);
 int vel_role_list(struct vel_fs *fs, const struct vel_host *host, const char *base,

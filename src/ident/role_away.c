@@ -86,11 +86,22 @@ static int remove_held(struct vel_role *role, struct vel_err *err)
     return rc;
 }
 
+/* A leader that ends has removed its socket: one that died may owe something. */
+static int check_given(const struct vel_role *role, struct vel_err *err)
+{
+    if (!vel_fs_exists(role->fs, role->endpoint + strlen("unix:")))
+        return 0;
+    return vel_fail(err, VEL_ECANCEL, "the leader of %s has died before it was done",
+                    role->dir);
+}
+
 /* One attempt. */
-static int try_remove(struct vel_role *role, struct vel_err *err)
+static int try_remove(struct vel_role *role, bool is_over, struct vel_err *err)
 {
     int rc = vel_lock_try(role->fs, role->host, role->lock_path, &role->lock, err);
 
+    if (rc == 0 && !is_over)
+        rc = check_given(role, err);
     if (rc == 0)
         rc = vel_role_open_alive(role, O_CREAT, &role->alive, err);
     if (rc == 0) {
@@ -111,14 +122,14 @@ static int try_remove(struct vel_role *role, struct vel_err *err)
 
 /* Who is the last to end may find another just looking whether it is he: he looks
  * again, unless somebody lives there or an agent leads. */
-static int remove_dir(struct vel_role *role, struct vel_err *err)
+static int remove_dir(struct vel_role *role, bool is_over, struct vel_err *err)
 {
     int rc = 0;
 
     for (int round = 0; rc == 0 && vel_fs_exists(role->fs, role->dir); round++) {
         rc = vel_fs_check_private_dir(role->fs, role->dir, err);
         if (rc == 0)
-            rc = try_remove(role, err);
+            rc = try_remove(role, is_over, err);
         if (rc == 0)
             break;
         if (rc != VEL_ENOENT &&
@@ -138,7 +149,7 @@ int vel_role_remove(struct vel_fs *fs, const struct vel_host *host, const char *
     int rc = vel_role_find(fs, host, base, launch, &role, err);
 
     if (rc == 0)
-        rc = remove_dir(role, err);
+        rc = remove_dir(role, false, err);
     vel_role_close(role);
     return rc;
 }
@@ -147,7 +158,7 @@ int vel_role_remove_dir(struct vel_fs *fs, const struct vel_host *host, const ch
                         struct vel_err *err)
 {
     struct vel_role *role = vel_role_alloc(fs, host, NULL, dir);
-    int rc = role ? remove_dir(role, err) : vel_out_of_memory(err, "a role");
+    int rc = role ? remove_dir(role, true, err) : vel_out_of_memory(err, "a role");
 
     vel_role_close(role);
     return rc;

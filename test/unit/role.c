@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "ident/role.h"
 #include "sys/sock.h"
 #include "tap/files.h"
@@ -176,8 +177,18 @@ static void *keep_removing(void *arg)
 static void removals(void)
 {
     struct vel_role *role = open_role("R");
+    char *path = strdup(vel_role_endpoint(role) + strlen("unix:"));
+    char *dir = vel_path_dir(path);
     pthread_t thread;
     int wrong = 0;
+
+    tap_put_file(path, "the socket of a leader that was killed");
+    is_int(vel_role_remove(vel_fs_posix(), &host, base, "R", &err), VEL_ECANCEL,
+           "who is the last to end leaves what a dead leader owed to be found: %s",
+           err.text);
+    ok(vel_role_take(role, &err) == 0 && access(path, F_OK) != 0,
+       "whoever does it takes the role");
+    vel_role_give(role);
 
     is_int(vel_role_remove(vel_fs_posix(), &host, base, "R", &err), 0,
            "a directory where nobody lives is removed");
@@ -185,6 +196,11 @@ static void removals(void)
            "also when it is not there");
     is_int(vel_role_take(role, &err), 0, "who comes makes it again");
     vel_role_close(role);
+    tap_put_file(path, "the socket of a leader that was killed");
+    is_int(vel_role_remove_dir(vel_fs_posix(), &host, dir, &err), 0,
+           "of a launch that is over nothing is left for anybody");
+    free(dir);
+    free(path);
     if (pthread_create(&thread, NULL, keep_removing, NULL) != 0)
         bail_out("no thread");
     for (int i = 0; i < REMOVALS; i++) {
