@@ -15,7 +15,7 @@
 #include "record/record.h"
 #include "view/part_new_in.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, ROUNDS = 20 };
 
 /* --- memory --- */
 
@@ -164,13 +164,12 @@ static int make_dir(struct vel_fs *fs, const char *level, int64_t *number,
     return rc;
 }
 
-int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
-                      const struct vel_new_key *key, int64_t *ret_number,
-                      struct vel_err *err)
+/* One attempt. VEL_ENOENT: somebody has found it without a key, and swept it. */
+static int make(struct vel_fs *fs, const char *level, const struct vel_new_key *key,
+                int64_t *number, struct vel_err *err)
 {
-    int64_t number = above;
     char *dir = NULL;
-    int rc = make_dir(fs, level, &number, &dir, err);
+    int rc = make_dir(fs, level, number, &dir, err);
 
     if (rc == 0) {
         rc = save_key(fs, dir, key, err);
@@ -179,9 +178,21 @@ int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
         if (rc < 0)
             vel_fs_remove_tree(fs, dir, NULL);
     }
+    free(dir);
+    return rc;
+}
+
+int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
+                      const struct vel_new_key *key, int64_t *ret_number,
+                      struct vel_err *err)
+{
+    int64_t number = above;
+    int rc = VEL_ENOENT;
+
+    for (int round = 0; rc == VEL_ENOENT && round < ROUNDS; round++)
+        rc = make(fs, level, key, &number, err);
     if (rc == 0)
         *ret_number = number;
-    free(dir);
     return rc;
 }
 
@@ -268,6 +279,27 @@ int vel_part_new_load(struct vel_fs *fs, const char *dir, struct vel_part_new *r
     return rc;
 }
 
+/* Without a key: who made or removed it did not come to the end, or is just at it. What
+ * is no record yet, and the directory if nothing else is there; a maker begins again.
+ */
+static void sweep(struct vel_fs *fs, const char *dir)
+{
+    struct vel_vec names;
+
+    vel_vec_init(&names, sizeof(char *));
+    vel_fs_list(fs, dir, &names, NULL);
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path = vel_fs_is_temporary(name) ? vel_path_join(dir, name) : NULL;
+
+        if (path)
+            vel_fs_unlink(fs, path, NULL);
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    fs->ops->rmdir(fs, dir);
+}
+
 static int scan_one(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                     struct vel_err *err)
 {
@@ -275,8 +307,10 @@ static int scan_one(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
     struct vel_err why = {0};
     int rc = vel_part_new_load(fs, dir, &part, &why);
 
-    if (rc == VEL_ENOENT) /* its maker did not come to that */
+    if (rc == VEL_ENOENT) {
+        sweep(fs, dir);
         return 0;
+    }
     if (is_damaged(rc)) {
         vel_log(VEL_LOG_WARN, "what is in %s does not count: %s", dir, why.text);
         return 0;
@@ -335,7 +369,22 @@ int vel_parts_new_scan(struct vel_fs *fs, const char *home, struct vel_vec *ret,
     return rc == VEL_ENOENT ? 0 : rc;
 }
 
+/* The key goes last: by it the next one finds what a crash has left of this. */
 int vel_part_new_remove(struct vel_fs *fs, const char *dir, struct vel_err *err)
 {
-    return vel_fs_remove_tree(fs, dir, err);
+    struct vel_vec names;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    rc = vel_fs_list(fs, dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path = strcmp(name, "about") == 0 ? NULL : vel_path_join(dir, name);
+
+        if (path)
+            rc = vel_fs_remove_tree(fs, path, err);
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    return rc == 0 ? vel_fs_remove_tree(fs, dir, err) : rc == VEL_ENOENT ? 0 : rc;
 }

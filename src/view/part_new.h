@@ -94,7 +94,7 @@ int vel_part_new_files(struct vel_fs *fs, const char *dir, int64_t rank,
 void vel_new_files_fini(struct vel_vec *files);
 
 /* All below "CACHE/USER/ID", appended to *ret, struct vel_part_new. What is damaged
- * is told in the log and left out. */
+ * is told in the log and left out; what a crash has left without a key goes. */
 int vel_parts_new_scan(struct vel_fs *fs, const char *home, struct vel_vec *ret,
                        struct vel_err *err);
 void vel_parts_new_fini(struct vel_vec *parts);

@@ -25,8 +25,8 @@
 
 enum { ID = 7, RANKS = 4 };
 
-/* Rank 0 has a file in a directory and a late one, rank 1 none; the others are on
- * another node. */
+/* Rank 0 has a file in a directory and, unless an argument says otherwise, a late one,
+ * rank 1 none; the others are on another node. */
 static const char *const names[] = {"d/a.0", "late.0"};
 
 static const char *in(const char *dir, const char *name)
@@ -51,7 +51,7 @@ static void must(int rc, const struct vel_err *err)
 
 /* --- before --- */
 
-static void put_new(const char *dir, struct vel_placeholders *placeholders)
+static void put_new(const char *dir, struct vel_placeholders *placeholders, int files)
 {
     struct vel_fs *fs = vel_fs_posix();
     char launch[] = "L", template[] = "t", step[] = "1";
@@ -63,7 +63,7 @@ static void put_new(const char *dir, struct vel_placeholders *placeholders)
 
     must(vel_part_new_make(fs, in(dir, "c/u/id/index.0"), 0, &key, &number, &err),
          &err);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < files; i++) {
         struct vel_new_file file = {
             .name = (char *)(uintptr_t)names[i], .order = i + 1, .size = 5};
         const struct vel_placeholder_file of = {made, 0, names[i]};
@@ -86,10 +86,9 @@ static void prepare(const char *dir, void *arg)
     static const char *const dirs[] = {"p", "p/d", "c", "c/u", "c/u/id"};
     struct vel_placeholders *placeholders = vel_placeholders_create(vel_fs_posix());
 
-    (void)arg;
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
         tap_fresh_dir(in(dir, dirs[i]));
-    put_new(dir, placeholders);
+    put_new(dir, placeholders, arg ? 1 : 2);
     vel_placeholders_destroy(placeholders);
     /* written to another name, and renamed */
     rename(in(dir, "p/d/a.0"), in(dir, "p/d/A.0"));
@@ -268,8 +267,7 @@ static enum sweep_state check(const char *dir, void *arg)
     bool moved = access(in(dir, "c/u/id/index.0/dataset.7/rank.0/d"), F_OK) == 0;
     bool owes = access(in(dir, "c/u/id/index.0/dataset.7/owed.n0"), F_OK) == 0;
 
-    (void)arg;
-    if (!is_somewhere(dir) || !has_late(dir)) {
+    if (!is_somewhere(dir) || (!arg && !has_late(dir))) {
         note("a file is not where it can be");
         return SWEEP_BROKEN;
     }
@@ -278,7 +276,8 @@ static enum sweep_state check(const char *dir, void *arg)
         return SWEEP_BROKEN;
     }
     return !is_listed(dir) && is_part(dir, 0, 1) && is_part(dir, 1, 0) &&
-                   has_anchors(dir) && owes
+                   has_anchors(dir) && owes &&
+                   (!arg || access(in(dir, "c/u/id/index.0/new.1"), F_OK) < 0)
                ? SWEEP_NEW
                : SWEEP_OLD;
 }
@@ -307,12 +306,94 @@ static void plainly(void)
        "files that are gone make no empty part: %s", err.text);
 }
 
+/* --- a place is made --- */
+
+static int make(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+{
+    char launch[] = "L", template[] = "t", step[] = "2";
+    const struct vel_new_key key = {
+        .launch = launch, .template = template, .step = step, .generation = 1};
+    struct vel_vec found;
+    int64_t number;
+    int rc;
+
+    (void)arg;
+    vel_vec_init(&found, sizeof(struct vel_part_new));
+    rc = vel_parts_new_scan(fs, in(dir, "c/u/id"), &found, err);
+    if (rc == 0)
+        rc = vel_part_new_make(fs, in(dir, "c/u/id/index.0"), 0, &key, &number, err);
+    vel_parts_new_fini(&found);
+    return rc;
+}
+
+/* Who has made one finds it, and all that is there has a key. */
+static enum sweep_state check_made(const char *dir, void *arg)
+{
+    int with = 0, without = 0;
+
+    (void)arg;
+    for (int i = 1; i < 9; i++) {
+        char new[32];
+
+        snprintf(new, sizeof new, "c/u/id/index.0/new.%d", i);
+        bool has = access(in(in(dir, new), "about"), F_OK) == 0;
+        with += has;
+        without += !has && access(in(dir, new), F_OK) == 0;
+    }
+    return with > 1 && without == 0 ? SWEEP_NEW : SWEEP_OLD;
+}
+
+/* A file system on which somebody scans just before a record gets its name. */
+static const char *scanned;
+
+static int rename_after_scan(struct vel_fs *fs, const char *from, const char *to)
+{
+    struct vel_vec found;
+    const char *home = scanned;
+
+    (void)fs;
+    scanned = NULL;
+    vel_vec_init(&found, sizeof(struct vel_part_new));
+    if (home)
+        vel_parts_new_scan(vel_fs_posix(), home, &found, NULL);
+    vel_parts_new_fini(&found);
+    return vel_fs_posix()->ops->rename(vel_fs_posix(), from, to);
+}
+
+static void made_while_scanned(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {.ops = &ops};
+    const char *dir = tap_path("scanned");
+    struct vel_err err = {0};
+
+    tap_fresh_dir(dir);
+    prepare(dir, NULL);
+    ops.rename = rename_after_scan;
+    scanned = in(dir, "c/u/id");
+    ok(make(&fs, dir, NULL, &err) == 0 && !scanned &&
+           check_made(dir, NULL) == SWEEP_NEW,
+       "who makes a place while another looks what is there has one");
+}
+
 int main(void)
 {
     const struct sweep sweep = {
         .name = "taking files", .prepare = prepare, .action = take, .check = check};
 
+    const struct sweep made = {.name = "making a place for files",
+                               .prepare = prepare,
+                               .action = make,
+                               .check = check_made};
+    struct sweep whole = sweep;
+    bool none_late = true;
+
+    whole.name = "taking all files there are";
+    whole.arg = &none_late;
     plainly();
     sweep_run(&sweep);
+    sweep_run(&whole);
+    sweep_run(&made);
+    made_while_scanned();
     return done_testing();
 }
