@@ -19,7 +19,7 @@
 #include "recover/part_files.h"
 #include "xfer/flush.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, LISTED_MOST = 4 };
 
 /* --- what was settled: dataset.D/settlement --- */
 
@@ -353,17 +353,33 @@ static int list_names(struct vel_service *service, int64_t id, struct vel_map *n
     return rc;
 }
 
+/* Encodings come and go beside the files: what vanishes under us is looked for again.
+ */
+static struct vel_map *names_of(struct vel_service *service, int64_t id)
+{
+    struct vel_map *names = NULL;
+
+    for (int i = 0; i < LISTED_MOST; i++) {
+        vel_map_destroy(names, NULL);
+        names = vel_map_create();
+        if (!names || list_names(service, id, names) == 0)
+            return names;
+    }
+    vel_map_destroy(names, NULL);
+    return NULL;
+}
+
 /* By what this node has of both: ranks write names of one kind. Where that cannot be
- * known they are taken to share one, which only makes one wait for the other; who has
- * staged a dataset looks at all lists anyway (settle_rivals()). */
+ * known they are taken to share none, or a whole dataset would give way to one that has
+ * nothing of it; who has staged a dataset looks at all lists anyway (settle_rivals()).
+ */
 bool vel_service_shares(void *arg, int64_t id, int64_t other)
 {
     struct vel_service *service = arg;
-    struct vel_map *a = vel_map_create(), *b = vel_map_create();
-    bool shares =
-        !a || !b || list_names(service, id, a) < 0 || list_names(service, other, b) < 0;
+    struct vel_map *a = names_of(service, id), *b = a ? names_of(service, other) : NULL;
+    bool shares = false;
 
-    for (size_t i = 0; !shares && i < vel_map_count(a); i++)
+    for (size_t i = 0; b && !shares && i < vel_map_count(a); i++)
         shares = vel_map_has(b, vel_map_key(a, i));
     vel_map_destroy(a, NULL);
     vel_map_destroy(b, NULL);
