@@ -232,7 +232,7 @@ static void add_listed(struct part_at_hand *p, const struct vel_red_header *head
         file->path = vel_ls_join(p->dir, f->name);
         file->size = f->size;
         file->crc = f->crc;
-        file->has_crc = true;
+        file->has_crc = !f->is_dated;
         look_at(p->ls, file);
         if (!is_good(file))
             vel_ls_damaged(p->stock, NULL);

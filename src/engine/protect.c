@@ -56,7 +56,8 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
                               .dir = w->dir,
                               .label = VEL_CACHE_LABEL,
                               .memory = (size_t)s->conf->memory,
-                              .sums = w->sums};
+                              .sums = w->sums,
+                              .is_dated = w->is_later};
     uint64_t begun = vel_clock_monotonic(s->clock);
     struct vel_buf brief;
 

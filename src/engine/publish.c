@@ -11,6 +11,7 @@
 #include "engine/session_in.h"
 #include "meta/cache.h"
 #include "recover/revive.h"
+#include "xfer/stands.h"
 
 /* --- which files --- */
 
@@ -255,6 +256,8 @@ static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *e
     entry.failed = 0; /* of a copy before this one */
     if (entry.attempt < vel_takeover_attempt(s->takeover, dataset->id))
         entry.attempt = vel_takeover_attempt(s->takeover, dataset->id);
+    if (rc == 0)
+        rc = vel_stands_sum_up(&crew, &files, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
         takes_names = vel_session_takes_names(s, &files);

@@ -108,6 +108,8 @@ int vel_share_find(struct vel_share *s)
     for (size_t i = 0; rc == 0 && i < s->job->n; i++)
         rc = vel_part_files(s->crew.fs, s->crew.prefix, s->job->parts[i].dir,
                             s->job->parts[i].rank, &s->files, s->err);
+    if (rc == 0)
+        rc = vel_stands_sum_up(&s->crew, &s->files, s->err);
     for (size_t i = 0; rc == 0 && i < s->files.n; i++)
         if (vel_share_file(s, i)->listed.is_through)
             rc = vel_stands_check(&s->crew, vel_share_file(s, i)->from,

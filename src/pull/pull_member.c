@@ -229,6 +229,8 @@ int vel_pull_member_check(struct vel_pull_member *member, struct vel_err *err)
     for (size_t i = 0; i < h->list[0].files.n; i++) {
         const struct vel_red_file *file = vel_manifest_file(&h->list[0], i);
 
+        if (file->is_dated)
+            continue;
         if (!vel_crcmap_get(&member->lofi_crc, i, &crc) || crc != file->crc)
             return vel_fail(err, VEL_ECORRUPT,
                             "%s of rank %d on node %s has changed (checksum mismatch)",

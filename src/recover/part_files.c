@@ -22,7 +22,8 @@ static int add_file(struct vel_vec *files, int rank, const char *dir,
                                              .mode = red->mode & 07777,
                                              .mtime_s = red->mtime_s,
                                              .mtime_ns = red->mtime_ns,
-                                             .container = -1}};
+                                             .container = -1},
+                                  .is_dated = red->is_dated};
 
     if (file.from && file.listed.name && vel_vec_push(files, &file))
         return 0;

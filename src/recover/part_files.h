@@ -12,8 +12,9 @@
 #define VEL_THROUGH_LIST "@through"
 
 /* The files of `rank` in `dir`, as its redundancy file says, and those of the list
- * above; appended to *files, items struct vel_flush_file. VEL_ENOENT: there is no
- * redundancy file that can be read. */
+ * above; appended to *files, items struct vel_flush_file. Those that are dated have to
+ * be summed up before they are flushed. VEL_ENOENT: there is no redundancy file that
+ * can be read. */
 int vel_part_files(struct vel_fs *fs, const char *prefix, const char *dir, int rank,
                    struct vel_vec *files, struct vel_err *err);
 

@@ -247,11 +247,15 @@ static int take_sums(struct apply *a)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < own->files.n; i++) {
-        const struct vel_red_file *file = vel_manifest_file(own, i);
-        const struct vel_red_sum *sum = vel_map_get(a->set->sums, file->name);
+        struct vel_red_file *file = vel_manifest_file(own, i);
+        const struct vel_red_sum *sum =
+            a->set->sums ? vel_map_get(a->set->sums, file->name) : NULL;
 
-        if (sum && sum->size == file->size)
-            rc = vel_member_sum(&a->member, i, sum->crc, a->err);
+        if (sum && sum->size != file->size)
+            sum = NULL;
+        file->is_dated = !sum && a->set->is_dated;
+        if (sum || file->is_dated)
+            rc = vel_member_sum(&a->member, i, sum ? sum->crc : 0, a->err);
     }
     return rc;
 }
@@ -260,7 +264,7 @@ static int take_sums(struct apply *a)
  */
 static int sum_up(struct apply *a)
 {
-    int rc = a->set->sums && !a->plan.jobs.n ? take_sums(a) : 0;
+    int rc = !a->plan.jobs.n ? take_sums(a) : 0;
 
     if (rc == 0 && a->set->saved)
         *a->set->saved = vel_older_saved(&a->older, &a->header.layout, &a->member);

@@ -94,7 +94,9 @@ int vel_listing_again(struct vel_listing *listing, const void *descriptor, size_
         return rc;
     vel_manifest_fini(&l->own);
     l->own = list;
-    l->recorded = &last->header.list[0];
+    l->recorded = &last->header;
+    for (size_t i = 0; i < l->own.files.n; i++)
+        vel_manifest_file(&l->own, i)->is_dated = false;
     return vel_redfile_check_files(l->set->fs, l->set->dir, &last->header, err);
 }
 
@@ -137,15 +139,16 @@ int vel_listing_fits(const struct vel_listing *listing,
 int vel_listing_compare(const struct vel_listing *listing,
                         const struct vel_manifest *now, struct vel_err *err)
 {
-    const struct vel_manifest *then = listing->recorded;
+    const struct vel_red_header *h = listing->recorded;
 
-    for (size_t i = 0; then && i < then->files.n; i++) {
-        const struct vel_red_file *file = vel_manifest_file(then, i);
+    for (size_t i = 0; h && i < h->list[0].files.n; i++) {
+        const struct vel_red_file *file = vel_manifest_file(&h->list[0], i);
 
-        if (file->crc != vel_manifest_file(now, i)->crc)
+        if (!file->is_dated && file->crc != vel_manifest_file(now, i)->crc)
             return vel_fail(err, VEL_ECORRUPT,
                             "%s/%s: its bytes are not those that were protected before",
                             listing->set->dir, file->name);
     }
-    return 0;
+    /* what is dated may have been written to while it was read */
+    return h ? vel_redfile_check_files(listing->set->fs, listing->set->dir, h, err) : 0;
 }

@@ -17,8 +17,9 @@
 struct vel_listing {
     const struct vel_red_set *set; /* borrowed: fs, dir, label, rank, id */
     struct vel_manifest own;
-    struct vel_vec before;               /* redundancy files that are there */
-    const struct vel_manifest *recorded; /* what the files were, as one of them says */
+    struct vel_vec before; /* redundancy files that are there */
+    const struct vel_red_header
+        *recorded; /* what the files were, as one of them says */
 };
 
 /* An empty one. */

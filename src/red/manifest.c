@@ -10,6 +10,9 @@
 
 enum { FILE_FIXED = 32, LIST_FIXED = 12 };
 
+/* Beside the permission bits. */
+#define DATED UINT32_C(0x80000000)
+
 void vel_manifest_init(struct vel_manifest *manifest, uint32_t rank)
 {
     *manifest = (struct vel_manifest){.rank = rank};
@@ -107,7 +110,7 @@ void vel_manifest_encode(const struct vel_manifest *manifest, struct vel_le_writ
         vel_le_put64(w, file->size);
         vel_le_put64(w, (uint64_t)file->mtime_s);
         vel_le_put32(w, file->mtime_ns);
-        vel_le_put32(w, file->mode);
+        vel_le_put32(w, file->mode | (file->is_dated ? DATED : 0));
         vel_le_put32(w, file->crc);
         vel_le_put32(w, (uint32_t)len);
         vel_le_put_bytes(w, file->name, len);
@@ -124,6 +127,8 @@ static int decode_file(struct vel_le_reader *r, struct vel_manifest *manifest,
         .mode = vel_le_get32(r),
         .crc = vel_le_get32(r),
     };
+    file.is_dated = file.mode & DATED;
+    file.mode &= ~DATED;
     size_t len = vel_le_get32(r);
     const char *bytes = vel_le_get_bytes(r, len);
 

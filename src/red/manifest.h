@@ -5,6 +5,7 @@
 #ifndef VEL_RED_MANIFEST_H
 #define VEL_RED_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct vel_red_file {
     uint32_t mtime_ns;
     uint32_t mode;
     uint32_t crc;
+    bool is_dated; /* no checksum was taken: its time tells whether it is the same */
 };
 
 struct vel_manifest {

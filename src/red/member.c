@@ -311,9 +311,12 @@ void vel_member_store_crcs(struct vel_member *member, struct vel_red_header *hea
 {
     vel_crcmap_close(&member->lofi_crc);
     vel_crcmap_close(&member->payload_crc);
-    for (size_t i = 0; i < header->list[0].files.n; i++)
-        vel_crcmap_get(&member->lofi_crc, i,
-                       &vel_manifest_file(&header->list[0], i)->crc);
+    for (size_t i = 0; i < header->list[0].files.n; i++) {
+        struct vel_red_file *file = vel_manifest_file(&header->list[0], i);
+
+        if (!file->is_dated)
+            vel_crcmap_get(&member->lofi_crc, i, &file->crc);
+    }
     for (size_t i = 0; i < header->crcs; i++)
         vel_crcmap_get(&member->payload_crc, i, &header->payload_crc[i]);
 }
@@ -327,6 +330,8 @@ int vel_member_check_files(struct vel_member *member,
     for (size_t i = 0; i < header->list[0].files.n; i++) {
         const struct vel_red_file *file = vel_manifest_file(&header->list[0], i);
 
+        if (file->is_dated)
+            continue;
         if (!vel_crcmap_get(&member->lofi_crc, i, &crc) || crc != file->crc)
             return vel_fail(err, VEL_ECORRUPT,
                             "%s: its bytes have changed (checksum mismatch)",

@@ -196,6 +196,12 @@ int vel_redfile_check_files(struct vel_fs *fs, const char *dir,
         else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != file->size)
             rc = vel_fail(err, VEL_ECORRUPT, "%s: %lld bytes where %llu were protected",
                           path, (long long)st.st_size, (unsigned long long)file->size);
+        else if (file->is_dated && (st.st_mtim.tv_sec != file->mtime_s ||
+                                    st.st_mtim.tv_nsec != (long)file->mtime_ns))
+            rc = vel_fail(err, VEL_ECORRUPT,
+                          "%s was written to after it was complete, before its "
+                          "checksum was taken",
+                          path);
         free(path);
         if (rc < 0)
             return rc;

@@ -32,8 +32,9 @@ static inline struct vel_redfile *vel_redfile_at(const struct vel_vec *redfiles,
     return (struct vel_redfile *)redfiles->items + i;
 }
 
-/* Are all files of list[0] in `dir`, with the recorded sizes? The sentence names the
- * first one that is missing or short. Their bytes are not read. */
+/* Are all files of list[0] in `dir`, with the recorded sizes, and times where they are
+ * dated? The sentence names the first one that is missing or short. Their bytes are not
+ * read. */
 int vel_redfile_check_files(struct vel_fs *fs, const char *dir,
                             const struct vel_red_header *header, struct vel_err *err);
 

@@ -48,8 +48,10 @@ struct vel_red_set {
                              somebody has drawn it for all sets, which then need not wait
                              for each other; NULL: the first of all draws it */
     const struct vel_map
-        *sums;          /* struct vel_red_sum, by the names of files: those are
-                           not read where no byte of them is needed; may be NULL */
+        *sums;     /* struct vel_red_sum, by the names of files: those are
+                      not read where no byte of them is needed; may be NULL */
+    bool is_dated; /* the others are not read there either: their times count until they
+                      are protected again */
     char *const *older; /* directories, a NULL behind the last, in which older versions
                            of these files may be protected under this label, the newest
                            first: then what differs from one is encoded, where all

@@ -18,6 +18,7 @@
 struct vel_flush_file {
     char *from;               /* where it is now */
     struct vel_listed listed; /* whose it is; size and checksum as recorded */
+    bool is_dated;            /* but no checksum yet */
 };
 
 /* Frees the items of a vector of them, too. */

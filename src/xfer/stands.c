@@ -82,6 +82,31 @@ int vel_stands_record(const struct vel_crew *crew, const char *path,
     return 0;
 }
 
+int vel_stands_sum_up(const struct vel_crew *crew, struct vel_vec *files,
+                      struct vel_err *err)
+{
+    struct vel_flush_file *file = files->items;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        struct vel_listed now = file[i].listed;
+
+        if (!file[i].is_dated)
+            continue;
+        rc = vel_stands_record(crew, file[i].from, &now, err);
+        if (rc == 0 && !vel_stands_untouched(crew->fs, file[i].from, &file[i].listed))
+            rc = vel_fail(err, VEL_ECORRUPT,
+                          "%s was written to after it was complete, before its "
+                          "checksum was taken",
+                          file[i].from);
+        if (rc < 0)
+            break;
+        file[i].listed.crc = now.crc;
+        file[i].is_dated = false;
+    }
+    return rc;
+}
+
 int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entry,
                        bool *ret_stands, struct vel_err *err)
 {

@@ -14,6 +14,7 @@
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "xfer/crew.h"
+#include "xfer/flush.h"
 
 /* It is there, with the recorded size and time. */
 bool vel_stands_untouched(struct vel_fs *fs, const char *path,
@@ -31,6 +32,10 @@ int vel_stands_whole(const struct vel_crew *crew, const char *path,
 /* Size, checksum, mode and time of a file that stands where it belongs, into *file. */
 int vel_stands_record(const struct vel_crew *crew, const char *path,
                       struct vel_listed *file, struct vel_err *err);
+
+/* Checksums of those that are dated, which must not have been written to since. */
+int vel_stands_sum_up(const struct vel_crew *crew, struct vel_vec *files,
+                      struct vel_err *err);
 
 /* Of a dataset on the prefix, as far as the lists that this process takes tell (list l
  * is rank l mod ranks'): is every file untouched? Containers are nobody else's. */

@@ -3,12 +3,15 @@
  * and believed by nobody later. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/crc.h"
 #include "comm/comm.h"
+#include "red/header.h"
 #include "red/set.h"
 #include "sys/fs_fault.h"
 #include "tap/files.h"
@@ -17,15 +20,28 @@
 static char first[] = "first", second[] = "second";
 static const char text[] = "what a program has written";
 
-static void begin(const char *dir)
+static void write_at(const char *dir, const char *name, const char *bytes)
 {
     char path[1200];
 
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    tap_put_file(path, bytes);
+}
+
+/* As of long ago: a clock may stand for some milliseconds. */
+static void begin(const char *dir)
+{
+    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    char *names[] = {first, second};
+    char path[1200];
+
     tap_fresh_dir(dir);
-    snprintf(path, sizeof path, "%s/%s", dir, first);
-    tap_put_file(path, text);
-    snprintf(path, sizeof path, "%s/%s", dir, second);
-    tap_put_file(path, text);
+    for (size_t i = 0; i < 2; i++) {
+        write_at(dir, names[i], text);
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        if (utimensat(AT_FDCWD, path, times, 0) < 0)
+            bail_out("%s", path);
+    }
 }
 
 /* Protect both files, the first with this sum; *ret_reads counts reads of files. */
@@ -53,6 +69,17 @@ static int apply(const struct vel_red_set *like, const struct vel_red_sum *sum,
     return rc;
 }
 
+/* The same without sums: the times count. */
+static int apply_dated(const struct vel_red_set *like, unsigned *ret_reads,
+                       struct vel_err *err)
+{
+    const struct vel_red_sum none = {0};
+    struct vel_red_set set = *like;
+
+    set.is_dated = true;
+    return apply(&set, &none, ret_reads, err);
+}
+
 static int recover(const struct vel_red_set *set, struct vel_err *err)
 {
     struct vel_red_report report;
@@ -61,6 +88,38 @@ static int recover(const struct vel_red_set *set, struct vel_err *err)
     if (rc == 0)
         vel_red_report_fini(&report);
     return rc;
+}
+
+static void dated(const struct vel_red_set *set, unsigned some)
+{
+    const uint8_t id[VEL_ENCODING_ID] = {1};
+    struct vel_red_set again = *set;
+    struct vel_err err = {0};
+    char other[sizeof text];
+    unsigned reads;
+
+    memcpy(other, text, sizeof text);
+    other[0] ^= 1;
+    again.id = id;
+    begin(set->dir);
+    ok(apply_dated(set, &reads, &err) == 0 && recover(set, &err) == 0,
+       "files may be protected by their times, until somebody reads them");
+    ok(reads < some, "and are not read for it: %u reads, not %u", reads, some);
+    ok(vel_red_apply_again(&again, 0, "", 0, NULL, &err) == 0 &&
+           vel_red_drop_older(&again, &err) == 0,
+       "who protects them again takes their checksums");
+    write_at(set->dir, first, text);
+    ok(recover(set, &err) == 0, "then times do not matter any more");
+    write_at(set->dir, second, other);
+    ok(recover(set, &err) < 0 && strstr(err.text, second), "but bytes do: %s",
+       err.text);
+    begin(set->dir);
+    if (apply_dated(set, &reads, &err) < 0)
+        bail_out("%s", err.text);
+    write_at(set->dir, first, other);
+    ok(vel_red_apply_again(&again, 0, "", 0, NULL, &err) < 0 && strstr(err.text, first),
+       "what was written to meanwhile is not protected: %s", err.text);
+    ok(recover(set, &err) < 0 && strstr(err.text, first), "nor restored: %s", err.text);
 }
 
 int main(void)
@@ -90,6 +149,7 @@ int main(void)
     ok(apply(&set, &wrong, &reads, &err) == 0, "also with a wrong one");
     ok(recover(&set, &err) < 0 && strstr(err.text, first) && !strstr(err.text, second),
        "which is found before the file is believed: %s", err.text);
+    dated(&set, reads);
     vel_comm_destroy(set.comm);
     return done_testing();
 }
