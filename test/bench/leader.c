@@ -4,9 +4,8 @@
  *
  *   blocking  a checkpoint, from its first call until it is complete, against writing
  *             the same bytes to files in the same memory and their checksum. Of
- *             protected memory, and of files that the program writes. Those must be
- *             read for their checksum, as a row without a target shows: its yardstick
- *             does so, too. The background has nothing else to do, and begins with it
+ *             protected memory, and of files that the program writes. The background
+ *             has nothing else to do, and begins with it
  *   loss      a program that computes on one core while the checkpoint is encoded and
  *             flushed to the disk below TMPDIR, against the same alone; and how much of
  *             that is not for want of the core
@@ -47,7 +46,6 @@ struct work {
     size_t size;
     int version, flushed; /* the last ones */
     bool has_files;       /* not of memory */
-    bool reads;           /* the yardstick takes the checksum from the file */
     double seconds;       /* of what was done last */
     uint64_t units;       /* of computing, in it */
     double on_core;       /* seconds that the computing thread had a core */
@@ -158,22 +156,6 @@ static int settle(void *arg)
 /* --- blocking --- */
 
 /* By who has not written it. */
-static uint32_t read_plain(struct work *w)
-{
-    int fd = open(w->plain, O_RDONLY | O_CLOEXEC);
-    uint8_t *buffer = malloc(CHUNK);
-    uint32_t crc = 0;
-
-    for (size_t at = 0; at < w->size; at += CHUNK) {
-        if (!buffer || read(fd, buffer, CHUNK) != CHUNK)
-            bench_die("%s: cannot be read", w->plain);
-        crc = vel_crc32c(crc, buffer, CHUNK);
-    }
-    free(buffer);
-    close(fd);
-    return crc;
-}
-
 static int write_plain(void *arg)
 {
     struct work *w = arg;
@@ -184,11 +166,8 @@ static int write_plain(void *arg)
     for (size_t at = 0; fd >= 0 && at < w->size; at += CHUNK) {
         if (write(fd, w->bytes + at, CHUNK) != CHUNK)
             return all(-1);
-        if (!w->reads)
-            crc = vel_crc32c(crc, w->bytes + at, CHUNK);
+        crc = vel_crc32c(crc, w->bytes + at, CHUNK);
     }
-    if (w->reads)
-        crc = read_plain(w);
     w->crc = crc;
     int rc = all(fd < 0 ? -1 : close(fd));
     w->seconds = bench_now() - begun;
@@ -232,7 +211,6 @@ static int blocking(struct work *w)
 {
     const struct bench_side plain = {"write+crc", write_plain, settle};
     const struct bench_side memory = {"memory", checkpoint, settle};
-    const struct bench_side read = {"write+read+crc", write_plain, settle};
     const struct bench_side files = {"files", checkpoint, settle};
     int missed = 0;
 
@@ -240,9 +218,7 @@ static int blocking(struct work *w)
     missed |= show(w, "async checkpoint", "ram", &plain, &memory, 1 / 1.1);
     w->has_files = true;
     missed |= show(w, "async checkpoint", "ram", &plain, &files, 1 / 1.1);
-    w->reads = true;
-    show(w, "async checkpoint", "ram", &read, &files, 0);
-    w->has_files = w->reads = false;
+    w->has_files = false;
     end(w);
     return missed;
 }
