@@ -245,6 +245,8 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
     if (is_taken(file, client))
         return 0;
     rc = bring_home(file, size, err);
+    if (rc < 0 && is_taken(file, client)) /* only now, by the next leader */
+        return 0;
     if (rc == 0)
         vel_log(VEL_LOG_WARN, "%s is at its own path, and not protected: %s",
                 file->path, why.text);

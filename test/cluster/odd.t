@@ -17,7 +17,9 @@ agents=${top_builddir:?}/src/cmd/.libs
 # "STEP:FILES" of all datasets
 datasets() {
     cluster_sh head env "${filer_vars[@]}" "$agents/h5veloc-ls" --json /node/pfs/prefix |
-        jq '.datasets[] | "\(.step):\(.files)"' | tr -d '"' | paste -sd' '
+        awk '$1 == "\"step\":" { step = $2 + 0 }
+            $1 == "\"files\":" { files = $2 + 0 }
+            step && files { print step ":" files; step = files = 0 }' | paste -sd' '
 }
 torn() { filer_did torn; }
 
