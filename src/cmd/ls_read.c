@@ -144,6 +144,13 @@ static void look_for_strangers(struct vel_ls *ls, struct vel_ls_unit *unit,
     }
 }
 
+static bool is_directory(const struct vel_ls *ls, const char *path)
+{
+    struct stat st;
+
+    return vel_fs_lstat(ls->fs, path, &st, NULL) == 0 && S_ISDIR(st.st_mode);
+}
+
 static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
                             const char *level, const char *node, int64_t index)
 {
@@ -154,6 +161,10 @@ static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
         const char *name = *(char **)vel_vec_at(&names, i);
         char *path = vel_ls_join(level, name);
 
+        if (is_ours_in_level(name) && !is_directory(ls, path)) {
+            vel_ls_push(&unit->strange, &path);
+            continue;
+        }
         if (is_numbered(name, "new.")) {
             vel_ls_add_opened(ls, unit, path, node, index);
         } else if (is_numbered(name, "dataset.")) {

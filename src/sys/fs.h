@@ -170,7 +170,7 @@ int vel_fs_check_private_dir(struct vel_fs *fs, const char *dir, struct vel_err 
 bool vel_fs_exists(struct vel_fs *fs, const char *path);
 
 /* The names in a directory, sorted, without "." and "..": items of *ret_names are char
- * *, freed by vel_fs_names_fini(). */
+ * *, freed by vel_fs_names_fini(). VEL_ENOENT: no directory has this name. */
 int vel_fs_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
                 struct vel_err *err);
 void vel_fs_names_fini(struct vel_vec *names);

@@ -159,7 +159,10 @@ int vel_fs_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
     free(inside);
     if (rc < 0) {
         vel_vec_fini(&names);
-        return vel_fail_errno(err, -rc, "cannot list directory %s", dir);
+        return rc == -ENOTDIR
+                   ? vel_fail(err, VEL_ENOENT, "cannot list %s: it is no directory",
+                              dir)
+                   : vel_fail_errno(err, -rc, "cannot list directory %s", dir);
     }
     *ret_names = names;
     return 0;

@@ -305,8 +305,13 @@ static int scan_one(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
 {
     struct vel_part_new part;
     struct vel_err why = {0};
-    int rc = vel_part_new_load(fs, dir, &part, &why);
+    struct stat st;
+    int rc = vel_fs_lstat(fs, dir, &st, &why);
 
+    if (rc == 0 && !S_ISDIR(st.st_mode)) /* none of ours */
+        return 0;
+    if (rc == 0)
+        rc = vel_part_new_load(fs, dir, &part, &why);
     if (rc == VEL_ENOENT) {
         sweep(fs, dir);
         return 0;

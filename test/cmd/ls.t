@@ -121,7 +121,7 @@ lab part 1 10 XOR
 level=$(lab dir 1 0)
 level=${level%/*/*}
 mkdir "${level%/*}/tmp"
-touch "$level/core" "$level/dataset.1/notes.txt"
+touch "$level/core" "$level/dataset.1/notes.txt" "$level/dataset.7" "$level/new.7"
 expected garbage -l
 
 anew

@@ -65,6 +65,14 @@ for i in 1 2; do
 done
 is "$(list --json | grep '"launch": "step' | sort -u | wc -l)" 2 'each has its datasets'
 
+# --- what is none of ours lies in the cache
+anew
+run "$exits" plainly >/dev/null
+level=$(dirname "$(find "$dir/c" -name 'dataset.*' | head -n 1)")
+touch "$level/dataset.99" "$level/new.99" "${level%/*}/index.9"
+is "$(run "$exits" plainly) $(whole e.?.h5)" '7  e.1.h5 e.2.h5 ' 'files of others in a cache are passed over'
+like "$(list)" '* e *2 *yes, cache*' 'and what is protected there is seen'
+
 # --- HDF5 that is loaded later
 hdf5=$(sed -n 's/.*-L\([^ ]*\) .*/\1\/libhdf5.so/p' <<<"$HDF5_LIBS ")
 if [ -f "$hdf5" ] && [ -z "${SANITIZER:-}" ]; then
