@@ -135,7 +135,8 @@ static int choose_home(struct vel_prerun_work *w, struct vel_err *err)
     return rc < 0 ? rc : vel_cache_make_dir(w->p->of->fs, w->home, err);
 }
 
-/* Collective. The lowest tool whose node has a part of it tells what it is. */
+/* Collective. The lowest tool whose node has a part of it tells what it is. A dataset
+ * that came to the prefix may have left all caches since the view was made. */
 static int learn(struct vel_prerun_work *w, struct vel_err *err)
 {
     struct vel_comm *world = w->p->world;
@@ -145,9 +146,11 @@ static int learn(struct vel_prerun_work *w, struct vel_err *err)
     int rc = vel_comm_allreduce(world, VEL_COMM_MIN, &root, 1, err);
 
     w->has_map = has;
-    if (rc == 0 && root == world->size)
+    if (rc == 0 && root == world->size && !w->owed[2])
         rc = vel_fail(err, VEL_ECORRUPT, "none of its file maps can be read");
-    if (rc < 0)
+    if (rc == 0 && root == world->size)
+        w->ret.on_prefix = w->d->about.ranks;
+    if (rc < 0 || root == world->size)
         return rc;
     vel_buf_init(&bytes);
     if (root == world->rank)
@@ -265,8 +268,9 @@ static int bring(struct vel_prerun_work *w, struct vel_err *err)
     rc = vel_comm_agree_fold(world, rc, VEL_COMM_MAX, w->owed, 3, err);
     if (rc == 0)
         rc = learn(w, err);
-    if (rc == 0)
-        rc = vel_comm_agree(world, pull(w, err), err);
+    if (rc < 0 || w->ret.on_prefix > 0)
+        return rc;
+    rc = vel_comm_agree(world, pull(w, err), err);
     if (rc == 0)
         rc = sum_up(w, err);
     if (rc == 0 && world->rank == 0)
