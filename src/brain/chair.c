@@ -156,8 +156,7 @@ static void reseat(struct vel_leader *leader, struct vel_lead *lead)
 
         if (!vel_flush_may_move(leader, lead, member))
             continue;
-        vel_leader_text(leader, &member->node,
-                        vel_flush_heir(leader, lead, member->set));
+        vel_flush_move(leader, lead, member);
         has_moved = true;
     }
     if (has_moved && !leader->failure.status) {

@@ -191,17 +191,6 @@ static bool is_lost_for_good(const struct vel_leader *leader, const char *node)
            leader->now >= since + REBUILD_LIMITS * leader->conf.limit;
 }
 
-bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
-                        const struct vel_seal_member *member)
-{
-    const struct vel_roster_member *node =
-        vel_roster_get(&leader->roster, member->node);
-
-    return lead->seal.template && *lead->seal.template && member->files == 0 &&
-           ((node && !node->is_here && node->has_left) ||
-            is_lost_for_good(leader, member->node));
-}
-
 static size_t members_in_set(const struct vel_lead *lead, const char *node, int64_t set)
 {
     size_t n = 0;
@@ -213,7 +202,7 @@ static size_t members_in_set(const struct vel_lead *lead, const char *node, int6
 }
 
 /* The node that is here and has fewest members of the set. */
-const char *vel_flush_heir(const struct vel_leader *leader, const struct vel_lead *lead,
+static const char *heir_of(const struct vel_leader *leader, const struct vel_lead *lead,
                            int64_t set)
 {
     const char *best = NULL;
@@ -231,6 +220,28 @@ const char *vel_flush_heir(const struct vel_leader *leader, const struct vel_lea
     return best;
 }
 
+/* Of late files a part has what the dataset before has of its rank. A node that left
+ * before it heard of the seal has never taken that; and it stands where it was. */
+bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
+                        const struct vel_seal_member *member)
+{
+    const struct vel_roster_member *node =
+        vel_roster_get(&leader->roster, member->node);
+    bool has_left = node && !node->is_here && node->has_left;
+    bool is_only_before = lead->seal.after > 0 && member->upto == 0;
+
+    return lead->seal.template && *lead->seal.template &&
+           (member->files == 0 ? has_left || is_lost_for_good(leader, member->node)
+                               : has_left && is_only_before && !lead->seal.is_encoded);
+}
+
+void vel_flush_move(struct vel_leader *leader, const struct vel_lead *lead,
+                    struct vel_seal_member *member)
+{
+    member->files = member->bytes = 0;
+    vel_leader_text(leader, &member->node, heir_of(leader, lead, member->set));
+}
+
 static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
                        struct vel_seal *seal)
 {
@@ -238,7 +249,7 @@ static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
 
     for (size_t i = 0; i < seal->members.n; i++) {
         struct vel_seal_member *member = vel_vec_at(&seal->members, i);
-        const char *node = vel_flush_heir(leader, lead, member->set);
+        const char *node = heir_of(leader, lead, member->set);
 
         bool is_empty = vel_flush_may_move(leader, lead, member);
         bool is_away = is_empty || (lead->seal.is_encoded &&
@@ -246,7 +257,10 @@ static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
 
         if (!node || !is_away || vel_map_has(lead->done[VEL_DID_COPY], member->node))
             continue;
-        vel_leader_text(leader, &member->node, node);
+        if (is_empty)
+            vel_flush_move(leader, lead, member);
+        else
+            vel_leader_text(leader, &member->node, node);
         if (!is_empty && vel_seal_form_again(seal, member->set, NULL) < 0)
             vel_leader_fail(leader, "a seal");
         has_moved = true;

@@ -408,13 +408,12 @@ void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead);
 /* Settle older ones of the same names; false while one of them must come first. */
 bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead);
 
-/* Is it an empty part of a node that has left? It can be anywhere. */
+/* Is it an empty part of a node that has left, or one that this has not taken and that
+ * has nothing of its own? It can be anywhere: who takes it instead, empty. */
 bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
                         const struct vel_seal_member *member);
-
-/* Who takes a part of a set instead of its node? */
-const char *vel_flush_heir(const struct vel_leader *leader, const struct vel_lead *lead,
-                           int64_t set);
+void vel_flush_move(struct vel_leader *leader, const struct vel_lead *lead,
+                    struct vel_seal_member *member);
 
 /* Let others have the parts of nodes that are lost for too long. */
 void vel_flush_rebuild(struct vel_leader *leader, struct vel_lead *lead);
