@@ -68,8 +68,8 @@ struct vel_ls_unreadable {
 
 /* Files whose dataset has no id yet: index.L/new.N. */
 struct vel_ls_opened {
-    int64_t index;
-    char *dir, *node;
+    int64_t index;    /* below 0: not told */
+    char *dir, *node; /* dir NULL: on another node */
     int64_t files, bytes;
     char *launch, *name;   /* NULL: nobody tells */
     int64_t step;          /* below 0: that is no number */
@@ -219,6 +219,9 @@ void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit);
 /* Such are in LEVEL/new.N; unit->evidence is there. */
 void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
                        const char *node, int64_t index);
+/* Such are on another node, as its leader tells. */
+void vel_ls_told_opened(struct vel_ls *ls, struct vel_ls_unit *unit,
+                        const struct vel_inventory *told);
 void vel_ls_opened_fini(struct vel_ls_opened *opened);
 /* Has nobody come to take what is sealed as a dataset? 1: the next launch will; 0: it
  * is not like that, or not all of it is here. */

@@ -87,6 +87,7 @@ static void ask_node(struct asking *a, const struct vel_endpoint *endpoint)
         const struct vel_ls_teller teller = {.node = vel_ls_copy(endpoint->node),
                                              .launch = vel_ls_copy(a->launch)};
 
+        vel_ls_told_opened(a->ls, a->unit, &inventory);
         vel_ls_push(&a->unit->nodes, &inventory);
         vel_ls_push(&a->unit->tellers, &teller);
         return;

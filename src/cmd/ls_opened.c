@@ -102,6 +102,16 @@ static int64_t sealed_as(const struct vel_evidence *evidence,
     return 0;
 }
 
+static void tell_key(struct vel_ls *ls, const struct vel_ls_unit *unit,
+                     const struct vel_new_key *key, struct vel_ls_opened *ret)
+{
+    ret->launch = vel_ls_copy(key->launch);
+    ret->name = vel_ls_need(
+        vel_compose_name(vel_compose_line(ls->conf, key->template), key->template));
+    ret->step = vel_compose_version(key->step, -1);
+    ret->sealed = sealed_as(&unit->evidence, key);
+}
+
 static void tell_part(struct vel_ls *ls, const struct vel_ls_unit *unit,
                       struct vel_ls_opened *ret)
 {
@@ -109,11 +119,7 @@ static void tell_part(struct vel_ls *ls, const struct vel_ls_unit *unit,
 
     if (vel_part_new_load(ls->fs, ret->dir, &part, NULL) < 0)
         return;
-    ret->launch = vel_ls_copy(part.key.launch);
-    ret->name = vel_ls_need(vel_compose_name(
-        vel_compose_line(ls->conf, part.key.template), part.key.template));
-    ret->step = vel_compose_version(part.key.step, -1);
-    ret->sealed = sealed_as(&unit->evidence, &part.key);
+    tell_key(ls, unit, &part.key, ret);
     count_open(ls, &part, ret);
     for (size_t r = 0; r < part.ranks.n; r++) {
         const struct vel_new_rank *rank = vel_vec_at(&part.ranks, r);
@@ -141,6 +147,48 @@ void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *
     vel_vec_init(&opened.closed, sizeof(int64_t));
     tell_part(ls, unit, &opened);
     vel_ls_push(&unit->opened, &opened);
+}
+
+/* --- what leaders tell --- */
+
+static bool is_same_key(const struct vel_new_key *a, const struct vel_new_key *b)
+{
+    return a->generation == b->generation && strcmp(a->launch, b->launch) == 0 &&
+           strcmp(a->template, b->template) == 0 && strcmp(a->step, b->step) == 0;
+}
+
+static void add_told(struct vel_ls *ls, struct vel_ls_unit *unit, const char *node,
+                     const struct vel_new_key *key)
+{
+    struct vel_ls_opened *opened = vel_ls_push(&unit->opened, NULL);
+
+    opened->index = -1;
+    opened->node = vel_ls_copy(node);
+    tell_key(ls, unit, key, opened);
+    vel_vec_init(&opened->closed, sizeof(int64_t));
+}
+
+/* Ranks of one new.N follow each other. */
+void vel_ls_told_opened(struct vel_ls *ls, struct vel_ls_unit *unit,
+                        const struct vel_inventory *told)
+{
+    const struct vel_left *before = NULL;
+
+    for (size_t i = 0; i < told->left.n; i++) {
+        const struct vel_left *left = vel_vec_at(&told->left, i);
+        struct vel_ls_opened *opened;
+
+        if (!before || !is_same_key(&before->key, &left->key))
+            add_told(ls, unit, told->node, &left->key);
+        before = left;
+        opened = vel_vec_at(&unit->opened, unit->opened.n - 1);
+        opened->files += left->closed + left->open;
+        opened->bytes += left->bytes;
+        opened->open += left->open;
+        opened->flushed += left->points.n > 0 ? left->open : 0;
+        if (left->open == 0)
+            vel_ls_push(&opened->closed, &left->rank);
+    }
 }
 
 /* --- sealed, and left by a launch that is over --- */
@@ -242,7 +290,7 @@ void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit)
         const struct vel_ls_opened *opened = vel_vec_at(&unit->opened, i);
         struct vel_part_new part;
 
-        if (vel_part_new_load(ls->fs, opened->dir, &part, NULL) < 0)
+        if (!opened->dir || vel_part_new_load(ls->fs, opened->dir, &part, NULL) < 0)
             continue;
         for (size_t k = 0; k < part.ranks.n; k++)
             add_rank(ls, unit, opened, vel_vec_at(&part.ranks, k));

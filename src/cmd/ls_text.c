@@ -243,8 +243,8 @@ static void print_details(struct print *p, const struct vel_ls_row *row)
     if (entry && entry->failed)
         vel_buf_printf(p->to, "; failed %s", time_text(entry->failed).s);
     if (row->launch)
-        vel_buf_printf(p->to, "; launch %s", row->launch);
-    if (row->about)
+        vel_buf_printf(p->to, "%slaunch %s", row->about ? "; " : "      ", row->launch);
+    if (row->about || row->launch)
         vel_buf_putc(p->to, '\n');
     if (row->owes_encode || row->owes_flush)
         vel_buf_printf(p->to, "      still to do: %s\n",
@@ -255,7 +255,8 @@ static void print_details(struct print *p, const struct vel_ls_row *row)
         vel_buf_puts(p->to, "      set aside by a launch that could not restore it\n");
     print_sets(p, row);
     if (row->opened)
-        vel_buf_printf(p->to, "      in %s\n", row->opened->dir);
+        vel_buf_printf(p->to, "      %s %s\n", row->opened->dir ? "in" : "on",
+                       row->opened->dir ? row->opened->dir : row->opened->node);
 }
 
 static enum colour colour_of_file(const struct vel_ls_file *file)

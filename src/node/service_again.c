@@ -81,6 +81,32 @@ static int add_rank(struct vel_service *service, const struct vel_part_new *part
     return rc;
 }
 
+static int add_part(struct vel_service *service, const struct vel_part_new *part,
+                    struct vel_vec *ret, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t r = 0; rc == 0 && r < part->ranks.n; r++)
+        if (((struct vel_new_rank *)vel_vec_at(&part->ranks, r))->files.n > 0)
+            rc = add_rank(service, part, vel_vec_at(&part->ranks, r), ret, err);
+    return rc;
+}
+
+int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
+                       struct vel_err *err)
+{
+    struct vel_vec found;
+    int rc = 0;
+
+    vel_vec_init(&found, sizeof(struct vel_part_new));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
+        rc = vel_parts_new_scan(service->fs, service->homes[i], &found, err);
+    for (size_t i = 0; rc == 0 && i < found.n; i++)
+        rc = add_part(service, vel_vec_at(&found, i), ret, err);
+    vel_parts_new_fini(&found);
+    return rc;
+}
+
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err)
 {
@@ -96,9 +122,8 @@ int vel_service_left(struct vel_service *service, struct vel_vec *ret,
 
         if (strcmp(part->key.launch, service->launch) != 0)
             rc = vel_service_is_launch_over(service, part->key.launch, &is_over, err);
-        for (size_t r = 0; rc == 0 && is_over && r < part->ranks.n; r++)
-            if (((struct vel_new_rank *)vel_vec_at(&part->ranks, r))->files.n > 0)
-                rc = add_rank(service, part, vel_vec_at(&part->ranks, r), ret, err);
+        if (rc == 0 && is_over)
+            rc = add_part(service, part, ret, err);
     }
     vel_parts_new_fini(&found);
     return rc;

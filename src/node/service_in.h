@@ -407,7 +407,10 @@ bool vel_service_renew_at(struct vel_service *service, const char *path);
 
 /* --- service_again: files that were never sealed --- */
 
-/* On a worker: of launches that are over, on this node; struct vel_left. */
+/* On a worker: all on this node; struct vel_left. */
+int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
+                       struct vel_err *err);
+/* Of launches that are over. */
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err);
 /* Of such, struct vel_part_new *, those go that newer ones have replaced. */

@@ -10,7 +10,7 @@
 static int look(void *arg, const struct vel_work_job *how, struct vel_err *err)
 {
     struct vel_service_job *job = arg;
-    const struct vel_service *service = job->service;
+    struct vel_service *service = job->service;
     struct vel_inventory inventory;
     int rc = vel_inventory_look(service->fs, service->host.node, service->homes,
                                 service->n_homes, &inventory, err);
@@ -18,7 +18,9 @@ static int look(void *arg, const struct vel_work_job *how, struct vel_err *err)
     (void)how;
     if (rc < 0)
         return rc;
-    rc = vel_inventory_encode(&inventory, &job->bytes, err);
+    rc = vel_service_opened(service, &inventory.left, err);
+    if (rc == 0)
+        rc = vel_inventory_encode(&inventory, &job->bytes, err);
     vel_inventory_fini(&inventory);
     return rc;
 }

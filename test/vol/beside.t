@@ -46,6 +46,18 @@ is "$(veloc add s.1.h5 more)" 'done' 'the program is killed: then it can be writ
 is "$(native read s.1.h5)" "there 1 last 9999: cells more
 done" 'and is at its path when that has ended'
 
+# --- on another node
+VELOC_VIRTUAL_NODES=1 HDF5_VOL_CONNECTOR=veloc "$pause" hold s.2.h5 <"$dir/in" >"$dir/out" &
+program=$!
+exec 8>"$dir/in" 9<"$dir/out"
+IFS= read -r -t "${TEST_TIMEOUT:-120}" said <&9
+# as from there: with other directories
+like "$(VELOC_CNTL_BASE="$dir/away" VELOC_CACHE_BASE="$dir/away" "$top_builddir/libtool" \
+    --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" -l)" \
+    "*- s *2 *announced*no: not closed, nor flushed: *on $(uname -n).v0*" 'h5veloc-ls of another node lists what is being written'
+exec 8>&- 9<&-
+wait "$program"
+
 # --- files that are only on the prefix
 native make plain.h5 >/dev/null
 native make s.7.h5 >/dev/null

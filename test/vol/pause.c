@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that does one thing with a file, says so, and goes on when its input ends:
- * pause make NAME | add NAME GROUP | read NAME
+ * pause make NAME | hold NAME | add NAME GROUP | read NAME
  *
  *   make  the file is made anew, with cells
+ *   hold  the same, and it is closed only in the end
  *   add   it is opened to write, and gets a group
  *   read  it is opened to read: what the last cell is and which groups there are
  */
@@ -14,7 +15,9 @@ enum { CELLS = 10000 };
 
 static int cells[CELLS];
 
-static int make(const char *name)
+static hid_t held = H5I_INVALID_HID;
+
+static int make(const char *name, int holds)
 {
     hsize_t n = CELLS;
     hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -27,7 +30,8 @@ static int make(const char *name)
     H5Dwrite(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells);
     H5Dclose(data);
     H5Sclose(space);
-    return H5Fclose(file);
+    held = holds ? file : held;
+    return holds ? 0 : H5Fclose(file);
 }
 
 static int add(const char *name, const char *group)
@@ -69,12 +73,16 @@ static int read_it(const char *name)
 int main(int argc, char **argv)
 {
     int rc = argc > 3    ? add(argv[2], argv[3])
-             : argc == 3 ? (strcmp(argv[1], "make") == 0 ? make : read_it)(argv[2])
+             : argc == 3 ? strcmp(argv[1], "read") == 0
+                               ? read_it(argv[2])
+                               : make(argv[2], strcmp(argv[1], "hold") == 0)
                          : -1;
 
     printf("%s\n", rc < 0 ? "failed" : "done");
     fflush(stdout);
     while (getchar() != EOF)
         ;
+    if (held >= 0)
+        H5Fclose(held);
     return rc < 0;
 }
