@@ -88,9 +88,8 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
     wait->is_through = file->generation->is_through;
     if (file->state == VEL_FILE_CLOSED || file->state == VEL_FILE_TAKEN) {
         file->link = 0; /* asked again, of a new leader */
-        return wait->is_through || file->state == VEL_FILE_TAKEN
-                   ? try_through(leader, wait, file)
-                   : agree(leader, wait);
+        wait->is_done = true;
+        return wait->is_through ? try_through(leader, wait, file) : agree(leader, wait);
     }
     if (leader->is_ended && wait->how != GIVEN_UP)
         return refuse(leader, wait, VEL_ECANCEL, "the launch is over");

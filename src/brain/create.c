@@ -376,6 +376,18 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 
 /* --- its place is made --- */
 
+/* What nobody can tell any more is. */
+static bool is_name_through(struct vel_leader *leader, const char *name)
+{
+    struct vel_leader_rule rule = {0};
+    bool is = leader->ops->rule(leader->arg, name, &rule, NULL) < 0 || !rule.is_there ||
+              rule.is_through;
+
+    free(rule.template);
+    free(rule.step);
+    return is;
+}
+
 /* One of a process that has it open, and that is a part of a dataset already. */
 static void made_taken(struct vel_leader *leader, const struct vel_leader_wait *wait,
                        const struct vel_msg_place *place)
@@ -388,6 +400,7 @@ static void made_taken(struct vel_leader *leader, const struct vel_leader_wait *
     if (!file)
         return;
     generation->is_decided = generation->is_taken = true;
+    generation->is_through = is_name_through(leader, wait->record);
     file->state = VEL_FILE_TAKEN;
     file->link = wait->link;
     file->id = (int64_t)place->dataset;

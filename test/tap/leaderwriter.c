@@ -150,6 +150,7 @@ static void is_closed(struct lab *lab, int i, bool is_done)
     struct lab_name *name = lab_name(lab, writer->name);
 
     writer->file = 0;
+    lab->refusals += !is_done && writer->stamp > 0;
     if (!is_done || writer->stamp == 0) { /* it copies it to its own path */
         write_natively(lab, writer);
     } else {
