@@ -264,6 +264,17 @@ static bool is_full(const struct vel_leader *leader, const struct vel_census *ce
     return leader->conf.ranks > 0 && n == leader->conf.ranks;
 }
 
+bool vel_census_goes_on(const struct vel_census *census)
+{
+    for (size_t i = 0; i < census->seats.n; i++) {
+        const struct vel_seat_of *seat = vel_vec_at(&census->seats, i);
+
+        if (seat->node && !seat->has_left && !seat->has_vanished)
+            return true;
+    }
+    return false;
+}
+
 bool vel_census_was_killed(const struct vel_census *census)
 {
     for (size_t i = 0; i < census->seats.n; i++)

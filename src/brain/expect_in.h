@@ -54,6 +54,9 @@ const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t ran
 bool vel_census_left_in_order(const struct vel_census *census);
 bool vel_census_was_killed(const struct vel_census *census);
 
+/* Somebody is there who may write more. */
+bool vel_census_goes_on(const struct vel_census *census);
+
 /* Is key i to be sealed now, and by which event? false: not yet; the time when that is
  * to be asked again is noted. */
 bool vel_census_event(struct vel_leader *leader, size_t i,

@@ -217,13 +217,7 @@ static void release(struct vel_leader *leader)
 
 static void leave(struct vel_leader *leader)
 {
-    const struct vel_leader_link *link = vel_leader_link_to(leader, leader->chair);
-    struct vel_msg msg = {.kind = VEL_MSG_PARTED, .seq = vel_leader_next_seq(leader)};
-
-    if (!leader->is_chair && link && leader->is_welcome) {
-        msg.u.parted.term = (uint64_t)leader->term;
-        vel_leader_send(leader, link->number, &msg);
-    }
+    vel_parting_tell(leader);
     leader->is_over = true;
     leader->ops->leave(leader->arg);
 }
@@ -420,6 +414,9 @@ void vel_launch_hear(struct vel_leader *leader, struct vel_leader_link *from,
     case VEL_MSG_NO:
         hear_no(leader, from, msg);
         break;
+    case VEL_MSG_YES:
+        vel_parting_let(leader, from, msg->seq);
+        break;
     default:
         break;
     }
@@ -466,7 +463,9 @@ void vel_launch_advance(struct vel_leader *leader)
         vel_launch_event(leader, VEL_LAUNCH_ON_COUNTED);
     if (leader->has_served && vel_leader_processes(leader) == 0)
         vel_launch_event(leader, VEL_LAUNCH_ON_LEFT);
-    if (leader->state == VEL_LAUNCH_ENDING && is_drained(leader))
+    if (leader->state != VEL_LAUNCH_ENDING || !is_drained(leader))
+        vel_parting_stays(leader);
+    else if (vel_parting_may(leader))
         vel_launch_event(leader, VEL_LAUNCH_ON_DRAINED);
     if (leader->state == VEL_LAUNCH_ENDING && !leader->is_over)
         vel_leader_at(leader, VEL_TIMER_SOON, leader->now + leader->conf.limit / 4);

@@ -456,8 +456,7 @@ void vel_leader_message(struct vel_leader *leader, uint64_t number,
     if (row->way == VEL_MSG_WAY_REPLY && msg->kind != VEL_MSG_WELCOME) {
         if (!is_fenced(leader, from, msg))
             vel_serve_answer(leader, msg);
-        if (msg->kind == VEL_MSG_NO)
-            vel_launch_hear(leader, from, msg);
+        vel_launch_hear(leader, from, msg);
     } else if (from->role == VEL_ROLE_LEADER) {
         if (!is_fenced(leader, from, msg))
             hear_leader(leader, from, msg);

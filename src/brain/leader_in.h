@@ -131,6 +131,13 @@ struct vel_leader_wait {
     bool is_through, is_done; /* closed, but not on the prefix yet */
 };
 
+/* To leave in order, the chair is asked. */
+struct vel_parting {
+    uint64_t since; /* 0: not yet */
+    uint64_t link, seq, again_at;
+    bool is_let;
+};
+
 enum vel_leader_timer {
     VEL_TIMER_LOOK,  /* for a chair */
     VEL_TIMER_BEAT,  /* of the chair */
@@ -163,6 +170,7 @@ struct vel_leader {
     uint64_t noted_at; /* when that was written */
     uint64_t left_at;  /* the last process */
     uint64_t idle_at;  /* nothing was owed since */
+    struct vel_parting parting;
 
     /* its chair */
     int64_t term; /* newest that is known */
@@ -267,6 +275,19 @@ void vel_launch_newer(struct vel_leader *leader, int64_t term);
 
 /* What stands against telling: the launch was ended (looks for the record). */
 bool vel_launch_may_tell(struct vel_leader *leader);
+
+/* --- parting: a node leaves --- */
+
+/* May it? Asks the chair, for T at most. */
+bool vel_parting_may(struct vel_leader *leader);
+/* It has something to do: the chair is to take it in again if it let it go. */
+void vel_parting_stays(struct vel_leader *leader);
+void vel_parting_let(struct vel_leader *leader, const struct vel_leader_link *from,
+                     uint64_t seq);
+/* Tell the chair that it leaves, unless that has let it go. */
+void vel_parting_tell(struct vel_leader *leader);
+/* To the chair: is that node to take files for a dataset? */
+bool vel_parting_is_needed(const struct vel_leader *leader, const char *node);
 
 /* --- round: from taking in to the view --- */
 

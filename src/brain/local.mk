@@ -21,6 +21,7 @@ core_sources += \
 	%D%/owe.c \
 	%D%/part.c \
 	%D%/roster.c %D%/roster.h \
+	%D%/parting.c \
 	%D%/round.c \
 	%D%/seal.c %D%/seal.h \
 	%D%/serve.c \

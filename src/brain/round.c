@@ -188,6 +188,12 @@ void vel_round_parted(struct vel_leader *leader)
     struct vel_roster_member *member =
         leader->is_chair ? vel_roster_get(&leader->roster, leader->from->node) : NULL;
 
+    if (member && leader->msg->u.parted.how == 0 &&
+        vel_parting_is_needed(leader, member->node)) {
+        vel_leader_no(leader, leader->from->number, leader->msg->seq, VEL_EBUSY,
+                      "a dataset has a part there that is not taken yet");
+        return;
+    }
     vel_leader_yes(leader, leader->from->number, leader->msg->seq);
     if (!member)
         return;

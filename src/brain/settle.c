@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "brain/expect_in.h"
 
+enum { EVICT_AFTER = 2 }; /* times T of a chair that follows a dead one */
+
 /* --- its members --- */
 
 static int64_t highest(const struct vel_vec *seats, const struct vel_vec *closed)
@@ -136,6 +138,21 @@ static int find_before(struct vel_leader *leader, const struct vel_expect *expec
     return 0;
 }
 
+/* Can all nodes link what they have of the dataset before? Who is away has no part in
+ * this one then, and what was evicted nobody. */
+static bool can_link(const struct vel_leader *leader, const struct vel_lead *after)
+{
+    for (size_t i = 0; i < after->seal.members.n; i++) {
+        const struct vel_seal_member *before = vel_seal_member(&after->seal, i);
+
+        if (before->files > 0 && !vel_roster_has(&leader->roster, before->node))
+            return false;
+    }
+    return !after->is_evicted;
+}
+
+/* Late files that lack the others of their dataset are no checkpoint, and need none of
+ * them: what is older has those. */
 static int fill(struct vel_leader *leader, const struct vel_expect *expect,
                 const struct vel_census *census, struct vel_seal *ret)
 {
@@ -144,6 +161,10 @@ static int fill(struct vel_leader *leader, const struct vel_expect *expect,
     struct vel_lead *after = NULL;
     int rc = census ? find_before(leader, expect, &after) : 0;
 
+    if (after && !can_link(leader, after))
+        ret->verdict = VEL_VERDICT_PARTIAL;
+    if (ret->verdict == VEL_VERDICT_PARTIAL)
+        after = NULL;
     ret->template = strdup(expect->template);
     ret->step = strdup(expect->step);
     ret->generation = expect->generation;
@@ -201,15 +222,17 @@ static void decided(struct vel_leader *leader, struct vel_expect *expect,
 }
 
 /* What is partial comes to the prefix where nobody was killed, since somebody has
- * written his part there natively then. After a kill of all it gives way: ranks that
- * look for the newest step must all find the same. After that of some it does where its
- * names have a whole version. */
+ * written his part there natively then; and late files while their program runs: no
+ * rank looks for the newest step, and somebody may wait for them. After a kill of all
+ * it gives way: ranks that look for the newest step must all find the same. After that
+ * of some it does where its names have a whole version. */
 static int weigh_partial(struct vel_leader *leader, const struct vel_expect *expect,
                          const struct vel_census *census, struct vel_seal *seal,
                          struct vel_err *err)
 {
-    bool gives_way = vel_census_was_killed(census);
-    int rc = gives_way || vel_census_left_in_order(census)
+    bool goes_on = expect->is_late && vel_census_goes_on(census);
+    bool gives_way = !goes_on && vel_census_was_killed(census);
+    int rc = goes_on || gives_way || vel_census_left_in_order(census)
                  ? 0
                  : leader->ops->has_whole(leader->arg, expect->template, expect->step,
                                           expect->generation, &gives_way, err);
@@ -238,8 +261,12 @@ static void decide(struct vel_leader *leader, struct vel_expect *expect,
                                  .is_through = expect->is_through,
                                  .is_late = expect->is_late};
     struct vel_err err = {0};
-    int rc = lead ? fill(leader, expect, census, &lead->seal) : VEL_ENOMEM;
+    int rc = VEL_ENOMEM;
 
+    if (lead) {
+        lead->seal.verdict = verdict;
+        rc = fill(leader, expect, census, &lead->seal);
+    }
     if (rc < 0) {
         vel_lead_destroy(lead);
         if (rc == VEL_ENOMEM)
@@ -248,8 +275,7 @@ static void decide(struct vel_leader *leader, struct vel_expect *expect,
         return;
     }
     lead->state = VEL_DATASET_ANNOUNCED;
-    lead->seal.verdict = verdict;
-    if (verdict == VEL_VERDICT_PARTIAL)
+    if (lead->seal.verdict == VEL_VERDICT_PARTIAL)
         rc = weigh_partial(leader, expect, census, &lead->seal, &err);
     if (rc == 0 && verdict != VEL_VERDICT_VOID)
         rc = leader->ops->compose(leader->arg, &lead->seal, &key, &err);
@@ -349,6 +375,26 @@ static bool may_go(const struct vel_lead *lead)
             (lead->state == VEL_DATASET_ENCODED && !is_owed));
 }
 
+/* Are late files to come after it, whose dataset links what it has? */
+static bool is_linked(const struct vel_leader *leader, const struct vel_lead *lead)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *late = vel_lead_at(leader, i);
+
+        if (late->seal.after == lead->id && late->state == VEL_DATASET_SEALED)
+            return true;
+    }
+    for (size_t i = 0; i < leader->connector->expects.n; i++) {
+        const struct vel_expect *late = vel_expect_at(leader, i);
+
+        if (late->is_late && !late->is_decided &&
+            strcmp(late->template, lead->seal.template) == 0 &&
+            strcmp(late->step, lead->seal.step) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int64_t newer_of(const struct vel_leader *leader, size_t i)
 {
     const struct vel_lead *lead = vel_lead_at(leader, i);
@@ -368,11 +414,15 @@ void vel_expect_evict(struct vel_leader *leader)
 {
     if (!leader->connector || !leader->connector->may_evict)
         return;
+    /* a new chair has not heard yet of what is late */
+    if (leader->term > 1 &&
+        leader->now < leader->claimed_at + EVICT_AFTER * leader->conf.limit)
+        return;
     leader->connector->may_evict = false;
     for (size_t i = 0; i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
 
-        if (!may_go(lead))
+        if (!may_go(lead) || is_linked(leader, lead))
             continue;
         int64_t keep = leader->ops->keep(leader->arg, lead->seal.template);
         bool is_on_prefix = lead->state != VEL_DATASET_ENCODED;

@@ -175,16 +175,23 @@ bool lab_shares(const struct lab *lab, int64_t id, int64_t other)
     return strcmp(a->template, b->template) == 0 && strcmp(a->step, b->step) == 0;
 }
 
-static void link_older(struct lab *lab, const struct vel_seal *seal, int64_t rank)
+/* False: it is not on that node. */
+static bool link_older(struct lab *lab, const struct vel_seal *seal, int node,
+                       int64_t rank)
 {
     struct vel_vec *files = &lab->datasets[seal->id].files;
     const struct vel_vec *older = &lab->datasets[seal->after].files;
+    bool is_here = lab->nodes[node].caches[seal->after].here & LAB_BIT(rank);
 
     for (size_t i = 0; seal->after && i < older->n; i++) {
         struct lab_file file = *file_at(older, i);
-        if (file.rank == rank && !has_name(files, &file))
-            push(files, &file);
+        if (file.rank != rank || has_name(files, &file))
+            continue;
+        if (!is_here)
+            return false;
+        push(files, &file);
     }
+    return true;
 }
 
 static void add_newest(struct vel_vec *files, const struct lab_file *file)
@@ -221,7 +228,10 @@ static int take(struct lab *lab, const struct lab_job *job, int node)
             vel_vec_remove(files, i - 1);
             add_newest(&dataset->files, &file);
         }
-        link_older(lab, &job->seal, member->rank);
+        if (!link_older(lab, &job->seal, node, member->rank))
+            lab_is_wrong(lab, "dataset %lld cannot have what %lld has of rank %lld",
+                         (long long)job->seal.id, (long long)job->seal.after,
+                         (long long)member->rank);
         if (member->files > 0 && !lab_is_taken(lab, job->seal.id, member->rank))
             continue; /* it is to be rebuilt */
         cache->here |= LAB_BIT(member->rank);

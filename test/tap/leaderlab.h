@@ -136,9 +136,10 @@ struct lab_process {
     int settles;                 /* dataset that it settles; 0: none */
 
     /* a writer of files */
-    int step, nth; /* the file that it is at */
-    int phase;     /* enum lab_phase */
-    bool is_met;   /* its leader; what it asks before waits */
+    int step, nth;   /* the file that it is at */
+    int phase;       /* enum lab_phase */
+    bool is_met;     /* its leader; what it asks before waits */
+    bool is_telling; /* it which file it has open */
     bool is_asking;
     uint64_t file; /* that it has open */
     int64_t stamp; /* 0: native */
@@ -219,6 +220,7 @@ struct lab_script {
     int steps, most; /* files of a rank in a step, at most */
     bool (*name)(int rank, int step, int nth, char *ret, size_t size);
     uint64_t write, pause; /* time to write one, and before the next, at most */
+    bool is_together;      /* nobody leaves before all have written */
 };
 
 /* The processes of a launch write files, then they wait for what is owed and leave. */

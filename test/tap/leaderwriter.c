@@ -65,7 +65,7 @@ static void ask(struct lab *lab, int i)
         msg.kind = VEL_MSG_DRAIN;
         break;
     }
-    if (writer->is_met)
+    if (writer->is_met && !writer->is_telling)
         lab_send(lab, writer->link, -1 - i, &msg);
 }
 
@@ -82,6 +82,18 @@ static void wait(struct lab *lab, int i, int phase, uint64_t time)
     later(lab, i, time);
 }
 
+static bool all_have_written(const struct lab *lab, int launch)
+{
+    for (size_t i = 0; i < lab->processes.n; i++) {
+        const struct lab_process *writer = vel_vec_at(&lab->processes, i);
+
+        if (writer->is_alive && writer->launch == launch &&
+            writer->step < lab->script->steps)
+            return false;
+    }
+    return true;
+}
+
 /* The next file that this rank has, or the end. */
 static void next(struct lab *lab, int i)
 {
@@ -95,7 +107,10 @@ static void next(struct lab *lab, int i)
                 go(lab, i, CREATE);
                 return;
             }
-    go(lab, i, DRAIN);
+    if (script->is_together && !all_have_written(lab, writer->launch))
+        wait(lab, i, PAUSE, LAB_T / 10);
+    else
+        go(lab, i, DRAIN);
 }
 
 void lab_writer_event(struct lab *lab, int i)
@@ -199,6 +214,7 @@ static void is_back(struct lab *lab, int i, const struct vel_msg *msg)
 {
     struct lab_process *writer = writer_at(lab, i);
 
+    writer->is_telling = false;
     if (msg->kind == VEL_MSG_PLACE) {
         writer->file = msg->u.place.file;
         if (msg->u.place.size != (uint64_t)writer->stamp)
@@ -248,12 +264,14 @@ void lab_writer_met(struct lab *lab, int i)
     struct vel_msg msg = {.kind = VEL_MSG_CREATE, .seq = SEQ + TAKE_BACK};
 
     writer->is_met = true;
+    writer->is_telling = false;
     if (writer->phase == NOBODY || writer->phase == GONE)
         return;
     if (writer->file && writer->stamp) {
         msg.u.create.how = 2;
         msg.u.create.sharers = 1;
         msg.u.create.name = writer->name;
+        writer->is_telling = true;
         lab_send(lab, writer->link, -1 - i, &msg);
     } else if (writer->is_asking) {
         ask(lab, i);

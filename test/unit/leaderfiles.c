@@ -63,13 +63,17 @@ static bool alone(int rank, int step, int nth, char *ret, size_t size)
     return rank == 0;
 }
 
-static const struct lab_script rule_script = {5, 1, by_rule, 300 * LAB_MS, LAB_T},
-                               plain_script = {5, 1, without_step, 300 * LAB_MS, LAB_T},
-                               some_script = {4, 1, some, 300 * LAB_MS, LAB_T},
-                               two_script = {3, 2, two_each, 300 * LAB_MS, LAB_T},
-                               number_script = {5, 1, by_number, 300 * LAB_MS, LAB_T},
-                               none_script = {3, 1, by_none, 300 * LAB_MS, LAB_T},
-                               alone_script = {3, 2, alone, 300 * LAB_MS, LAB_T};
+static const struct lab_script rule_script = {5,     1,    by_rule, 300 * LAB_MS,
+                                              LAB_T, false},
+                               plain_script = {5,     1,    without_step, 300 * LAB_MS,
+                                               LAB_T, false},
+                               some_script = {4, 1, some, 300 * LAB_MS, LAB_T, false},
+                               two_script = {3, 2, two_each, 300 * LAB_MS, LAB_T, true},
+                               number_script = {5,     1,    by_number, 300 * LAB_MS,
+                                                LAB_T, false},
+                               none_script = {3,     1,    by_none, 300 * LAB_MS,
+                                              LAB_T, false},
+                               alone_script = {3, 2, alone, 300 * LAB_MS, LAB_T, false};
 
 /* --- what holds in the end --- */
 
@@ -426,7 +430,7 @@ static void campaign(scenario *what, const char *text, int nodes,
  * node with fewest of them, and of the chair. */
 static uint64_t count_messages(int steps, int nodes, uint64_t *ret_chair)
 {
-    const struct lab_script script = {steps, 1, by_rule, 300 * LAB_MS, LAB_T};
+    const struct lab_script script = {steps, 1, by_rule, 300 * LAB_MS, LAB_T, false};
     uint64_t least = UINT64_MAX;
 
     lab = malloc(sizeof *lab);
