@@ -24,6 +24,7 @@ flavour_LTLIBRARIES += %D%/libh5veloc.la
 	%D%/veloc_file.c \
 	%D%/veloc_plugin.c \
 	%D%/vfd/driver.c %D%/vfd/driver.h \
+	%D%/vfd/layered.c %D%/vfd/layered.h \
 	%D%/vfd/ticket.c %D%/vfd/ticket.h \
 	%D%/wrap.c
 %C%_libh5veloc_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%D% $(HDF5_CFLAGS)

@@ -86,9 +86,12 @@ struct vel_reading;
 struct vel_reading *vel_reading_begin(const char *name, const char *place);
 void vel_reading_end(struct vel_reading *reading);
 
-/* It cannot be written where it is: what is there is copied to its own path, where its
- * driver goes on. */
-int vel_file_move_home(struct vel_file *file, const char **ret_path,
+/* Somebody has removed it from the cache, while it was open. */
+bool vel_file_is_gone(const struct vel_file *file);
+
+/* It cannot be written where it is, or it is gone: what is there, or at `from`, is
+ * copied to its own path, where its driver goes on. */
+int vel_file_move_home(struct vel_file *file, const char *from, const char **ret_path,
                        struct vel_err *err);
 
 /* What has been written until now is consistent: a version point, which is found when

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -138,7 +139,8 @@ static bool take_out(struct vel_file *file)
 /* --- the end of a file --- */
 
 /* Nobody will do it later: as if it had been written there. */
-static int bring_home(const struct vel_file *file, uint64_t size, struct vel_err *err)
+static int bring_home(const struct vel_file *file, const char *from, uint64_t size,
+                      struct vel_err *err)
 {
     struct vel_fs *fs = vel_fs_posix();
     const struct vel_copy_how how = {
@@ -148,7 +150,7 @@ static int bring_home(const struct vel_file *file, uint64_t size, struct vel_err
     char *dir = vel_files_launch_dir();
     int rc = vel_writing_begin(fs, dir, file->path, &writing, err);
     const struct vel_xfer_file copy = {
-        .from = file->place, .to = writing.temporary, .size = size};
+        .from = from, .to = writing.temporary, .size = size};
 
     if (rc == 0)
         rc = vel_copy_file(&how, &copy, &copied, err);
@@ -232,6 +234,11 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
     struct stat st;
     int rc = vel_fs_lstat(vel_fs_posix(), file->place, &st, err);
 
+    if (rc == VEL_ENOENT)
+        return vel_fail(err, VEL_ELOST,
+                        "%s is lost: somebody has removed %s while it was open; "
+                        "CACHE_BASE must be where nobody cleans up",
+                        file->path, file->place);
     if (rc < 0)
         return rc;
     size = (uint64_t)st.st_size;
@@ -244,7 +251,7 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
     }
     if (is_taken(file, client))
         return 0;
-    rc = bring_home(file, size, err);
+    rc = bring_home(file, file->place, size, err);
     if (rc < 0 && is_taken(file, client)) /* only now, by the next leader */
         return 0;
     if (rc == 0)
@@ -261,7 +268,7 @@ static int leave(const struct vel_file *file, struct vel_client *client,
     int rc = vel_fs_lstat(vel_fs_posix(), file->place, &st, err);
 
     if (rc == 0)
-        rc = bring_home(file, (uint64_t)st.st_size, err);
+        rc = bring_home(file, file->place, (uint64_t)st.st_size, err);
     if (rc == 0 && client)
         vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
     return rc;
@@ -338,16 +345,40 @@ int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err
     return is_over ? finish(file, err) : 0;
 }
 
-int vel_file_move_home(struct vel_file *file, const char **ret_path,
-                       struct vel_err *err)
+bool vel_file_is_gone(const struct vel_file *file)
 {
     struct stat st;
+
+    return file->pid == getpid() && !file->is_home && !file->is_removed &&
+           vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL) == VEL_ENOENT;
+}
+
+/* Of a file, or of a descriptor by its name in /proc. */
+static int size_of(const char *path, uint64_t *ret_size, struct vel_err *err)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    struct stat st;
+    int fd, rc = vel_fs_open(fs, path, O_RDONLY, 0, &fd, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_fs_stat(fs, fd, path, &st, err);
+    vel_fs_close(fs, fd, path, NULL);
+    if (rc == 0)
+        *ret_size = (uint64_t)st.st_size;
+    return rc;
+}
+
+int vel_file_move_home(struct vel_file *file, const char *from, const char **ret_path,
+                       struct vel_err *err)
+{
+    uint64_t size = 0;
     int rc = file->pid == getpid()
-                 ? vel_fs_lstat(vel_fs_posix(), file->place, &st, err)
+                 ? size_of(from ? from : file->place, &size, err)
                  : vel_fail(err, VEL_ESTATE, "%s belongs to the parent", file->path);
 
     if (rc == 0)
-        rc = bring_home(file, (uint64_t)st.st_size, err);
+        rc = bring_home(file, from ? from : file->place, size, err);
     if (rc == 0 && file->dataset)
         rc = vel_files_session_move(file->path, file->dataset, err);
     if (rc < 0)
@@ -355,9 +386,9 @@ int vel_file_move_home(struct vel_file *file, const char **ret_path,
     vel_file_end_points(file);
     file->is_home = true;
     *ret_path = file->path;
-    vel_log(VEL_LOG_WARN,
-            "%s cannot be written in the cache, which may be full: it goes on where it "
-            "belongs, and is not protected",
-            file->path);
+    vel_log(VEL_LOG_WARN, "%s %s: it goes on where it belongs, and is not protected",
+            file->path,
+            from ? "was removed from the cache while it was open"
+                 : "cannot be written in the cache, which may be full");
     return 0;
 }

@@ -67,6 +67,26 @@ static int wrong_steps(const char *path, hid_t fapl)
     return wrong;
 }
 
+/* Somebody cleans up below /tmp. */
+static void test_removed(const struct placelab *lab, hid_t ours, hid_t native)
+{
+    hid_t file = H5Fcreate("b.h5", H5F_ACC_TRUNC, H5P_DEFAULT, ours);
+
+    ok(unlink(placelab_place(lab, "b.h5")) == 0,
+       "a file is removed from the cache while it is open");
+    is_int(write_steps(file), 0, "it is written all the same, also when that is full");
+    ok(H5Fclose(file) >= 0, "and closed");
+    is_int(wrong_steps("b.h5", native), 0, "and is where it belongs, whole");
+    file = H5Fcreate("c.h5", H5F_ACC_TRUNC, H5P_DEFAULT, ours);
+    unlink(placelab_place(lab, "c.h5"));
+    ok(H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0 &&
+           H5Fclose(file) >= 0,
+       "or when it is closed");
+    file = H5Fopen("c.h5", H5F_ACC_RDONLY, native);
+    ok(file >= 0 && H5Lexists(file, "g", H5P_DEFAULT) > 0, "with what was written");
+    H5Fclose(file);
+}
+
 int main(void)
 {
     static struct placelab lab;
@@ -92,6 +112,7 @@ int main(void)
     is_str(placelab_heard(&lab), "create a.h5; close2 a.h5; ", "it is given up");
     is_int(wrong_steps("a.h5", native), 0, "and is where it belongs, whole");
     is_int(wrong_steps("a.h5", ours), 0, "for the program as well");
+    test_removed(&lab, ours, native);
     H5Pclose(ours);
     H5Pclose(native);
     H5VLclose(connector);

@@ -12,6 +12,7 @@
 #include "object.h"
 #include "push.h"
 #include "vfd/driver.h"
+#include "vfd/layered.h"
 #include "vfd/ticket.h"
 
 /* 256 to 511 are the values of drivers that are not registered with The HDF Group. */
@@ -20,21 +21,6 @@
 /* As of the drivers below. */
 #define MAX_ADDR (((haddr_t)1 << (8 * sizeof(off_t) - 1)) - 1)
 
-enum { HEAD = 256 }; /* more than any head of a file of HDF5 */
-
-struct layered {
-    H5FD_t pub; /* the first: it is what HDF5 sees */
-    H5FD_t *below;
-    struct vel_ticket *ticket;
-    struct vel_file *file; /* that is written in the cache; NULL: none */
-    struct vel_reading *reading;
-    enum vel_file_was was;
-    bool is_own;      /* at its own path */
-    bool is_marked;   /* its head is not what it was */
-    size_t head_size; /* 0: not written since it was opened */
-    char head[HEAD];
-};
-
 /* What a property list holds. */
 struct info {
     struct vel_ticket *ticket;
@@ -42,12 +28,12 @@ struct info {
 
 static H5FD_t *below(const H5FD_t *file)
 {
-    return ((const struct layered *)file)->below;
+    return ((const struct vel_layered *)file)->below;
 }
 
 static herr_t written(H5FD_t *pub, herr_t rc)
 {
-    struct layered *file = (struct layered *)pub;
+    struct vel_layered *file = (struct vel_layered *)pub;
 
     if (rc < 0)
         file->was = VEL_FILE_BROKEN;
@@ -85,7 +71,7 @@ static herr_t free_info(void *data)
 
 static void *get_info(H5FD_t *file)
 {
-    const struct info info = {.ticket = ((struct layered *)file)->ticket};
+    const struct info info = {.ticket = ((struct vel_layered *)file)->ticket};
 
     return copy_info(&info);
 }
@@ -136,7 +122,7 @@ static H5FD_t *open_at(const struct vel_ticket *ticket, const char *name,
     }
 }
 
-static void begin_reading(struct layered *f, const char *name, const char *path,
+static void begin_reading(struct vel_layered *f, const char *name, const char *path,
                           unsigned flags)
 {
     if (f->below && !f->file && !(flags & H5F_ACC_RDWR))
@@ -145,7 +131,7 @@ static void begin_reading(struct layered *f, const char *name, const char *path,
 
 /* Files that HDF5 opens by itself with the list of another one, as those that external
  * links and virtual datasets lead to, are looked for like any. */
-static void open_other(struct layered *f, const struct vel_ticket *ticket,
+static void open_other(struct vel_layered *f, const struct vel_ticket *ticket,
                        const char *name, unsigned flags)
 {
     const struct vel_files_of of = {0};
@@ -167,7 +153,7 @@ static void open_other(struct layered *f, const struct vel_ticket *ticket,
     vel_file_answer_fini(&answer);
 }
 
-static void open_it_below(struct layered *f, struct vel_ticket *ticket,
+static void open_it_below(struct vel_layered *f, struct vel_ticket *ticket,
                           const char *name, unsigned flags)
 {
     f->below = open_at(ticket, name, ticket->at, ticket->path, ticket->why, flags);
@@ -182,7 +168,7 @@ static void open_it_below(struct layered *f, struct vel_ticket *ticket,
 static H5FD_t *open_it(const char *name, unsigned flags, hid_t fapl_id, haddr_t maxaddr)
 {
     const struct info *info = H5Pget_driver_info(fapl_id);
-    struct layered *file;
+    struct vel_layered *file;
 
     (void)maxaddr;
     if (!info) {
@@ -209,9 +195,11 @@ static H5FD_t *open_it(const char *name, unsigned flags, hid_t fapl_id, haddr_t 
 /* HDF5 also closes a file of which it has just said why it cannot be opened. */
 static herr_t close_it(H5FD_t *pub)
 {
-    struct layered *file = (struct layered *)pub;
+    struct vel_layered *file = (struct vel_layered *)pub;
     hid_t stack = vel_stack_save();
     struct vel_err err = {0};
+
+    vel_layered_rescue(file);
     herr_t rc = H5FDclose(file->below);
 
     vel_reading_end(file->reading);
@@ -241,7 +229,7 @@ static herr_t query(const H5FD_t *file, unsigned long *flags)
     *flags = 0;
     if (below(file)->cls->query)
         rc = below(file)->cls->query(below(file), flags);
-    if (!((const struct layered *)file)->is_own)
+    if (!((const struct vel_layered *)file)->is_own)
         *flags &= ~(unsigned long)H5FD_FEAT_POSIX_COMPAT_HANDLE;
     return rc;
 }
@@ -281,40 +269,14 @@ static herr_t read_it(H5FD_t *file, H5FD_mem_t type, hid_t dxpl_id, haddr_t at,
     return below(file)->cls->read(below(file), type, dxpl_id, at, size, buf);
 }
 
-/* A cache that is full makes no write fail. A driver that keeps in memory what it has
- * been given cannot go on elsewhere. */
-static bool move_home(struct layered *file)
-{
-    hid_t fapl_id = file->ticket->fapl_id;
-    haddr_t eoa = get_eoa(&file->pub, H5FD_MEM_DEFAULT);
-    struct vel_err why = {0};
-    const char *path;
-    H5FD_t *home;
-
-    if (!file->file || file->is_own || H5Pget_driver(fapl_id) != H5FD_SEC2)
-        return false;
-    if (vel_file_move_home(file->file, &path, &why) < 0) {
-        vel_log(VEL_LOG_WARN, "%s", why.text);
-        return false;
-    }
-    home = H5FDopen(path, H5F_ACC_RDWR, fapl_id, HADDR_UNDEF);
-    if (!home)
-        return false;
-    home->cls->set_eoa(home, H5FD_MEM_DEFAULT, eoa);
-    H5FDclose(file->below);
-    file->below = home;
-    file->is_own = true;
-    return true;
-}
-
 /* HDF5 marks every file that it may write as open, in its head, and takes that off when
  * it closes it: a file in which nothing else was written is no new one. */
-static bool is_mark(struct layered *file, H5FD_mem_t type, hid_t dxpl_id, haddr_t at,
-                    size_t size, const void *buf)
+static bool is_mark(struct vel_layered *file, H5FD_mem_t type, hid_t dxpl_id,
+                    haddr_t at, size_t size, const void *buf)
 {
     const H5FD_class_t *class = file->below->cls;
 
-    if (!file->file || file->was != VEL_FILE_READ || at != 0 || size > HEAD)
+    if (!file->file || file->was != VEL_FILE_READ || at != 0 || size > VEL_LAYERED_HEAD)
         return false;
     if (file->head_size == 0 && size <= class->get_eof(file->below, type) &&
         class->read(file->below, type, dxpl_id, at, size, file->head) >= 0)
@@ -325,7 +287,7 @@ static bool is_mark(struct layered *file, H5FD_mem_t type, hid_t dxpl_id, haddr_
 
 static void changes(H5FD_t *pub)
 {
-    struct layered *file = (struct layered *)pub;
+    struct vel_layered *file = (struct vel_layered *)pub;
 
     if (file->file && !file->is_own)
         vel_file_changes(file->file);
@@ -334,13 +296,14 @@ static void changes(H5FD_t *pub)
 static herr_t write_it(H5FD_t *file, H5FD_mem_t type, hid_t dxpl_id, haddr_t at,
                        size_t size, const void *buf)
 {
-    bool is_only_mark = is_mark((struct layered *)file, type, dxpl_id, at, size, buf);
+    bool is_only_mark =
+        is_mark((struct vel_layered *)file, type, dxpl_id, at, size, buf);
     herr_t rc;
 
     if (!is_only_mark)
         changes(file);
     rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
-    if (rc < 0 && move_home((struct layered *)file))
+    if (rc < 0 && vel_layered_move_home((struct vel_layered *)file))
         rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
     return is_only_mark ? kept(file, rc) : written(file, rc);
 }
