@@ -259,7 +259,11 @@ void vel_part_rename(struct vel_leader *leader, struct vel_lead *lead)
 
 static void remove_temps(struct vel_leader *leader, struct vel_lead *lead)
 {
-    vel_part_stop(leader, lead->id, 1U << VEL_WORK_COPY | 1U << VEL_WORK_RENAME);
+    /* nor does a worker wait for others of a set who have heard of this */
+    vel_part_stop(leader, lead->id,
+                  1U << VEL_WORK_ENCODE | 1U << VEL_WORK_COPY | 1U << VEL_WORK_RENAME);
+    lead->sets_left = 0;
+    lead->attempt = -1;
     lead->did[VEL_DID_COPY] = false;
     lead->copy_owner = 0;
     lead->moved = 0;
