@@ -201,6 +201,8 @@ killed_script() {
         began=$(sed -n 's/begins at step //p' said)
         step=$(HDF5_VOL_CONNECTOR=native h5dump -a /step walk.h5 2>&1 | sed -n 's/.*(0): //p')
         note "round $i: began at step ${began:-?}, was killed, and left step ${step:-?}"
+        # in its first save: what stands there says that it is no file of HDF5 yet
+        [ "$from" -eq 0 ] && grep -q 'h5veloc stub' walk.h5 && step=${began:-0}
         [ "${began:--1}" -ge "$from" ] && [ "${step:--1}" -ge "$began" ] && good=$((good + 1))
         from=${step:-0}
     done

@@ -25,7 +25,7 @@ valgrind_tests = test/unit/code.t test/unit/comm.t test/unit/commsock.t test/uni
 	test/unit/crc.t test/unit/plan.t test/unit/siphash.t test/unit/red.t test/unit/redsock.t \
 	test/unit/redsize.t test/unit/regroup.t \
 	test/vol/asks.t test/vol/beside.t test/vol/ends.t test/vol/errors.t test/vol/exits.t test/vol/files.t \
-	test/vol/full.t test/vol/growth.t test/vol/plugin.t test/vol/points.t test/vol/restarts.t
+	test/vol/full.t test/vol/growth.t test/vol/held.t test/vol/plugin.t test/vol/points.t test/vol/restarts.t
 VALGRIND = $(LIBTOOL) --silent --mode=execute valgrind -q --error-exitcode=99 --leak-check=full \
 	--errors-for-leak-kinds=definite --suppressions=$(abs_top_srcdir)/test/valgrind.supp \
 	--trace-children=yes --trace-children-skip='/bin/*,/sbin/*,/usr/*,$(HDF5_BINDIR)/*' \
