@@ -69,9 +69,9 @@ static void print_launch(const struct vel_affair *a)
 
 static void print_owed(const struct vel_affair_owed *o)
 {
-    printf("owed: %s dataset %" PRId64 " on %s, launch %s, in %s%s%s\n", things(o),
-           o->dataset, o->node, o->launch, o->dir, o->last.status ? ": " : "",
-           o->last.status ? o->last.text : "");
+    printf("owed: %s dataset %" PRId64 " on %s, launch %s, in %s%s%s%s\n", things(o),
+           o->dataset, o->node, o->launch, o->dir, o->is_aside ? " (set aside)" : "",
+           o->last.status ? ": " : "", o->last.status ? o->last.text : "");
 }
 
 static void print_text(const struct vel_affairs *affairs, const struct vel_host *host)
@@ -108,11 +108,11 @@ static void print_json(const struct vel_affairs *affairs, const struct vel_host 
         const struct vel_affair_owed *o = owed_at(affairs, i);
 
         json_array_append_new(
-            owed,
-            json_pack("{s:I, s:s, s:s, s:s, s:b, s:b, s:b, s:o}", "dataset",
-                      (json_int_t)o->dataset, "node", o->node, "launch", o->launch,
-                      "directory", o->dir, "encode", o->is_encode, "flush", o->is_flush,
-                      "led", o->is_led, "error", reason(&o->last)));
+            owed, json_pack("{s:I, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "dataset",
+                            (json_int_t)o->dataset, "node", o->node, "launch",
+                            o->launch, "directory", o->dir, "encode", o->is_encode,
+                            "flush", o->is_flush, "led", o->is_led, "aside",
+                            o->is_aside, "error", reason(&o->last)));
     }
     vel_tool_print_json(json_pack("{s:s, s:s, s:b, s:o, s:o}", "node", host->node,
                                   "user", host->user, "agent", affairs->has_agent,
@@ -247,6 +247,14 @@ static int tell_left(const struct vel_affairs *drained, const struct vel_affairs
 
         if (o->is_led)
             continue;
+        if (o->is_aside) { /* nobody can do it, and nobody needs to */
+            vel_tool_say("dataset %" PRId64
+                         " of launch %s in %s is set aside: the last "
+                         "launch did not find all of it, and one that does goes on "
+                         "with it",
+                         o->dataset, o->launch, o->dir);
+            continue;
+        }
         vel_tool_say("nobody is here to %s dataset %" PRId64 " of launch %s in %s; the "
                      "next launch of its program does it%s%s",
                      things(o), o->dataset, o->launch, o->dir,

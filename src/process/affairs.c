@@ -9,6 +9,7 @@
 #include "ident/role.h"
 #include "jobs/promise.h"
 #include "link/client.h"
+#include "meta/paths.h"
 #include "node/about.h"
 #include "node/agent.h"
 #include "process/affairs.h"
@@ -123,8 +124,19 @@ static bool is_led(const struct vel_affairs *affairs, const struct vel_promise *
     return false;
 }
 
-static int add_owed(struct vel_affairs *affairs, const struct vel_owing *owing,
-                    struct vel_err *err)
+static bool is_aside(struct vel_fs *fs, const struct vel_owing *owing)
+{
+    char *level = vel_path_dir(owing->home);
+    char *path = level ? vel_cache_aside_path(level, owing->promise.id) : NULL;
+    bool is = path && vel_fs_exists(fs, path);
+
+    free(path);
+    free(level);
+    return is;
+}
+
+static int add_owed(struct vel_affairs *affairs, struct vel_fs *fs,
+                    const struct vel_owing *owing, struct vel_err *err)
 {
     const struct vel_promise *promise = &owing->promise;
     unsigned what = vel_promise_what(promise);
@@ -135,6 +147,7 @@ static int add_owed(struct vel_affairs *affairs, const struct vel_owing *owing,
                                    .is_encode = what & VEL_PROMISE_ENCODE,
                                    .is_flush = what & VEL_PROMISE_FLUSH,
                                    .is_led = is_led(affairs, promise),
+                                   .is_aside = is_aside(fs, owing),
                                    .last = promise->last};
 
     if (owed.node && owed.launch && owed.dir && vel_vec_push(&affairs->owed, &owed))
@@ -152,7 +165,7 @@ static int scan_home(struct vel_affairs *affairs, struct vel_fs *fs, const char 
     vel_vec_init(&owing, sizeof(struct vel_owing));
     rc = vel_promises_scan(fs, home, NULL, &owing, err);
     for (size_t i = 0; rc == 0 && i < owing.n; i++)
-        rc = add_owed(affairs, vel_vec_at(&owing, i), err);
+        rc = add_owed(affairs, fs, vel_vec_at(&owing, i), err);
     vel_promises_fini(&owing);
     return rc;
 }

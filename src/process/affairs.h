@@ -31,6 +31,7 @@ struct vel_affair_owed {
     char *node, *launch, *dir;
     bool is_encode, is_flush;
     bool is_led;         /* somebody here leads the launch to which it was promised */
+    bool is_aside;       /* the last launch did not find all of the dataset */
     struct vel_err last; /* why it was not done yet; VEL_OK: nothing has failed */
 };
 

@@ -95,6 +95,12 @@ out=$(agent --drain 2>&1)
 is $? 1 'a file whose name a directory has: --drain fails'
 like "$out" '*nobody is here to flush dataset 1 of launch *; the next launch of its program does it: *obey6-1.dat*' \
     'and tells what is left, and why'
+set_aside=$(sed -n 's|.* in \([^ ]*/dataset.1\);.*|\1|p' <<<"$out")/aside
+touch "$set_aside"
+out=$(agent --drain 2>&1)
+is $? 0 'what a launch could not find all of is left by nobody: --drain is done'
+like "$out" '*dataset 1 of launch * is set aside: *' 'and tells of it'
+rm "$set_aside"
 like "$(agent --status)" '*owed: flush dataset 1 on *obey6-1.dat*' 'so does --status'
 rmdir obey6-1.dat
 program f 6
