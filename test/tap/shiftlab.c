@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
@@ -167,7 +168,9 @@ pid_t shiftlab_start(struct shiftlab *lab, bool outlives)
     snprintf(prefix, sizeof prefix, "%s", tap_path("prefix"));
     snprintf(board, sizeof board, "%s", own_path(lab, "board"));
     snprintf(events, sizeof events, "%s", own_path(lab, "events"));
-    snprintf(limit, sizeof limit, "%d", SHIFTLAB_LIMIT * lab->peer_seconds);
+    snprintf(limit, sizeof limit, "%" PRId64,
+             SHIFTLAB_LIMIT * lab->peer_seconds +
+                 SHIFTLAB_VERSION * (lab->board->last - lab->board->first));
     setenv("TEST_TIMEOUT", limit, 1);
     return start(argv, outlives && kind && strcmp(kind, "mpich") == 0
                            ? "-disable-auto-cleanup"

@@ -14,6 +14,7 @@ enum {
     SHIFTLAB_PEER_SECONDS = 3,
     SHIFTLAB_PEER_MOST = 24, /* on a machine that has no time for the test */
     SHIFTLAB_LIMIT = 40,     /* of these: that a launch, or a drain, may take */
+    SHIFTLAB_VERSION = 3,    /* more seconds for each checkpoint of a launch */
 };
 
 struct shiftlab {
