@@ -14,7 +14,7 @@ EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh \
 # no libtool wrappers: a node's command is the program itself
 check_PROGRAMS += test/cluster/probe
 test_cluster_probe_SOURCES = %D%/probe.c
-cluster_tests += %D%/kills.t %D%/odd.t
+cluster_tests += %D%/cut.t %D%/kills.t %D%/odd.t
 EXTRA_DIST += %D%/filer.sh
 if HAVE_MPI
 check_PROGRAMS += test/cluster/filer
