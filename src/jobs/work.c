@@ -134,6 +134,18 @@ static struct job *find_first(struct vel_work *work, const struct job *than)
     return busy.well < work->workers ? job : NULL;
 }
 
+/* The first that waits before that one, and cannot hang on the prefix. */
+static struct job *find_earlier(struct vel_work *work, const struct job *than)
+{
+    for (struct job *job = work->jobs; job; job = job->next) {
+        if (compare(&job->order, &than->order) >= 0)
+            return NULL;
+        if (job->state == WAITING && !job->uses_prefix)
+            return job;
+    }
+    return NULL;
+}
+
 static struct job *find(struct vel_work *work, uint64_t number)
 {
     for (struct job *job = work->jobs; job; job = job->next)
@@ -226,6 +238,31 @@ static bool watch_step(void *arg, uint64_t bytes)
         pthread_mutex_unlock(&work->lock);
     }
     return goes_on;
+}
+
+/* Of several threads of a job one does it. */
+bool vel_work_let_earlier(const struct vel_work_job *how)
+{
+    struct job *job = how->watch->arg, *first = NULL;
+    struct vel_work *work = job->work;
+
+    pthread_mutex_lock(&work->lock);
+    if (!job->is_aside && !job->is_cancelled)
+        first = find_earlier(work, job);
+    if (first) {
+        first->state = RUNNING;
+        first->seen_at = vel_clock_monotonic(work->clock);
+        job->is_aside = true;
+    }
+    pthread_mutex_unlock(&work->lock);
+    if (!first)
+        return false;
+    run_job(first);
+    pthread_mutex_lock(&work->lock);
+    job->is_aside = false;
+    job->seen_at = vel_clock_monotonic(work->clock);
+    pthread_mutex_unlock(&work->lock);
+    return true;
 }
 
 static int errand(void *arg, struct vel_err *err)

@@ -16,7 +16,7 @@ struct vel_service_call {
     bool is_sent;
     struct vel_buf *room; /* the answer, encoded */
     int rc;
-    bool is_done;
+    bool is_done, is_woken;
     struct vel_err *err;
     pthread_cond_t done;
 };
@@ -62,8 +62,25 @@ static void remove_call(struct vel_service *service,
         }
 }
 
-int vel_service_call(struct vel_service *service, const char *node,
-                     const struct vel_msg *ask, struct vel_msg *ret,
+/* With the lock: until it is answered. What comes to wait meanwhile, and goes before
+ * the job that asks, is done: the others may be waiting for just that. */
+static void wait_for(struct vel_service *service, struct vel_service_call *call,
+                     const struct vel_work_job *how)
+{
+    while (!call->is_done) {
+        bool has_done;
+
+        call->is_woken = false;
+        pthread_mutex_unlock(&service->lock);
+        has_done = how && vel_work_let_earlier(how);
+        pthread_mutex_lock(&service->lock);
+        if (!has_done && !call->is_done && !call->is_woken)
+            pthread_cond_wait(&call->done, &service->lock);
+    }
+}
+
+int vel_service_call(struct vel_service *service, const struct vel_work_job *how,
+                     const char *node, const struct vel_msg *ask, struct vel_msg *ret,
                      struct vel_buf *room, struct vel_err *err)
 {
     struct vel_service_call call = {.node = node, .ask = ask, .room = room, .err = err};
@@ -79,8 +96,7 @@ int vel_service_call(struct vel_service *service, const char *node,
     else if (!vel_vec_push(&service->calls, &item))
         finish(&call, vel_out_of_memory(err, "a question"));
     vel_links_wake(service->links);
-    while (!call.is_done)
-        pthread_cond_wait(&call.done, &service->lock);
+    wait_for(service, &call, how);
     remove_call(service, &call);
     pthread_mutex_unlock(&service->lock);
     pthread_cond_destroy(&call.done);
@@ -88,6 +104,16 @@ int vel_service_call(struct vel_service *service, const char *node,
 }
 
 /* --- the loop --- */
+
+void vel_service_calls_wake(struct vel_service *service)
+{
+    pthread_mutex_lock(&service->lock);
+    for (size_t i = 0; i < service->calls.n; i++) {
+        call_at(service, i)->is_woken = true;
+        pthread_cond_signal(&call_at(service, i)->done);
+    }
+    pthread_mutex_unlock(&service->lock);
+}
 
 /* To ourselves there is no link: the only question is for a meeting. */
 static void ask_here(struct vel_service *service, const struct vel_service_call *call)

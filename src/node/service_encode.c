@@ -17,6 +17,8 @@ enum { OLDER_MOST = 4 }; /* datasets that are looked at */
 
 /* A set, with what belongs to it. */
 struct set {
+    struct vel_service *service;
+    const struct vel_work_job *how; /* NULL: nobody is met */
     struct vel_encode job;
     struct vel_encode_member *members;
     struct vel_encode_part *parts;
@@ -28,12 +30,13 @@ static int meet(void *arg, const char *node, const struct vel_msg_meet *ask,
                 struct vel_err *err)
 {
     struct vel_msg msg = {.kind = VEL_MSG_MEET, .u.meet = *ask}, met;
+    const struct set *set = arg;
     struct vel_buf room;
     char *endpoints = NULL;
     int rc;
 
     vel_buf_init(&room);
-    rc = vel_service_call(arg, node, &msg, &met, &room, err);
+    rc = vel_service_call(set->service, set->how, node, &msg, &met, &room, err);
     if (rc == 0 && met.kind != VEL_MSG_MET)
         rc =
             vel_fail(err, VEL_ECORRUPT, "%s answers something else to a meeting", node);
@@ -154,7 +157,8 @@ static int make(struct vel_service_job *job, int64_t number, struct set *set,
     set->job.limit_ms = service->limit_ms;
     set->job.busy_ms = service->busy_ms;
     set->job.ops = &ops;
-    set->job.arg = service;
+    set->job.arg = set;
+    set->service = service;
     return rc;
 }
 
@@ -243,12 +247,13 @@ static void tell_saved(const struct vel_service *service, int64_t id,
     vel_service_tell_event(service, &event);
 }
 
-int vel_service_encode(struct vel_service_job *job, struct vel_err *err)
+int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *how,
+                       struct vel_err *err)
 {
     bool has_delta = job->service->conf->encode_delta;
     struct vel_red_saved saved = {0};
     enum vel_encode_outcome outcome;
-    struct set set = {0};
+    struct set set = {.how = how};
     int rc = make(job, job->set, &set, err);
 
     if (rc == 0 && has_delta)

@@ -203,11 +203,14 @@ extern const struct vel_muster_ops vel_service_muster_ops;
 #define VEL_SERVICE_CALL (UINT64_C(1) << 62)
 
 /* Blocks a worker until the leader of `node` has answered: a copy of the message in
- * *ret, whose texts and bytes are in *room. Every wait ends: the links see to that. */
-int vel_service_call(struct vel_service *service, const char *node,
-                     const struct vel_msg *ask, struct vel_msg *ret,
+ * *ret, whose texts and bytes are in *room. Every wait ends: the links see to that.
+ * how: jobs that go before this one are done meanwhile; NULL: none is. */
+int vel_service_call(struct vel_service *service, const struct vel_work_job *how,
+                     const char *node, const struct vel_msg *ask, struct vel_msg *ret,
                      struct vel_buf *room, struct vel_err *err);
-/* By the loop: send what is new; an answer has come; a link is gone; all are. */
+/* By the loop: there may be such a job; send what is new; an answer has come; a link is
+ * gone; all are. */
+void vel_service_calls_wake(struct vel_service *service);
 void vel_service_calls_send(struct vel_service *service);
 void vel_service_calls_met(struct vel_service *service,
                            const struct vel_service_link *to);
@@ -472,7 +475,8 @@ void vel_service_stock_answer(struct vel_service_job *job, int rc,
 void vel_service_tell_event(const struct vel_service *service,
                             const struct vel_event *event);
 
-int vel_service_encode(struct vel_service_job *job, struct vel_err *err);
+int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *how,
+                       struct vel_err *err);
 int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err);
 
 #endif

@@ -257,7 +257,7 @@ static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
     case VEL_WORK_HOLD:
         return hold(job, err);
     case VEL_WORK_ENCODE:
-        return vel_service_encode(job, err);
+        return vel_service_encode(job, how, err);
     case VEL_WORK_SETTLE_ENCODING:
         return vel_service_settle_encoding(job, err);
     case VEL_WORK_COPY:
@@ -345,11 +345,11 @@ static int submit(struct vel_service_job *job, struct vel_err *err)
                                  .rate = job->rate,
                                  .uses_prefix = uses_prefix(job->what)};
 
-    if (job->what == VEL_WORK_COPY) {
-        plan.bytes = bytes_of(job);
-        plan.percent = job->service->flushing.percent;
-    }
-    return vel_work_submit(job->service->work, &plan, run, job, &job->work, err);
+    plan.bytes = job->what == VEL_WORK_COPY ? bytes_of(job) : 0;
+    plan.percent = job->what == VEL_WORK_COPY ? job->service->flushing.percent : 0;
+    int rc = vel_work_submit(job->service->work, &plan, run, job, &job->work, err);
+    vel_service_calls_wake(job->service);
+    return rc;
 }
 
 static void destroy(struct vel_service_job *job)

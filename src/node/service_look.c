@@ -44,7 +44,7 @@ static void ask(struct vel_service *service, struct vel_get *get)
     int rc;
 
     vel_buf_init(&room);
-    rc = vel_service_call(service, get->node, &want, &answer, &room, &get->err);
+    rc = vel_service_call(service, NULL, get->node, &want, &answer, &room, &get->err);
     if (rc == 0)
         vel_get_answer(get, &answer);
     else

@@ -104,6 +104,19 @@ static uint64_t submit(enum vel_urgency urgency, int64_t dataset, int64_t set,
     return number;
 }
 
+static uint64_t submit_prefix(enum vel_urgency urgency, vel_work_f *run,
+                              const char *name)
+{
+    const struct vel_work_plan plan = {.order = {.urgency = urgency, .dataset = 1},
+                                       .uses_prefix = true};
+    struct vel_err err = {0};
+    uint64_t number = 0;
+
+    if (vel_work_submit(work, &plan, run, (void *)name, &number, &err) < 0)
+        bail_out("%s", err.text);
+    return number;
+}
+
 /* n results; the sum of what they returned. */
 static int take(int n)
 {
@@ -164,6 +177,31 @@ static void giving_way(void)
     vel_work_destroy(work);
 }
 
+/* At a meeting: when it is told that it may go on all jobs before it were done. */
+static int meet(void *arg, const struct vel_work_job *job, struct vel_err *err)
+{
+    add(&lab.arrived, 1);
+    wait_until(&lab.open, 1);
+    while (vel_work_let_earlier(job))
+        ;
+    return note_name(arg, job, err);
+}
+
+static void meeting(void)
+{
+    begin(1);
+    submit(VEL_URGENT_ENCODE, 3, 0, meet, "m");
+    wait_until(&lab.arrived, 1);
+    submit(VEL_URGENT_ENCODE, 3, 1, note_name, "n");
+    submit(VEL_URGENT_ENCODE, 2, 7, note_name, "b");
+    submit(VEL_URGENT_ENCODE, 1, 0, meet, "a");
+    submit_prefix(VEL_URGENT_PULL, note_name, "p");
+    add(&lab.open, 1);
+    is_int(take(5), 0, "a job that waits for others does the earlier ones meanwhile");
+    is_str(lab.done, "abmpn", "but none that may hang on the prefix");
+    vel_work_destroy(work);
+}
+
 static void cancelling(void)
 {
     struct vel_work_result result;
@@ -189,19 +227,6 @@ static void cancelling(void)
     wait_until(&lab.arrived, 2);
     vel_work_destroy(work);
     ok(strchr(lab.done, 'd') == NULL, "who ends cancels what waits and what runs");
-}
-
-static uint64_t submit_prefix(enum vel_urgency urgency, vel_work_f *run,
-                              const char *name)
-{
-    const struct vel_work_plan plan = {.order = {.urgency = urgency, .dataset = 1},
-                                       .uses_prefix = true};
-    struct vel_err err = {0};
-    uint64_t number = 0;
-
-    if (vel_work_submit(work, &plan, run, (void *)name, &number, &err) < 0)
-        bail_out("%s", err.text);
-    return number;
 }
 
 /* As the loop does, until so many have arrived. */
@@ -331,6 +356,7 @@ int main(void)
 {
     order();
     giving_way();
+    meeting();
     cancelling();
     hanging();
     rates();
