@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "jobs/take.h"
+#include "meta/entry.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "view/point.h"
@@ -181,11 +182,56 @@ static void take_one_empty(struct vel_service *service, const struct vel_seal *s
     free(launch);
 }
 
+/* --- empty parts of nodes that stay away --- */
+
+static bool decides(struct vel_service *service)
+{
+    struct vel_leader_chair chair = {0};
+
+    return vel_service_chair(service, &chair, NULL) == 0 && chair.term > 0 &&
+           strcmp(chair.node, service->host.node) == 0;
+}
+
+/* Is it in caches alone, and each part of it in one alone? */
+static bool needs_all(struct vel_service *service, const struct vel_seal *seal)
+{
+    struct vel_entry entry = {0};
+    bool is_single = true, needs;
+
+    if (vel_entry_load(service->fs, service->dir, seal->id, &entry, NULL) < 0)
+        return seal->verdict == VEL_VERDICT_SEALED;
+    for (size_t i = 0; i < seal->members.n; i++)
+        is_single = is_single && vel_seal_member(seal, i)->scheme == VEL_SINGLE;
+    needs = (is_single || !entry.is_encoded) && entry.place != VEL_ON_PREFIX &&
+            !entry.replaced && seal->verdict == VEL_VERDICT_SEALED;
+    vel_entry_fini(&entry);
+    return needs;
+}
+
+/* They hold nothing, and are made here then. */
+static void seat_empty(struct vel_service *service, struct vel_seal *seal)
+{
+    for (size_t i = 0; i < seal->members.n; i++) {
+        struct vel_seal_member *member = vel_vec_at(&seal->members, i);
+        char *node;
+
+        if (member->files > 0 || strcmp(member->node, service->host.node) == 0 ||
+            !vel_service_has_left(service, member->node))
+            continue;
+        node = strdup(service->host.node);
+        if (!node)
+            return;
+        free(member->node);
+        member->node = node;
+    }
+}
+
 /* Where a program wrote nothing there is nothing to be found of what it sealed, and
  * without its empty parts the dataset is not whole. */
 static void take_empty(struct vel_service *service)
 {
     struct vel_vec seals;
+    bool is_chair = decides(service);
     int rc;
 
     vel_vec_init(&seals, sizeof(struct vel_seal));
@@ -193,6 +239,8 @@ static void take_empty(struct vel_service *service)
     for (size_t i = 0; i < seals.n; i++) {
         struct vel_seal *seal = vel_vec_at(&seals, i);
 
+        if (rc == 0 && is_chair && *seal->template && needs_all(service, seal))
+            seat_empty(service, seal);
         if (rc == 0 && *seal->template && lacks_empty(service, seal))
             take_one_empty(service, seal);
         vel_seal_fini(seal);

@@ -30,9 +30,10 @@ static void make_conf(struct filelab *lab, const char *text)
         bail_out("out of memory");
     sprintf(all,
             "PREFIX=%s\nCACHE_BASE=%s/cache\nCNTL_BASE=%s\nVIRTUAL_NODES=%d\n"
-            "FLUSH_STALL=5\nSEAL_AFTER=1\n%s%s%s",
+            "SEAL_AFTER=1\n%s%s%s%s",
             lab->prefix, lab->root, lab->cntl, lab->nodes,
             strstr(text, "COPY_TYPE") ? "" : "COPY_TYPE=XOR\n",
+            strstr(text, "FLUSH_STALL") ? "" : "FLUSH_STALL=5\n",
             strstr(text, "PEER_TIMEOUT") ? "" : "PEER_TIMEOUT=5\n", text);
     must(vel_conf_create(&lab->conf, &err), &err);
     must(vel_conf_parse(lab->conf, VEL_LAYER_USER, "lab.conf", all, strlen(all), NULL,

@@ -314,6 +314,34 @@ static void restarted(bool is_lost)
     filelab_fini(&lab);
 }
 
+/* A node on which nothing was written stays away: what was sealed needs it for nothing.
+ */
+static void without_idle(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "idle", 3, 3, RULE "COPY_TYPE=SINGLE\nFLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L1");
+    write_one(&lab, 0, name_of(0, 1), text_of(0, 1));
+    write_one(&lab, 1, name_of(1, 1), text_of(1, 1));
+    wait_encoded(&lab, 1);
+    filelab_drop(&lab);
+    lab.nodes = lab.ranks = 2;
+    filelab_set(&lab, RULE "COPY_TYPE=SINGLE\nPEER_TIMEOUT=2\nVIEW_WAIT=1\n"
+                           "FLUSH_STALL=60\n");
+    filelab_begin(&lab, "L2");
+    ok(filelab_reads(&lab, 1, name_of(0, 1), text_of(0, 1)) &&
+           filelab_reads(&lab, 0, name_of(1, 1), text_of(1, 1)),
+       "a node that has written nothing stays away, and nothing is missed");
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, name_of(0, 1), text_of(0, 1)) &&
+           filelab_stands(&lab, name_of(1, 1), text_of(1, 1)),
+       "it comes to the prefix without that node");
+    filelab_end(&lab);
+    lab.nodes = lab.ranks = 3;
+    filelab_fini(&lab);
+}
+
 /* The same names, of which an older version stands: who reads before it is known what
  * the caches have, because a node does not come, has the newest all the same. */
 static void at_once(void)
@@ -407,6 +435,7 @@ int main(void)
     written_natively();
     restarted(false);
     restarted(true);
+    without_idle();
     at_once();
     half_closed();
     return done_testing();
