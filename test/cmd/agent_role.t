@@ -75,7 +75,12 @@ quits b
 ok 'which finishes' agent --drain
 is "$(wc -c <obey2-3.dat)" 20000 'the flush'
 is "$(grep -c -e warn -e error b.err)" 0 'without a word of trouble'
-is "$(left_in_base | sed "s|n/[^/ ]*/agent[^ ]* *||g")" '' 'the agent leaves nothing of launches that are over'
+left_of_others() { left_in_base | sed "s|n/[^/ ]*/agent[^ ]* *||g"; }
+for asked in {1..100}; do # it ends the launch when all is told to be done
+    [ -n "$(left_of_others)" ] || break
+    agent --drain
+done
+is "$(left_of_others)" '' "the agent leaves nothing of launches that are over ($asked)"
 export VELOC_FLUSH_BANDWIDTH=10000
 program b 2
 tell b init
