@@ -44,7 +44,7 @@ for way in $("$exits"); do
         ;;
     without_records)
         out=$(VELOC_FLUSH_BANDWIDTH=1 run "$exits" "$way")
-        like "$out" '7 h5veloc: error: somebody has removed * stays in *, and all else is written where it belongs*' \
+        like "$out" '7 *h5veloc: error: somebody has removed * stays in *, and all else is written where it belongs*' \
             "$way: its exit code, and it is told"
         stays=$(sed -n 's/.* stays in \([^ ]*\),.*/\1/p' <<<"$out")
         is "$(find . "$stays" -name 'e.?.h5' -size +1 -printf '%f\n' | sort -u | tr '\n' ' ')" 'e.1.h5 e.2.h5 ' 'which names where files are that are not at their paths'
