@@ -85,6 +85,7 @@ void vel_chair_resign(struct vel_leader *leader)
 
         free(other->launch);
         free(other->nodes);
+        free(other->living);
     }
     vel_vec_fini(&leader->others);
     vel_buf_fini(&leader->known);

@@ -248,7 +248,7 @@ static void written_natively(void)
     filelab_drain(&lab);
     filelab_end(&lab);
     filelab_begin(&lab, "L2");
-    filelab_read(&lab, 0, name_of(1, 1), &err); /* until there is a view */
+    free(filelab_read(&lab, 0, name_of(1, 1), &err)); /* until there is a view */
     path = vel_view_path(lab.dir, "L2");
     is_int(vel_view_load(vel_fs_posix(), path, &view, &err), 0, "the next launch");
     ok(!vel_view_find_dataset(&view, 1),
