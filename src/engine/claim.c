@@ -83,6 +83,14 @@ bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
     return !vel_session_is_over(s, launch);
 }
 
+bool vel_session_is_files(const struct vel_session *s, int64_t id)
+{
+    char launch[VEL_LAUNCH_NAME];
+    bool is_leaders;
+
+    return load_launch(s, id, launch, &is_leaders, NULL) == 0 && is_leaders;
+}
+
 bool vel_session_is_own(const struct vel_session *s, int64_t id)
 {
     char launch[VEL_LAUNCH_NAME];

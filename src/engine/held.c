@@ -58,10 +58,18 @@ struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
         struct vel_held *held = vel_session_held(s, i);
         const struct vel_dataset *d = &held->map.dataset;
 
-        if ((!name || strcmp(d->name, name) == 0) &&
+        if (!held->is_files && (!name || strcmp(d->name, name) == 0) &&
             (version < 0 || d->version == version))
             return held;
     }
+    return NULL;
+}
+
+struct vel_held *vel_session_held_of(const struct vel_session *s, int64_t id)
+{
+    for (size_t i = 0; i < s->held.n; i++)
+        if (vel_session_held(s, i)->map.dataset.id == id)
+            return vel_session_held(s, i);
     return NULL;
 }
 

@@ -36,14 +36,6 @@ int vel_session_files(struct vel_session *s, const struct vel_held *held,
 
 /* --- how many stay --- */
 
-static struct vel_held *held_of(const struct vel_session *s, int64_t id)
-{
-    for (size_t i = 0; i < s->held.n; i++)
-        if (vel_session_held(s, i)->map.dataset.id == id)
-            return vel_session_held(s, i);
-    return NULL;
-}
-
 /* PREFIX_SIZE: the oldest checkpoints go, and first those that cannot be restored any
  * more; those that failed take nobody's place; a dataset that is an output as well
  * never goes. */
@@ -61,7 +53,7 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
         return rc;
     e = entries.items;
     for (size_t i = 0; rc == 0 && i < entries.n; i++) {
-        struct vel_held *held = held_of(s, e[i].dataset.id);
+        struct vel_held *held = vel_session_held_of(s, e[i].dataset.id);
 
         if (e[i].dataset.use != VEL_USE_CHECKPOINT || e[i].place != VEL_ON_PREFIX ||
             (!e[i].replaced && (kept += !e[i].failed) <= s->conf->prefix_size))
@@ -89,7 +81,7 @@ static void make_current(struct vel_session *s, const struct vel_dataset *datase
 
 static void note_place(struct vel_session *s, const struct vel_entry *entry)
 {
-    struct vel_held *held = held_of(s, entry->dataset.id);
+    struct vel_held *held = vel_session_held_of(s, entry->dataset.id);
 
     if (held) {
         held->entry.place = entry->place;
@@ -185,7 +177,7 @@ static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *er
 /* Those of the background are its own to settle. */
 static bool is_ours_to_settle(const struct vel_session *s, int64_t id)
 {
-    const struct vel_held *held = held_of(s, id);
+    const struct vel_held *held = vel_session_held_of(s, id);
 
     return !s->background || (held && !held->owed && !held->is_earlier);
 }

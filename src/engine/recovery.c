@@ -242,13 +242,17 @@ static bool is_refused(struct vel_session *s, const struct vel_vec *entries, int
 static int keep(struct vel_session *s, struct vel_revived *revived,
                 const struct vel_vec *entries, unsigned before, struct vel_err *err)
 {
-    int64_t id = revived->map.dataset.id;
-    int rc = vel_comm_agree(s->world, hold(s, revived, entries, err), err);
+    int64_t id = revived->map.dataset.id,
+            is_files = s->world->rank == 0 && vel_session_is_files(s, id);
+    int rc = vel_comm_agree_fold(s->world, hold(s, revived, entries, err), VEL_COMM_MAX,
+                                 &is_files, 1, err);
 
-    for (size_t i = 0; rc == 0 && s->background && i < s->held.n; i++)
-        if (vel_session_held(s, i)->map.dataset.id == id)
-            return vel_session_owe_again(s, vel_session_held(s, i), before, err);
-    return rc;
+    struct vel_held *held = rc == 0 ? vel_session_held_of(s, id) : NULL;
+
+    if (!held)
+        return rc;
+    held->is_files = is_files;
+    return s->background ? vel_session_owe_again(s, held, before, err) : 0;
 }
 
 static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t id,

@@ -37,7 +37,8 @@ static const struct vel_entry *find_entry(const struct vel_session *s,
         if (vel_entry_is_fetchable(&e[i]) && !vel_session_has_id(&s->declined, d->id) &&
             matches(d, wanted->name, wanted->version) &&
             (!wanted->below || d->version < wanted->below) &&
-            (!best || d->version > best->dataset.version))
+            (!best || d->version > best->dataset.version) &&
+            !vel_session_is_files(s, d->id))
             best = &e[i];
     }
     return best;
@@ -107,9 +108,11 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
     if (entry)
         best = entry->dataset.version;
     for (size_t i = 0; i < s->held.n; i++) {
-        const struct vel_dataset *d = &vel_session_held(s, i)->map.dataset;
+        const struct vel_held *held = vel_session_held(s, i);
+        const struct vel_dataset *d = &held->map.dataset;
 
-        if (matches(d, name, -1) && (!below || d->version < below) && d->version > best)
+        if (!held->is_files && matches(d, name, -1) && (!below || d->version < below) &&
+            d->version > best)
             best = d->version;
     }
     vel_index_fini(&entries);

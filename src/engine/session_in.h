@@ -36,7 +36,8 @@ struct vel_held {
     bool is_exposed; /* nothing protects it until it is flushed */
     unsigned owed;   /* what the background has still to do, as far as all ranks know */
     bool is_earlier; /* another launch has made it */
-    bool is_told;    /* that the background has failed */
+    bool is_files; /* leaders have, of HDF5 files: none of the program's checkpoints */
+    bool is_told;  /* that the background has failed */
 };
 
 /* The dataset that is being written. */
@@ -186,6 +187,8 @@ void vel_session_unclaim(struct vel_session *s, int64_t id);
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
 /* Local. Has this launch made it, and no leader of it? */
 bool vel_session_is_own(const struct vel_session *s, int64_t id);
+/* Local. Have leaders made it, of HDF5 files? Whoever reads those opens them. */
+bool vel_session_is_files(const struct vel_session *s, int64_t id);
 /* Local. Has that launch ended, or are its records gone? */
 bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */
@@ -291,6 +294,7 @@ bool vel_held_is_owed(const struct vel_held *held);
 /* Local. As many older ones as COUNT of their stores does not allow go, but none that
  * is owed. */
 void vel_session_evict_old(struct vel_session *s);
+struct vel_held *vel_session_held_of(const struct vel_session *s, int64_t id);
 /* The newest of that name and version; NULL when there is none. name NULL: any; version
  * below 0: any. */
 struct vel_held *vel_session_find(const struct vel_session *s, const char *name,

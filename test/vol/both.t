@@ -71,6 +71,12 @@ echo 'DATASET=plain PATTERN=plain.{rank}.h5 PUBLISH=BEHIND' >"$dir/other"
 is "$(VELOC_CONF_FILE=$dir/other both plain=1 init finalize),$(grep -c 'other CKPT' "$dir/log")" 'made 1,init 1,finalized 1,1' \
     'when the two are told other lines one warning says so'
 
+# a line with the name of its checkpoints
+begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 'DATASET=both PATTERN=plain.{rank}.h5 PUBLISH=BEHIND'
+is "$(both plain=1 plain=2 plain=3 init write=1 wait kill),$(both init restart see finalize)" \
+    "made 1,made 1,made 1,init 1,$(wrote),waited 1,init 1,$(restarted 1),plain 3,finalized 1" \
+    'VELOC_Restart_test offers no HDF5 files, though their line has the same name'
+
 begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 MODE=SYNC
 : >"$dir/empty"
 is "$(VELOC_CONF_FILE=$dir/empty both plain=1 init plain=2 write=1 see finalize)" \
