@@ -139,6 +139,8 @@ static bool covers(const struct vel_lead *newer, const struct vel_lead *older)
 
 bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
 {
+    bool is_listed = lead->state == VEL_DATASET_FLUSHING && vel_chair_is_whole(lead);
+
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *newer = vel_lead_at(leader, i);
         bool is_published = newer->state == VEL_DATASET_FLUSHED ||
@@ -146,7 +148,7 @@ bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
                              (newer->is_told || covers(newer, lead)));
 
         if (newer->id > lead->id && is_published &&
-            leader->ops->shares(leader->arg, lead->id, newer->id)) {
+            leader->ops->shares(leader->arg, lead->id, newer->id, is_listed)) {
             lead->by = newer->id;
             return true;
         }
@@ -165,7 +167,8 @@ bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
                              (older->state == VEL_DATASET_ENCODED &&
                               older->seal.what & VEL_OWED_FLUSH));
 
-        if (!is_under_way || !leader->ops->shares(leader->arg, older->id, lead->id))
+        if (!is_under_way || !leader->ops->shares(leader->arg, older->id, lead->id,
+                                                  older->is_staged && lead->is_staged))
             continue;
         if (!covers(lead, older)) {
             may = false; /* it is published first */
@@ -329,7 +332,7 @@ void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead)
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *other = vel_lead_at(leader, i);
         bool waits = other->id > lead->id && other->is_staged && !covers(other, lead) &&
-                     leader->ops->shares(leader->arg, lead->id, other->id);
+                     leader->ops->shares(leader->arg, lead->id, other->id, false);
 
         if (is_active(leader, other) && !waits)
             return;

@@ -285,8 +285,10 @@ struct vel_leader_ops {
     int (*is_dropped)(void *arg, int64_t id, bool *ret_is_dropped, struct vel_err *err);
     /* Is anything of it in a cache of this node? */
     bool (*is_held)(void *arg, int64_t id);
-    /* Do two datasets have a name on the prefix in common? */
-    bool (*shares)(void *arg, int64_t id, int64_t other);
+    /* Do two datasets have a name on the prefix in common? By what this node has of
+     * both; are_listed: by the lists of who has copied them, too, which are all there.
+     */
+    bool (*shares)(void *arg, int64_t id, int64_t other, bool are_listed);
 
     /* --- promises of this node --- */
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "conf/conf.h"
 #include "jobs/delta.h"
@@ -148,6 +149,10 @@ struct vel_flush_rival {
     int64_t id, owner;
     enum vel_place_on_prefix place;
 };
+
+/* The names of a dataset that all nodes have copied, by their lists; NULL: they cannot
+ * be read. The caller destroys them. */
+struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t id);
 
 /* Who must be settled before D renames: those on their way (FLUSHING, STAGED) that are
  * older, and those that are newer and STAGED or on the prefix, by which D is

@@ -120,6 +120,29 @@ static int own_names(const struct vel_flushing *f, const struct vel_entry *entry
     return rc;
 }
 
+struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t id)
+{
+    struct vel_map *names = vel_map_create();
+    bool has_all = true;
+    int rc = names ? 0 : VEL_ENOMEM;
+
+    for (int lists = 0; rc == 0 && has_all; lists++) {
+        struct vel_vec files;
+
+        rc = vel_filelist_load(flushing->fs, flushing->dir, id, lists, &files, NULL);
+        has_all = rc == 0;
+        for (size_t i = 0; rc == 0 && i < files.n; i++)
+            rc = vel_map_set(names, ((struct vel_listed *)vel_vec_at(&files, i))->name,
+                             names, NULL);
+        if (has_all)
+            vel_filelist_fini(&files);
+    }
+    if (rc == VEL_ENOENT)
+        return names;
+    vel_map_destroy(names, NULL);
+    return NULL;
+}
+
 /* --- staging and publishing --- */
 
 int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *entry,

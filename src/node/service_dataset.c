@@ -369,18 +369,30 @@ static struct vel_map *names_of(struct vel_service *service, int64_t id)
     return NULL;
 }
 
-/* By what this node has of both: ranks write names of one kind. Where that cannot be
- * known they are taken to share none, or a whole dataset would give way to one that has
- * nothing of it; who has staged a dataset looks at all lists anyway (settle_rivals()).
- */
-bool vel_service_shares(void *arg, int64_t id, int64_t other)
+static bool have_common(const struct vel_map *a, const struct vel_map *b)
+{
+    for (size_t i = 0; a && b && i < vel_map_count(a); i++)
+        if (vel_map_has(b, vel_map_key(a, i)))
+            return true;
+    return false;
+}
+
+/* By what this node has of both: ranks write names of one kind. A chair may have
+ * nothing of either, and then the lists tell. Where it cannot be known they are taken
+ * to share none, or a whole dataset would give way to one that has nothing of it. */
+bool vel_service_shares(void *arg, int64_t id, int64_t other, bool are_listed)
 {
     struct vel_service *service = arg;
     struct vel_map *a = names_of(service, id), *b = a ? names_of(service, other) : NULL;
-    bool shares = false;
+    bool shares = have_common(a, b);
 
-    for (size_t i = 0; b && !shares && i < vel_map_count(a); i++)
-        shares = vel_map_has(b, vel_map_key(a, i));
+    vel_map_destroy(a, NULL);
+    vel_map_destroy(b, NULL);
+    if (shares || !are_listed)
+        return shares;
+    a = vel_flushing_names(&service->flushing, id);
+    b = a ? vel_flushing_names(&service->flushing, other) : NULL;
+    shares = have_common(a, b);
     vel_map_destroy(a, NULL);
     vel_map_destroy(b, NULL);
     return shares;

@@ -343,12 +343,26 @@ static bool op_is_held(void *arg, int64_t id)
     return of->lab->nodes[of->node].caches[id].here != 0;
 }
 
-static bool op_shares(void *arg, int64_t id, int64_t other)
+static bool has_files(const struct lab_leader *of, int64_t id)
 {
-    const struct lab *lab = ((struct lab_leader *)arg)->lab;
+    const struct vel_vec *files = &of->lab->datasets[id].files;
+
+    for (size_t i = 0; i < files->n; i++)
+        if (of->lab->nodes[of->node].caches[id].here &
+            LAB_BIT(((const struct lab_file *)files->items)[i].rank))
+            return true;
+    return false;
+}
+
+/* Names are known where files are, or by the lists on the prefix. */
+static bool op_shares(void *arg, int64_t id, int64_t other, bool are_listed)
+{
+    const struct lab_leader *of = arg;
+    const struct lab *lab = of->lab;
 
     if (lab->datasets[id].is_keyed)
-        return lab_shares(lab, id, other);
+        return (are_listed || (has_files(of, id) && has_files(of, other))) &&
+               lab_shares(lab, id, other);
     return lab->fault != LAB_SHARES_NOT && id % LAB_GROUPS == other % LAB_GROUPS;
 }
 

@@ -10,6 +10,7 @@
 #include "ident/once.h"
 #include "jobs/promise.h"
 #include "meta/entry.h"
+#include "meta/filelist.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "tap/files.h"
@@ -144,6 +145,34 @@ static void of_another(void)
     free(cache);
 }
 
+/* What another node has copied of dataset `id`. */
+static void put_list(int64_t id, const char *name)
+{
+    struct vel_listed file = {.name = strdup(name), .container = -1};
+    struct vel_vec files;
+    char of[3100];
+
+    snprintf(of, sizeof of, "%s/dataset.%lld", service.dir, (long long)id);
+    must(vel_fs_make_dirs(service.fs, of, 0700, &err));
+    vel_vec_init(&files, sizeof file);
+    vel_vec_push(&files, &file);
+    must(vel_filelist_save(service.fs, service.dir, id, 0, &files, &err));
+    vel_filelist_fini(&files);
+}
+
+/* An older dataset is not to come over a newer one, also where no file of either is. */
+static void names(void)
+{
+    put_list(10, "state.3.h5");
+    put_list(14, "state.3.h5");
+    put_list(15, "state.4.h5");
+    service.flushing = (struct vel_flushing){.fs = service.fs, .dir = service.dir};
+    ok(!vel_service_shares(&service, 10, 14, false),
+       "a chair with no file of two datasets does not know their names");
+    ok(vel_service_shares(&service, 10, 14, true), "but by the lists on the prefix");
+    ok(!vel_service_shares(&service, 10, 15, true), "and which are others");
+}
+
 int main(void)
 {
     char dir[3000];
@@ -164,6 +193,7 @@ int main(void)
     finds(VEL_ON_FLUSHING, false, VEL_DATASET_FLUSHING,
           "one that is flushed because it cannot be encoded is not");
     of_another();
+    names();
     unread();
     free(service.launch_dir);
     return done_testing();
