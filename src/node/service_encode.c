@@ -281,12 +281,16 @@ static void leave_lost(struct vel_service *service, struct set *set)
     set->job.n_parts = n;
 }
 
-/* Of every set that has a part here. */
+/* Of every set that has a part here. Of a dataset of the view older encodings stay:
+ * what is pulled, here or on another node, is looked for under the one that the view
+ * names. */
 int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err)
 {
     uint32_t sets = count_sets(&job->seal);
     int rc = 0;
 
+    if (job->view && vel_view_find_dataset(job->view, job->seal.id))
+        return 0;
     for (uint32_t number = 0; rc == 0 && number < sets; number++) {
         struct set set = {0};
 

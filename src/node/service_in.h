@@ -78,13 +78,14 @@ struct vel_service_job {
     uint64_t asker, seq;  /* the link whose question it answers, not the brain's; 0 */
     size_t piece;         /* of the answer */
 
+    const struct vel_view *view; /* NULL: not there yet */
+
     /* of the connector's files */
     char *dir;  /* new.N of the file */
     char *name; /* as the process calls it */
     int64_t rank, order, size;
     int how;
     bool is_of_many; /* its template is known to have {rank}, or has it by a line */
-    const struct vel_view *view;    /* NULL: not there yet */
     enum vel_leader_others others;  /* is it to be looked for on other nodes? */
     struct vel_service_place place; /* what it ends with */
     bool is_placed;

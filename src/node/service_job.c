@@ -347,6 +347,7 @@ static int submit(struct vel_service_job *job, struct vel_err *err)
 
     plan.bytes = job->what == VEL_WORK_COPY ? bytes_of(job) : 0;
     plan.percent = job->what == VEL_WORK_COPY ? job->service->flushing.percent : 0;
+    job->view = job->service->view;
     int rc = vel_work_submit(job->service->work, &plan, run, job, &job->work, err);
     vel_service_calls_wake(job->service);
     return rc;
