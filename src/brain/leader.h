@@ -72,6 +72,7 @@ struct vel_leader_other {
     char *nodes;  /* of its node.* records, by blanks */
     char *living; /* where its chair knows processes, by blanks; NULL: not told */
     int64_t beat; /* the counter */
+    bool is_new;  /* its chair may not have heard of all its nodes yet */
 };
 
 /* What a node told of its caches: one inventory, put together. */
@@ -240,7 +241,8 @@ struct vel_leader_ops {
     /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
     /* `living`: nodes that have processes, by blanks. */
-    int (*beat)(void *arg, int64_t count, const char *living, struct vel_err *err);
+    int (*beat)(void *arg, int64_t count, const char *living, bool is_new,
+                struct vel_err *err);
     /* Is there an end of this launch, or its directory gone? */
     int (*is_ended)(void *arg, bool *ret_is_ended, struct vel_err *err);
     int (*end)(void *arg, struct vel_err *err);

@@ -51,13 +51,16 @@ void vel_launch_newer(struct vel_leader *leader, int64_t term)
                   leader->now);
 }
 
-/* Whoever meets in this launch waits until the beat has moved: most come while it
- * begins. */
+/* It may not have heard of all nodes yet: most join while a launch begins. */
+static bool is_new(const struct vel_leader *leader)
+{
+    return leader->now < leader->claimed_at + leader->conf.limit / 2;
+}
+
+/* Whoever meets in this launch waits until the beat has moved. */
 static uint64_t beat_every(const struct vel_leader *leader)
 {
-    bool is_new = leader->now < leader->claimed_at + leader->conf.limit / 2;
-
-    return leader->conf.limit / (is_new ? 60 : 4);
+    return leader->conf.limit / (is_new(leader) ? 60 : 4);
 }
 
 /* Nodes with processes that have not left. Whoever is gone has none for us. */
@@ -84,7 +87,7 @@ void vel_launch_beat(struct vel_leader *leader)
     vel_buf_init(&living);
     put_living(leader, &living);
     leader->ops->beat(leader->arg, ++leader->beat, vel_buf_text(&living),
-                      NULL); /* again at the next */
+                      is_new(leader), NULL); /* again at the next */
     vel_buf_fini(&living);
     if (leader->ops->chair(leader->arg, &found, NULL) == 0 &&
         found.term > leader->term) {

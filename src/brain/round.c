@@ -61,6 +61,14 @@ static const struct vel_leader_other *first_seen(const struct vel_leader *leader
     return NULL;
 }
 
+/* Does the chair of that launch miss all that have not joined here? */
+static bool are_missed(const struct vel_leader *leader,
+                       const struct vel_leader_other *other)
+{
+    return !other->is_new && other->living &&
+           vel_roster_has_all(&leader->roster, other->living);
+}
+
 /* The beat of a launch whose processes are gone may go on: agents flush what they made.
  * Where its nodes say so, or are gone for its chair as well, it is over: who waited for
  * them would restart from something older. */
@@ -75,8 +83,7 @@ static bool is_over(const struct vel_leader *leader,
     case OVER:
         return true;
     case PARTLY_OVER:
-        return stands ||
-               (other->living && vel_roster_has_all(&leader->roster, other->living));
+        return stands || are_missed(leader, other);
     case UNDECIDED:
         return stands;
     case LIVES:

@@ -263,15 +263,16 @@ bool vel_endpoint_has_rank(const char *ranks, int64_t rank)
 
 /* --- the beat --- */
 
-int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *living,
+int vel_beat_save(struct vel_fs *fs, const char *dir, const struct vel_beat *beat,
                   struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
     char *path = vel_path_join(dir, "beat");
     int rc;
 
-    if (!body || !path || vel_node_set_int(body, "beat", beat) < 0 ||
-        vel_node_set_text(body, "living", living) < 0)
+    if (!body || !path || vel_node_set_int(body, "beat", beat->count) < 0 ||
+        vel_node_set_text(body, "living", beat->living) < 0 ||
+        (beat->is_new && vel_node_set_int(body, "new", 1) < 0))
         rc = vel_out_of_memory(err, "the beat of a launch");
     else
         rc = vel_record_save(fs, path, beat_type, FORMAT, body, err);
@@ -281,41 +282,43 @@ int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *
 }
 
 /* One of an older version does not tell who lives. */
-static int get_living(const struct vel_node *body, char **ret, struct vel_err *err)
+static int get_beat(const struct vel_node *body, struct vel_beat *ret,
+                    struct vel_err *err)
 {
-    const char *text = NULL;
-    int rc = vel_node_has(body, "living")
-                 ? vel_node_get_text(body, "living", &text, err)
-                 : 0;
+    const char *living = NULL;
+    int rc = vel_node_get_int(body, "beat", 1, INT64_MAX, &ret->count, err);
 
-    if (rc == 0 && text && !(*ret = strdup(text)))
+    if (rc == 0 && vel_node_has(body, "living"))
+        rc = vel_node_get_text(body, "living", &living, err);
+    if (rc == 0 && living && !(ret->living = strdup(living)))
         rc = vel_out_of_memory(err, "the beat of a launch");
+    ret->is_new = vel_node_has(body, "new");
     return rc;
 }
 
-int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
-                  char **ret_living, struct vel_err *err)
+int vel_beat_load(struct vel_fs *fs, const char *dir, struct vel_beat *ret,
+                  struct vel_err *err)
 {
     struct vel_node *body = NULL;
     char *path = vel_path_join(dir, "beat");
-    int64_t beat = 0;
+    struct vel_beat beat = {0};
     int version, rc;
 
     if (!path)
         return vel_out_of_memory(err, "the beat of a launch");
     rc = vel_record_load(fs, path, beat_type, FORMAT, &version, &body, err);
     if (rc == 0)
-        rc = vel_wrap(err, vel_node_get_int(body, "beat", 1, INT64_MAX, &beat, err),
-                      "%s", path);
-    if (ret_living)
-        *ret_living = NULL;
-    if (rc == 0 && ret_living)
-        rc = vel_wrap(err, get_living(body, ret_living, err), "%s", path);
+        rc = vel_wrap(err, get_beat(body, &beat, err), "%s", path);
     if (rc == VEL_ENOENT)
         rc = 0;
     if (rc == 0)
-        *ret_beat = beat;
+        *ret = beat;
     vel_node_destroy(body);
     free(path);
     return rc;
+}
+
+void vel_beat_fini(struct vel_beat *beat)
+{
+    free(beat->living);
 }

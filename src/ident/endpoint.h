@@ -48,10 +48,17 @@ bool vel_endpoint_has_rank(const char *ranks, int64_t rank);
 
 /* The beat of a launch: a number that its chair replaces while it lives, 0 when there
  * is none yet; and the nodes, by blanks, on which it knows processes of the launch. */
-int vel_beat_save(struct vel_fs *fs, const char *dir, int64_t beat, const char *living,
+struct vel_beat {
+    int64_t count;
+    char *living; /* NULL: not told */
+    bool is_new;  /* its chair may not have heard of all nodes yet */
+};
+
+int vel_beat_save(struct vel_fs *fs, const char *dir, const struct vel_beat *beat,
                   struct vel_err *err);
-/* *ret_living, to be freed, may be NULL: not told. */
-int vel_beat_load(struct vel_fs *fs, const char *dir, int64_t *ret_beat,
-                  char **ret_living, struct vel_err *err);
+/* *ret: to be finished, when it is there. */
+int vel_beat_load(struct vel_fs *fs, const char *dir, struct vel_beat *ret,
+                  struct vel_err *err);
+void vel_beat_fini(struct vel_beat *beat);
 
 #endif

@@ -197,6 +197,17 @@ static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
     return 0;
 }
 
+static int count_beats(struct vel_fs *fs, const char *dir, int64_t *ret,
+                       struct vel_err *err)
+{
+    struct vel_beat beat = {0};
+    int rc = vel_beat_load(fs, dir, &beat, err);
+
+    *ret = beat.count;
+    vel_beat_fini(&beat);
+    return rc;
+}
+
 /* Its beat moves, or comes. One that nobody has joined needs none yet: whoever claimed
  * it has just begun, or has left nothing. */
 static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
@@ -206,7 +217,7 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
     uint64_t begun = vel_clock_monotonic(self->clock), most = self->limit / LOOKS;
     uint64_t pause = self->limit / QUICK;
     int64_t first = 0, beat = 0;
-    int rc = vel_beat_load(fs, dir, &first, NULL, err);
+    int rc = count_beats(fs, dir, &first, err);
 
     if (rc < 0 || (first == 0 && !is_begun))
         return rc;
@@ -215,7 +226,7 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
            vel_clock_monotonic(self->clock) - begun < self->limit) {
         vel_clock_sleep(self->clock, pause);
         pause = 2 * pause < most ? 2 * pause : most;
-        rc = vel_beat_load(fs, dir, &beat, NULL, err);
+        rc = count_beats(fs, dir, &beat, err);
     }
     if (rc == 0 && beat == first)
         *ret_fits = false;

@@ -269,17 +269,16 @@ static unsigned sleep_for(const struct vel_service *service)
  * just begun may not know of them yet. */
 static bool is_wanted(struct vel_service *service)
 {
-    char *living = NULL;
-    int64_t beat;
+    struct vel_beat beat = {0};
 
     if (!service->is_guest)
         return false;
     service->n_lonely =
-        vel_beat_load(service->fs, service->launch_dir, &beat, &living, NULL) == 0 &&
-                living && !*living
+        vel_beat_load(service->fs, service->launch_dir, &beat, NULL) == 0 &&
+                beat.living && !*beat.living
             ? service->n_lonely + 1
             : 0;
-    free(living);
+    vel_beat_fini(&beat);
     return service->n_lonely < LONELY;
 }
 

@@ -230,7 +230,8 @@ int64_t vel_service_epoch(void *arg);
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
 bool vel_service_has_left(void *arg, const char *node);
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
-int vel_service_beat(void *arg, int64_t count, const char *living, struct vel_err *err);
+int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
+                     struct vel_err *err);
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);
 int vel_service_end(void *arg, struct vel_err *err);
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err);

@@ -144,11 +144,13 @@ int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
     return rc;
 }
 
-int vel_service_beat(void *arg, int64_t count, const char *living, struct vel_err *err)
+int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
+                     struct vel_err *err)
 {
     struct vel_service *service = arg;
+    struct vel_beat beat = {count, (char *)living, is_new};
 
-    return vel_beat_save(service->fs, service->launch_dir, count, living, err);
+    return vel_beat_save(service->fs, service->launch_dir, &beat, err);
 }
 
 /* A launch whose directory is gone was over long ago. */
@@ -264,6 +266,7 @@ static int describe(struct vel_service *service, char *launch,
                     struct vel_leader_other *ret, struct vel_err *err)
 {
     char *dir = launch_path(service, launch, ".");
+    struct vel_beat beat = {0};
     struct vel_vec nodes;
     struct vel_buf text;
     int rc;
@@ -273,7 +276,10 @@ static int describe(struct vel_service *service, char *launch,
     rc = dir ? vel_endpoint_list(service->fs, dir, &nodes, err)
              : vel_out_of_memory(err, "a path");
     if (rc == 0)
-        rc = vel_beat_load(service->fs, dir, &ret->beat, &ret->living, err);
+        rc = vel_beat_load(service->fs, dir, &beat, err);
+    ret->beat = beat.count;
+    ret->living = beat.living;
+    ret->is_new = beat.is_new;
     for (size_t i = 0; i < nodes.n; i++)
         vel_buf_printf(&text, "%s%s", i ? " " : "",
                        ((struct vel_endpoint *)vel_vec_at(&nodes, i))->node);

@@ -116,19 +116,19 @@ static bool has_been_here(const struct vel_guest *guest, const char *dir)
 static bool is_wanted(struct vel_guest *guest, const char *launch, const char *dir)
 {
     struct seen *seen = see(guest, launch);
-    char *end = vel_path_join(dir, "end"), *living = NULL;
-    int64_t beat = 0;
+    char *end = vel_path_join(dir, "end");
+    struct vel_beat beat = {0};
     bool is = false;
 
     if (seen && end && !vel_fs_exists(guest->fs, end) &&
-        vel_beat_load(guest->fs, dir, &beat, &living, NULL) == 0) {
-        is = seen->beat > 0 && beat != seen->beat && living &&
-             lives_elsewhere(guest, living) && !has_been_here(guest, dir);
-        seen->beat = beat;
+        vel_beat_load(guest->fs, dir, &beat, NULL) == 0) {
+        is = seen->beat > 0 && beat.count != seen->beat && beat.living &&
+             lives_elsewhere(guest, beat.living) && !has_been_here(guest, dir);
+        seen->beat = beat.count;
     }
     if (seen)
         seen->is_there = true;
-    free(living);
+    vel_beat_fini(&beat);
     free(end);
     return is;
 }

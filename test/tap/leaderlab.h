@@ -83,6 +83,7 @@ struct lab_launch {
     bool is_begun, is_ended, has_view;
     int chairs[LAB_TERMS]; /* node + 1 */
     int64_t beat;
+    bool is_new;           /* as the beat tells */
     uint64_t living;       /* nodes, for its chair */
     uint64_t nodes, left;  /* that have an endpoint, or had until they left */
     uint64_t listed, view; /* bits are datasets */

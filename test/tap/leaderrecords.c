@@ -96,13 +96,15 @@ static int op_claim_chair(void *arg, int64_t term, struct vel_err *err)
     return 0;
 }
 
-static int op_beat(void *arg, int64_t count, const char *living, struct vel_err *err)
+static int op_beat(void *arg, int64_t count, const char *living, bool is_new,
+                   struct vel_err *err)
 {
     struct lab_launch *launch = launch_of(arg);
     char node[VEL_ROSTER_NAME];
 
     (void)count, (void)err;
     launch->beat++;
+    launch->is_new = is_new;
     launch->living = 0;
     while (vel_words_next(&living, node))
         launch->living |= LAB_BIT(strtol(node + 1, NULL, 10));
@@ -167,7 +169,8 @@ static int op_others(void *arg, struct vel_vec *ret, struct vel_err *err)
     (void)err;
     for (int i = 0; i < LAB_LAUNCHES; i++) {
         const struct lab_launch *launch = &of->lab->launches[i];
-        struct vel_leader_other other = {.beat = launch->beat};
+        struct vel_leader_other other = {.beat = launch->beat,
+                                         .is_new = launch->is_new};
         struct vel_buf nodes, living;
         char name[16];
 

@@ -106,18 +106,17 @@ static void ranks(void)
 static void beats(const char *dir)
 {
     char path[4200];
-    int64_t beat = -1;
-    char *living = NULL;
+    struct vel_beat saved = {5, (char[]){"n1 n2"}, true}, beat = {-1, NULL, false};
 
-    ok(vel_beat_load(fs(), dir, &beat, NULL, &err) == 0 && beat == 0, "no beat is 0");
-    ok(vel_beat_save(fs(), dir, 5, "n1 n2", &err) == 0 &&
-           vel_beat_load(fs(), dir, &beat, &living, &err) == 0 && beat == 5 &&
-           strcmp(living, "n1 n2") == 0,
+    ok(vel_beat_load(fs(), dir, &beat, &err) == 0 && beat.count == 0, "no beat is 0");
+    ok(vel_beat_save(fs(), dir, &saved, &err) == 0 &&
+           vel_beat_load(fs(), dir, &beat, &err) == 0 && beat.count == 5 &&
+           strcmp(beat.living, "n1 n2") == 0 && beat.is_new,
        "a beat is read again, and where processes live");
-    free(living);
+    vel_beat_fini(&beat);
     snprintf(path, sizeof path, "%s/beat", dir);
     tap_put_file(path, "torn");
-    is_int(vel_beat_load(fs(), dir, &beat, NULL, &err), VEL_ECORRUPT,
+    is_int(vel_beat_load(fs(), dir, &beat, &err), VEL_ECORRUPT,
            "a damaged one is no beat: %s", err.text);
 }
 

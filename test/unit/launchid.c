@@ -91,18 +91,26 @@ static void names_again(void)
 static struct vel_manual_clock manual;
 static const char *beating; /* a launch whose beat moves meanwhile */
 
+static void save_beat(const char *launch_dir, int64_t count)
+{
+    struct vel_beat beat = {count, (char[]){"n1 n2"}, false};
+
+    vel_beat_save(vel_fs_posix(), launch_dir, &beat, NULL);
+}
+
 static void beat_and_sleep(struct vel_clock *clock, uint64_t ns)
 {
     char launch_dir[4096];
-    int64_t beat = 0;
+    struct vel_beat beat = {0};
 
     (void)clock;
     manual.monotonic += ns;
     if (!beating)
         return;
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, beating);
-    vel_beat_load(vel_fs_posix(), launch_dir, &beat, NULL, NULL);
-    vel_beat_save(vel_fs_posix(), launch_dir, beat + 1, "n1 n2", NULL);
+    vel_beat_load(vel_fs_posix(), launch_dir, &beat, NULL);
+    save_beat(launch_dir, beat.count + 1);
+    vel_beat_fini(&beat);
 }
 
 static uint64_t monotonic(struct vel_clock *clock)
@@ -200,7 +208,7 @@ static void meetings(void)
     is_str(got, first, "one that comes later finds the others");
     join(first, "n1", "0-2 4");
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, first);
-    vel_beat_save(vel_fs_posix(), launch_dir, 1, "n1 n2", NULL);
+    save_beat(launch_dir, 1);
     beating = first;
     meet_one(3, got);
     is_str(got, first, "a launch that lives waits for its last rank");
@@ -214,7 +222,7 @@ static void meetings(void)
     is_str(got, next, "and is passed by, by all ranks");
     join(next, "n1", "0-1 3-11");
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, next);
-    vel_beat_save(vel_fs_posix(), launch_dir, 8, "n1 n2", NULL);
+    save_beat(launch_dir, 8);
     meet_one(2, got);
     ok(got[0] && strcmp(got, next) != 0, "one whose beat stands still is none");
     in_launch(got, "end", "");

@@ -76,6 +76,27 @@ is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
     'the next one seals them anew, and reads them'
 ok 'and they come to their own path' "$h5dump" -H ck.1.0.h5 ck.1.1.h5
 
+# All of a launch on three nodes dies before its beat has told of more than one of them. The next one
+# begins on that node; it waits for the others.
+die_young() {
+    local -x VELOC_VIRTUAL_NODES=3 VELOC_PEER_TIMEOUT=30 VELOC_VIEW_WAIT=20 VELOC_LAUNCH=next PMI_SIZE=3 PMI_RANK
+    local first rank
+    launch=young ranks 3 3 create=ck.1.%.h5 write=1 close kill >/dev/null
+    first=$(sed -n 's/.*"living":"vm.v\([0-2]\)".*/\1/p' .veloc/launch.young/beat)
+    PMI_RANK=${first:=0}
+    run read="ck.1.$first.h5" >"$dir/read.$first" &
+    until grep -qs '"beat":2' .veloc/launch.next/beat || ! kill -0 $!; do sleep 0.1; done
+    for rank in 0 1 2; do
+        PMI_RANK=$rank
+        [ "$rank" = "$first" ] || run read="ck.1.$rank.h5" >"$dir/read.$rank" &
+    done
+    wait
+}
+fresh "$step" COPY_TYPE=XOR SET_SIZE=3
+die_young
+is "$(cat "$dir"/read.? | grep -c 'all 1, 1000 cells')" 3 \
+    'what a launch closes that dies while it begins is whole for the next one' || note "$(cat "$dir"/read.?)"
+
 fresh "$step"
 stand_in_the_way part
 launch=part ranks 2 3 create=ck.1.%.h5 write=1 close kill >/dev/null
@@ -153,7 +174,7 @@ is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
 wait
 is "$(ranks 2 2 read=ck.2.%.h5 | sort | tr '\n' ' ')" \
     'ck.2.0.h5: all 2, 1000 cells, 2 at the end ck.2.1.h5: all 2, 1000 cells, 2 at the end ' \
-    'one rank was a flush ahead: all go back to the one that is common'
+    'one rank was a flush ahead: all go back to the one that is common' || note "$(tail -n 20 "$dir/log")"
 
 # --- flushed, and a version (POINTS) ---
 
