@@ -2,6 +2,7 @@
 /* The operations: done here, or asked of the thread (fs_limit_call). */
 #include "config.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -368,6 +369,7 @@ int vel_fs_limit_create(struct vel_fs *under, const char *below, uint64_t limit,
 {
     struct vel_fs_limit *l = calloc(1, sizeof *l);
     pthread_condattr_t attr;
+    cpu_set_t cores;
 
     if (l)
         l->below = strdup(below);
@@ -381,6 +383,7 @@ int vel_fs_limit_create(struct vel_fs *under, const char *below, uint64_t limit,
     l->users = 1;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->asked, NULL);
+    l->spins = sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&l->done, &attr);

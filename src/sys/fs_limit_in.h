@@ -42,6 +42,8 @@ struct vel_fs_limit {
     atomic_uchar is_below[VEL_FS_LIMIT_FDS]; /* what is open there */
     pthread_mutex_t lock;                    /* guards what follows, and calls */
     pthread_cond_t asked, done;
+    atomic_uint n_asked, n_done; /* calls: looked at before one sleeps */
+    bool spins;                  /* several cores: worth a look */
     struct vel_fs_asked *call;   /* that is asked for, or under way */
     struct vel_fs_asked *closes; /* of what the bound thread could not wait for */
     unsigned users;              /* the owner, and the thread */
