@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "brain/expect_in.h"
 
 enum { EVICT_AFTER = 2 }; /* times T of a chair that follows a dead one */
@@ -395,39 +396,59 @@ static bool is_linked(const struct vel_leader *leader, const struct vel_lead *le
     return false;
 }
 
-static int64_t newer_of(const struct vel_leader *leader, size_t i)
+static bool is_kept_by(const struct vel_lead *lead)
 {
-    const struct vel_lead *lead = vel_lead_at(leader, i);
-    int64_t n = 0;
+    return is_safe(lead) && lead->seal.verdict == VEL_VERDICT_SEALED;
+}
 
-    for (size_t k = i + 1; k < leader->leads.n; k++) {
-        const struct vel_lead *newer = vel_lead_at(leader, k);
+/* Of each dataset, how many of its template are safe from it on: there may be thousands
+ * of datasets, of one template or of as many. NULL: no memory. */
+static int64_t *count_safe(const struct vel_leader *leader)
+{
+    struct vel_map *newest = vel_map_create(); /* template: the count seen last */
+    int64_t *counts = calloc(leader->leads.n + 1, sizeof *counts);
+    bool is_done = newest && counts;
 
-        n += is_safe(newer) && newer->seal.verdict == VEL_VERDICT_SEALED &&
-             newer->seal.template &&
-             strcmp(newer->seal.template, lead->seal.template) == 0;
+    for (size_t i = leader->leads.n; is_done && i-- > 0;) {
+        const struct vel_lead *lead = vel_lead_at(leader, i);
+        const int64_t *newer;
+
+        if (!lead->seal.template)
+            continue;
+        newer = vel_map_get(newest, lead->seal.template);
+        counts[i] = (newer ? *newer : 0) + is_kept_by(lead);
+        is_done = vel_map_set(newest, lead->seal.template, &counts[i], NULL) == 0;
     }
-    return n;
+    vel_map_destroy(newest, NULL);
+    if (is_done)
+        return counts;
+    free(counts);
+    return NULL;
 }
 
 void vel_expect_evict(struct vel_leader *leader)
 {
+    int64_t *counts;
+
     if (!leader->connector || !leader->connector->may_evict)
         return;
     /* a new chair has not heard yet of what is late */
     if (leader->term > 1 &&
         leader->now < leader->claimed_at + EVICT_AFTER * leader->conf.limit)
         return;
-    leader->connector->may_evict = false;
-    for (size_t i = 0; i < leader->leads.n; i++) {
+    counts = count_safe(leader);
+    leader->connector->may_evict = !counts;
+    for (size_t i = 0; counts && i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
 
-        if (!may_go(lead) || is_linked(leader, lead))
+        if (!may_go(lead))
             continue;
         int64_t keep = leader->ops->keep(leader->arg, lead->seal.template);
         bool is_on_prefix = lead->state != VEL_DATASET_ENCODED;
 
-        if (newer_of(leader, i) >= (keep > 0 || is_on_prefix ? keep : 1))
+        if (counts[i] - is_kept_by(lead) >= (keep > 0 || is_on_prefix ? keep : 1) &&
+            !is_linked(leader, lead))
             vel_chair_evict(leader, lead);
     }
+    free(counts);
 }

@@ -72,6 +72,15 @@ static int list_names(struct vel_fs *fs, const struct vel_anchor_hold *hold,
     return rc;
 }
 
+/* Then there is none to be looked for, which takes longer the more files are there. */
+static bool has_one_name(struct vel_fs *fs, const struct vel_anchor_hold *hold,
+                         const char *path)
+{
+    struct stat st;
+
+    return is_name(fs, hold, path, &st) && st.st_nlink == 1;
+}
+
 /* --- holding --- */
 
 void vel_anchor_hold(struct vel_fs *fs, const struct vel_anchor *anchor,
@@ -255,7 +264,7 @@ static int publish_at(struct vel_fs *fs, const struct vel_anchor_hold *hold,
     int rc;
 
     vel_vec_init(&others, sizeof(char *));
-    rc = list_names(fs, hold, path, &others, err);
+    rc = has_one_name(fs, hold, path) ? 0 : list_names(fs, hold, path, &others, err);
     if (rc == 0)
         rc = vel_fs_rename(fs, temporary, path, err);
     other = others.items;

@@ -21,9 +21,23 @@ struct place {
     const char *path, *temporary;
 };
 
+static int n_lists; /* of directories */
+
+static int count_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
+{
+    (void)fs;
+    n_lists++;
+    return vel_fs_posix()->ops->list(vel_fs_posix(), path, ret_names);
+}
+
 static struct vel_fs *fs(void)
 {
-    return vel_fs_posix();
+    static struct vel_fs_ops ops;
+    static struct vel_fs counting = {&ops};
+
+    ops = *vel_fs_posix()->ops;
+    ops.list = count_list;
+    return &counting;
 }
 
 static const char *in(const char *name)
@@ -248,6 +262,19 @@ static void follows(const char *before)
     end(&place);
 }
 
+/* However many files are there. */
+static void looks_nowhere(const char *before)
+{
+    struct place place;
+
+    begin(&place, before);
+    n_lists = 0;
+    ok(publish(&place, NULL) == VEL_ANCHOR_PUBLISHED && n_lists == 0,
+       "%s that has one name is replaced without a look at what else is there",
+       before ? "a previous version" : "a stub");
+    end(&place);
+}
+
 static void adopted(const char *before)
 {
     const char *what = before ? "a previous version" : "a stub";
@@ -372,6 +399,8 @@ int main(void)
     elsewhere();
     follows(NULL);
     follows("before");
+    looks_nowhere(NULL);
+    looks_nowhere("before");
     adopted(NULL);
     adopted("before");
     twice();
