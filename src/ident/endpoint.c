@@ -12,7 +12,8 @@
 
 enum { FORMAT = 1, ENDPOINTS_MOST = 1023, RANKS_MOST = 65535 };
 
-static const char type[] = "endpoint", beat_type[] = "beat", prefix[] = "node.";
+static const char type[] = "endpoint", beat_type[] = "beat";
+static const char here[] = "node.", left[] = "left.";
 
 void vel_endpoint_fini(struct vel_endpoint *endpoint)
 {
@@ -22,7 +23,7 @@ void vel_endpoint_fini(struct vel_endpoint *endpoint)
     *endpoint = (struct vel_endpoint){0};
 }
 
-static char *record_path(const char *dir, const char *node)
+static char *record_path(const char *dir, const char *prefix, const char *node)
 {
     struct vel_buf path;
 
@@ -97,12 +98,12 @@ static int endpoint_from_node(const struct vel_node *body, struct vel_endpoint *
     return 0;
 }
 
-int vel_endpoint_load(struct vel_fs *fs, const char *dir, const char *node,
-                      struct vel_endpoint *ret, struct vel_err *err)
+static int load(struct vel_fs *fs, const char *dir, const char *prefix,
+                const char *node, struct vel_endpoint *ret, struct vel_err *err)
 {
     struct vel_node *body = NULL;
     struct vel_endpoint found = {0};
-    char *path = record_path(dir, node);
+    char *path = record_path(dir, prefix, node);
     int version, rc;
 
     if (!path)
@@ -120,6 +121,12 @@ int vel_endpoint_load(struct vel_fs *fs, const char *dir, const char *node,
     vel_node_destroy(body);
     free(path);
     return rc;
+}
+
+int vel_endpoint_load(struct vel_fs *fs, const char *dir, const char *node,
+                      struct vel_endpoint *ret, struct vel_err *err)
+{
+    return load(fs, dir, here, node, ret, err);
 }
 
 int vel_endpoint_save(struct vel_fs *fs, const char *dir, struct vel_endpoint *endpoint,
@@ -142,7 +149,7 @@ int vel_endpoint_save(struct vel_fs *fs, const char *dir, struct vel_endpoint *e
     rc = endpoint_to_node(&fresh, &body, err);
     if (rc < 0)
         return rc;
-    path = record_path(dir, endpoint->node);
+    path = record_path(dir, here, endpoint->node);
     rc = path ? vel_record_save(fs, path, type, FORMAT, body, err)
               : vel_out_of_memory(err, endpoint->node);
     if (rc == 0)
@@ -161,11 +168,11 @@ static int put_unreadable(struct vel_endpoint *ret, const char *node,
     return ret->node && ret->ranks && ret->endpoints ? 0 : vel_out_of_memory(err, node);
 }
 
-static int list_one(struct vel_fs *fs, const char *dir, const char *node,
-                    struct vel_vec *list, struct vel_err *err)
+static int list_one(struct vel_fs *fs, const char *dir, const char *prefix,
+                    const char *node, struct vel_vec *list, struct vel_err *err)
 {
     struct vel_endpoint found = {0};
-    int rc = vel_endpoint_load(fs, dir, node, &found, err);
+    int rc = load(fs, dir, prefix, node, &found, err);
 
     if (rc == VEL_ENOENT)
         return 0; /* gone meanwhile */
@@ -178,10 +185,10 @@ static int list_one(struct vel_fs *fs, const char *dir, const char *node,
     return rc;
 }
 
-int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
-                      struct vel_err *err)
+static int list_all(struct vel_fs *fs, const char *dir, const char *prefix,
+                    struct vel_vec *ret, struct vel_err *err)
 {
-    const size_t len = sizeof prefix - 1;
+    const size_t len = strlen(prefix);
     struct vel_vec names, list;
     int rc;
 
@@ -197,7 +204,7 @@ int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
         const char *name = *(char **)vel_vec_at(&names, i);
 
         if (strncmp(name, prefix, len) == 0 && vel_host_is_name(name + len))
-            rc = list_one(fs, dir, name + len, &list, err);
+            rc = list_one(fs, dir, prefix, name + len, &list, err);
     }
     vel_fs_names_fini(&names);
     if (rc < 0)
@@ -207,6 +214,18 @@ int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
     return rc;
 }
 
+int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    return list_all(fs, dir, here, ret, err);
+}
+
+int vel_endpoint_list_left(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                           struct vel_err *err)
+{
+    return list_all(fs, dir, left, ret, err);
+}
+
 void vel_endpoint_list_fini(struct vel_vec *list)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -214,16 +233,16 @@ void vel_endpoint_list_fini(struct vel_vec *list)
     vel_vec_fini(list);
 }
 
-int vel_endpoint_remove(struct vel_fs *fs, const char *dir, const char *node,
-                        struct vel_err *err)
+int vel_endpoint_leave(struct vel_fs *fs, const char *dir, const char *node,
+                       struct vel_err *err)
 {
-    char *path = record_path(dir, node);
+    char *from = record_path(dir, here, node), *to = record_path(dir, left, node);
+    int rc =
+        from && to ? vel_fs_rename(fs, from, to, err) : vel_out_of_memory(err, node);
 
-    if (!path)
-        return vel_out_of_memory(err, node);
-    int rc = vel_fs_unlink(fs, path, err);
-    free(path);
-    return rc;
+    free(from);
+    free(to);
+    return rc == VEL_ENOENT ? 0 : rc;
 }
 
 /* A number at *at, which moves behind it; -1 when there is none that is a rank. */

@@ -38,9 +38,12 @@ int vel_endpoint_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                       struct vel_err *err);
 void vel_endpoint_list_fini(struct vel_vec *list);
 
-/* It may be absent. */
-int vel_endpoint_remove(struct vel_fs *fs, const char *dir, const char *node,
-                        struct vel_err *err);
+/* The node has none any more. The record stays, under a name that is nobody's endpoint:
+ * its ranks have been in the launch. It may be absent. */
+int vel_endpoint_leave(struct vel_fs *fs, const char *dir, const char *node,
+                       struct vel_err *err);
+int vel_endpoint_list_left(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                           struct vel_err *err);
 
 /* Is `rank` among ranks as `ranks` and `present` have them? A text that is none has no
  * ranks. */

@@ -176,25 +176,43 @@ struct joined {
     bool is_here;           /* all of them are on this node */
 };
 
+static bool has_rank(const struct vel_vec *list, int64_t rank)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct vel_endpoint *endpoint = vel_vec_at(list, i);
+
+        has = has || vel_endpoint_has_rank(endpoint->ranks, rank);
+    }
+    return has;
+}
+
+/* Those who have left last: whoever leaves meanwhile is seen at least once. */
 static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
                        const char *dir, struct joined *ret, struct vel_err *err)
 {
-    struct vel_vec list;
+    struct vel_vec list, left;
     int rc = vel_endpoint_list(fs, dir, &list, err);
 
     if (rc < 0)
         return rc;
-    *ret = (struct joined){.has_any = list.n > 0, .is_here = self->host != NULL};
+    *ret = (struct joined){.has_any = list.n > 0,
+                           .has_rank = has_rank(&list, self->rank),
+                           .is_here = self->host != NULL};
+    rc = vel_endpoint_list_left(fs, dir, &left, err);
+    if (rc == 0) {
+        ret->has_rank = ret->has_rank || has_rank(&left, self->rank);
+        vel_endpoint_list_fini(&left);
+    }
     for (size_t i = 0; i < list.n; i++) {
         const struct vel_endpoint *endpoint = vel_vec_at(&list, i);
 
-        if (vel_endpoint_has_rank(endpoint->ranks, self->rank))
-            ret->has_rank = true;
         if (self->host && strcmp(endpoint->node, self->host->node) != 0)
             ret->is_here = false;
     }
     vel_endpoint_list_fini(&list);
-    return 0;
+    return rc;
 }
 
 static int count_beats(struct vel_fs *fs, const char *dir, int64_t *ret,
@@ -250,6 +268,12 @@ static int check_alive(struct vel_fs *fs, const struct vel_launch_self *self,
     return check_beat(fs, self, dir, joined->has_any, ret_fits, err);
 }
 
+/* Without a directory it has been removed: it was made before the claim. */
+static bool is_open(struct vel_fs *fs, const char *dir, const char *end)
+{
+    return vel_fs_exists(fs, dir) && !vel_fs_exists(fs, end);
+}
+
 /* Can this be our launch? */
 static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
                         const char *launch, bool *ret_fits, struct vel_err *err)
@@ -260,16 +284,15 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     bool fits;
     int rc = end ? 0 : vel_out_of_memory(err, launch);
 
-    /* without a directory it has been removed: it was made before the claim */
-    fits = rc == 0 && vel_fs_exists(fs, dir) && !vel_fs_exists(fs, end);
+    fits = rc == 0 && is_open(fs, dir, end);
     if (rc == 0 && fits)
         rc = find_joined(fs, self, dir, &joined, err);
     if (rc == 0 && fits)
         fits = !joined.has_rank;
     if (rc == 0 && fits)
         rc = check_alive(fs, self, launch, dir, &joined, &fits, err);
-    if (rc == 0)
-        *ret_fits = fits;
+    if (rc == 0) /* what was removed meanwhile has told nothing */
+        *ret_fits = fits && is_open(fs, dir, end);
     free(end);
     free(dir);
     return rc;

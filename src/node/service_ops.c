@@ -43,8 +43,8 @@ static void leave(void *arg)
     struct vel_service *service = arg;
     struct vel_err err = {0};
 
-    if (vel_endpoint_remove(service->fs, service->launch_dir, service->host.node,
-                            &err) < 0)
+    if (vel_endpoint_leave(service->fs, service->launch_dir, service->host.node, &err) <
+        0)
         vel_log(VEL_LOG_DEBUG, "the record of this node's leader stays: %s", err.text);
     service->is_resigning = true;
 }

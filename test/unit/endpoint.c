@@ -86,8 +86,8 @@ static void lists(const char *dir)
         bail_out("no cp");
     is_int(vel_endpoint_load(fs(), dir, "n4", &got, &err), VEL_ECORRUPT,
            "a record of another node is refused: %s", err.text);
-    ok(vel_endpoint_remove(fs(), dir, "n3", &err) == 0 &&
-           vel_endpoint_remove(fs(), dir, "n3", &err) == 0 &&
+    ok(vel_endpoint_leave(fs(), dir, "n3", &err) == 0 &&
+           vel_endpoint_leave(fs(), dir, "n3", &err) == 0 &&
            vel_endpoint_load(fs(), dir, "n3", &got, &err) == VEL_ENOENT,
        "a leader that has left is not found");
 }

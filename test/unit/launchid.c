@@ -214,6 +214,10 @@ static void meetings(void)
     is_str(got, first, "a launch that lives waits for its last rank");
     meet_one(2, next);
     ok(next[0] && strcmp(next, first) != 0, "a rank that has joined is not ours");
+    join(first, "n2", "3");
+    vel_endpoint_leave(vel_fs_posix(), launch_dir, "n1", NULL);
+    meet_one(2, got);
+    is_str(got, next, "not even when its node has left the launch, and others stay");
     beating = NULL;
     join(next, "n1", "0-1 3-11");
     meet_one(2, got);

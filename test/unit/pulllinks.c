@@ -171,7 +171,7 @@ int main(void)
     vel_links_destroy(all->leader[2].links);
     all->leader[2].links = NULL;
     ok(pulls(all, 60000, VEL_PULL_REBUILT), "so is one that is gone");
-    vel_endpoint_remove(redlab_fs(), all->launch_dir, all->lab.node[2], NULL);
+    vel_endpoint_leave(redlab_fs(), all->launch_dir, all->lab.node[2], NULL);
     ok(pulls(all, 60000, VEL_PULL_REBUILT), "and one that never was");
     vel_links_destroy(all->leader[1].links);
     all->leader[1].links = NULL;
