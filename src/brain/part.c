@@ -10,6 +10,8 @@
 #include "brain/connector_in.h"
 
 #define ALL_BUT_TAKE (~(1U << VEL_WORK_TAKE)) /* files must not stay in new.N */
+/* nor temporary ones on the prefix: what is outdated may have to make room at once */
+#define ALL_BUT_TIDY (ALL_BUT_TAKE & ~(1U << VEL_WORK_REMOVE_TEMPS))
 
 static bool is_mine(const struct vel_leader *leader,
                     const struct vel_seal_member *member)
@@ -326,7 +328,7 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
         vel_part_forget(leader, lead, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
         break;
     case VEL_DATASET_DO_REMOVE_PARTS:
-        vel_part_stop(leader, lead->id, ALL_BUT_TAKE);
+        vel_part_stop(leader, lead->id, ALL_BUT_TIDY);
         vel_part_forget(leader, lead, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
         lead->is_here = false;
         lead->is_removed = true;
