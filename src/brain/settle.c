@@ -428,6 +428,7 @@ static int64_t *count_safe(const struct vel_leader *leader)
 
 void vel_expect_evict(struct vel_leader *leader)
 {
+    size_t n = leader->leads.n; /* that are counted */
     int64_t *counts;
 
     if (!leader->connector || !leader->connector->may_evict)
@@ -438,7 +439,7 @@ void vel_expect_evict(struct vel_leader *leader)
         return;
     counts = count_safe(leader);
     leader->connector->may_evict = !counts;
-    for (size_t i = 0; counts && i < leader->leads.n; i++) {
+    for (size_t i = 0; counts && i < n && i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
 
         if (!may_go(lead))

@@ -77,7 +77,7 @@ for i in 1 2 4; do filer_kill "node$i"; done 2>/dev/null
 wait "$launcher"
 safe=$(least_safe)
 # what the frozen node alone has is not waited for at the end
-filer_env=("${settings[@]}" VELOC_LAUNCH=third VELOC_FLUSH_STALL=10)
+filer_env=("${settings[@]}" VELOC_LAUNCH=third)
 filer_start node1,node2,node5,node4 -n $filer_steps
 wait_for has_view third
 before=$(cksum <"$records/view.third")
