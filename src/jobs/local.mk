@@ -20,6 +20,7 @@ core_sources += \
 	%D%/promise.c %D%/promise.h \
 	%D%/stub.c %D%/stub.h \
 	%D%/sweep.c %D%/sweep.h \
+	%D%/sweep_temps.c %D%/sweep_temps.h \
 	%D%/take.c %D%/take.h %D%/take_in.h \
 	%D%/take_map.c \
 	%D%/take_protect.c \

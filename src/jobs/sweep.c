@@ -10,6 +10,7 @@
 #include "ident/launchid.h"
 #include "jobs/stub.h"
 #include "jobs/sweep.h"
+#include "jobs/sweep_temps.h"
 #include "jobs/writing.h"
 #include "meta/cachename.h"
 #include "meta/entry.h"
@@ -23,6 +24,7 @@
 struct sweeping {
     const struct vel_sweep *of;
     struct vel_vec away; /* int64_t: lost datasets that a node which is away may have */
+    struct vel_vec known; /* int64_t: those whose entries say that they are published */
     struct vel_swept ret;
 };
 
@@ -268,8 +270,11 @@ static bool is_forgotten(const struct sweeping *s, const struct vel_entry *entry
 static int remove_dataset(struct sweeping *s, int64_t id, struct vel_err *err)
 {
     char *dir = vel_dataset_dir(s->of->dir, id);
-    int rc = dir ? vel_fs_remove_tree(s->of->fs, dir, err)
+    int rc = dir ? vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, err)
                  : vel_out_of_memory(err, "records");
+
+    if (rc == 0)
+        rc = vel_fs_remove_tree(s->of->fs, dir, err);
 
     if (rc == 0)
         rc = vel_entry_remove(s->of->fs, s->of->dir, id, err);
@@ -281,21 +286,75 @@ static int remove_dataset(struct sweeping *s, int64_t id, struct vel_err *err)
 static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     struct sweeping *s = arg;
+    bool is_known = entry->place != VEL_ON_CACHE;
     int rc = is_forgotten(s, entry) ? remove_dataset(s, entry->dataset.id, err) : 0;
 
+    if (rc == 0 && is_known && !vel_vec_push(&s->known, &entry->dataset.id))
+        rc = vel_out_of_memory(err, "records");
     vel_entry_fini(entry);
     return rc;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool has_number(const struct vel_vec *sorted, int64_t number)
+{
+    bool has;
+
+    vel_vec_place(sorted, &number, by_number, &has);
+    return has;
+}
+
+/* Has it an entry that says it is staged, or one that nobody can read? */
+static bool may_be_staged(const struct sweeping *s, int64_t id)
+{
+    struct vel_entry entry = {0};
+    int rc = vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL);
+    bool may = rc == 0 ? entry.place != VEL_ON_CACHE : rc != VEL_ENOENT;
+
+    if (rc == 0)
+        vel_entry_fini(&entry);
+    return may;
+}
+
+/* It was lost on its way to the prefix: no cache has anything of it, and none will. */
+static bool is_stranded(const struct sweeping *s, int64_t id)
+{
+    const struct vel_view_dataset *dataset = vel_view_find_dataset(s->of->view, id);
+    char *launch = NULL;
+    bool is;
+
+    if (has_number(&s->known, id) || has_number(&s->away, id) ||
+        (dataset && dataset->is_cached) || vel_view_find_lost(s->of->view, id) ||
+        vel_id_launch(s->of->fs, s->of->dir, id, &launch, NULL, NULL) < 0)
+        return false;
+    is = is_over(s, launch) && !may_be_staged(s, id);
+    free(launch);
+    return is;
+}
+
 /* The newest tells which ids have been given away. */
-static int sweep_datasets(struct sweeping *s, struct vel_err *err)
+static int sweep_datasets(struct sweeping *s, const struct vel_vec *names,
+                          struct vel_err *err)
 {
     struct vel_index_range range = {.above = INT64_MIN};
     int rc = vel_id_last(s->of->fs, s->of->dir, &range.below, err);
+    int64_t id;
 
-    return rc < 0
-               ? rc
-               : vel_index_each(s->of->fs, s->of->dir, &range, sweep_dataset, s, err);
+    if (rc == 0)
+        rc = vel_index_each(s->of->fs, s->of->dir, &range, sweep_dataset, s, err);
+    vel_vec_sort(&s->known, by_number);
+    vel_vec_sort(&s->away, by_number);
+    for (size_t i = 0; rc == 0 && i < names->n; i++)
+        if (vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
+            id < range.below && id <= s->of->view->highest && is_stranded(s, id))
+            rc = vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, err);
+    return rc;
 }
 
 /* --- meetings --- */
@@ -394,16 +453,18 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     int rc;
 
     vel_vec_init(&s.away, sizeof(int64_t));
+    vel_vec_init(&s.known, sizeof(int64_t));
     vel_vec_init(&names, sizeof(char *));
     rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++)
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
     if (rc == 0)
-        rc = sweep_datasets(&s, err);
+        rc = sweep_datasets(&s, &names, err);
     for (size_t i = 0; rc == 0 && !sweep->leaves_stubs && i < sweep->view->names.n; i++)
         sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);
     vel_vec_fini(&s.away);
+    vel_vec_fini(&s.known);
     *ret = s.ret;
     return rc;
 }

@@ -6,6 +6,7 @@ node_tests = test/unit/about.t \
 	test/unit/client.t \
 	test/unit/client_lost.t \
 	test/unit/compose.t \
+	test/unit/sweep.t \
 	test/unit/upkeep.t \
 	test/unit/connector.t \
 	test/unit/connpatch.t \
@@ -237,6 +238,10 @@ test_unit_attendcost_t_LDADD = $(test_ldadd)
 test_unit_beside_t_SOURCES = %D%/beside.c test/tap/filelab.c test/tap/filelab.h
 test_unit_beside_t_CPPFLAGS = $(test_cppflags)
 test_unit_beside_t_LDADD = $(test_ldadd)
+test_unit_sweep_t_SOURCES = %D%/sweep.c test/tap/files.c test/tap/files.h
+test_unit_sweep_t_CPPFLAGS = $(test_cppflags)
+test_unit_sweep_t_LDADD = $(test_ldadd)
+
 test_unit_upkeep_t_SOURCES = %D%/upkeep.c test/tap/filelab.c test/tap/filelab.h \
 	test/tap/hangfs.c test/tap/hangfs.h
 test_unit_upkeep_t_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "jobs/sweep_temps.h"
+#include "meta/cachename.h"
+#include "meta/filelist.h"
+#include "meta/owner.h"
+#include "meta/paths.h"
+#include "xfer/temp.h"
+
+struct of_dataset {
+    struct vel_fs *fs;
+    const char *prefix, *dir;
+    int64_t id;
+    struct vel_vec owners; /* int64_t */
+};
+
+static int remove_of(const struct of_dataset *of, const char *name, int64_t owner,
+                     struct vel_err *err)
+{
+    char *path = NULL, *temporary = NULL;
+    int rc = vel_cachename_path(of->prefix, name, &path, err);
+
+    if (rc == 0)
+        rc = vel_xfer_temp_owned(path, (uint64_t)of->id, (uint64_t)owner, 0, &temporary,
+                                 err);
+    if (rc == 0)
+        rc = vel_fs_unlink(of->fs, temporary, err);
+    free(temporary);
+    free(path);
+    return rc;
+}
+
+/* A list that cannot be read stays, and what it lists. */
+static int remove_list(const struct of_dataset *of, int list, struct vel_err *err)
+{
+    char *path = vel_files_path(of->dir, of->id, list);
+    struct vel_vec files;
+    int rc = path ? vel_filelist_load_at(of->fs, path, &files, err)
+                  : vel_out_of_memory(err, "a list of files");
+
+    if (rc < 0) {
+        free(path);
+        return rc == VEL_ENOMEM ? rc : 0;
+    }
+    for (size_t i = 0; rc == 0 && i < files.n; i++) {
+        const struct vel_listed *file = vel_vec_at(&files, i);
+
+        for (size_t k = 0; rc == 0 && file->container < 0 && k < of->owners.n; k++)
+            rc = remove_of(of, file->name, *(int64_t *)vel_vec_at(&of->owners, k), err);
+    }
+    vel_filelist_fini(&files);
+    if (rc == 0)
+        rc = vel_fs_unlink(of->fs, path, err);
+    free(path);
+    return rc;
+}
+
+int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int64_t id,
+                    struct vel_err *err)
+{
+    struct of_dataset of = {.fs = fs, .prefix = prefix, .dir = dir, .id = id};
+    char *its = vel_dataset_dir(dir, id);
+    struct vel_vec names;
+    int64_t list;
+    int rc = its ? vel_owners_load(fs, dir, id, &of.owners, err)
+                 : vel_out_of_memory(err, "a dataset");
+
+    if (rc < 0) {
+        free(its);
+        return rc;
+    }
+    vel_vec_init(&names, sizeof(char *));
+    if (of.owners.n > 0) /* else it is a session's, which looks after its own */
+        rc = vel_fs_list(fs, its, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(*(char **)vel_vec_at(&names, i), "files.", &list) &&
+            list >= 0 && list <= INT32_MAX)
+            rc = remove_list(&of, (int)list, err);
+    vel_fs_names_fini(&names);
+    vel_vec_fini(&of.owners);
+    free(its);
+    return rc;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a flush left of a dataset that was lost before it was on the prefix goes, and
+ * nothing that somebody may still need. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jobs/sweep.h"
+#include "meta/entry.h"
+#include "meta/filelist.h"
+#include "meta/ids.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+#include "xfer/temp.h"
+
+static char prefix[4096], dir[4200];
+static struct vel_err err;
+
+static struct vel_fs *fs(void)
+{
+    return vel_fs_posix();
+}
+
+static char *temporary(const char *name, int64_t id, int64_t owner)
+{
+    char path[4200], *ret = NULL;
+
+    snprintf(path, sizeof path, "%s/%s", prefix, name);
+    if (vel_xfer_temp_owned(path, (uint64_t)id, (uint64_t)owner, 0, &ret, &err) < 0)
+        bail_out("%s", err.text);
+    return ret;
+}
+
+static void put_temporary(const char *name, int64_t id, int64_t owner)
+{
+    char *path = temporary(name, id, owner);
+
+    tap_put_file(path, "half");
+    free(path);
+}
+
+static bool has_temporary(const char *name, int64_t id, int64_t owner)
+{
+    char *path = temporary(name, id, owner);
+    bool has = access(path, F_OK) == 0;
+
+    free(path);
+    return has;
+}
+
+/* A dataset of `launch` whose file a and b two owners have begun to flush. */
+static int64_t begin(const char *launch)
+{
+    const struct vel_id_owner maker = {.launch = launch, .is_leaders = true};
+    struct vel_listed files[] = {{.name = (char[]){"a"}, .container = -1},
+                                 {.name = (char[]){"b"}, .container = -1}};
+    struct vel_vec list;
+    char path[4400];
+    int64_t id;
+
+    vel_vec_init(&list, sizeof files[0]);
+    list.items = files;
+    list.n = 2;
+    if (vel_id_claim(fs(), dir, 0, &maker, &id, &err) < 0 ||
+        vel_filelist_save(fs(), dir, id, 1, &list, &err) < 0)
+        bail_out("%s", err.text);
+    for (int64_t k = 1; k <= 2; k++) {
+        snprintf(path, sizeof path, "%s/dataset.%lld/owner.%lld", dir, (long long)id,
+                 (long long)k);
+        tap_put_file(path, "");
+    }
+    put_temporary("a", id, 1);
+    put_temporary("a", id, 2);
+    put_temporary("b", id, 2);
+    return id;
+}
+
+static bool has_any(int64_t id)
+{
+    return has_temporary("a", id, 1) || has_temporary("a", id, 2) ||
+           has_temporary("b", id, 2);
+}
+
+static bool has_all(int64_t id)
+{
+    return has_temporary("a", id, 1) && has_temporary("a", id, 2) &&
+           has_temporary("b", id, 2);
+}
+
+int main(void)
+{
+    struct vel_view view = {.launch = (char[]){"now"}, .highest = 100};
+    const struct vel_sweep sweep = {
+        .fs = fs(), .prefix = prefix, .dir = dir, .launch = "now", .view = &view};
+    struct vel_entry entry = {.owner = 2, .lists = 2, .place = VEL_ON_STAGED};
+    struct vel_view_lost aside = {.reason = VEL_VIEW_INCOMPLETE,
+                                  .why = (char[]){"one is away"}};
+    struct vel_swept swept;
+    char path[4400];
+
+    snprintf(prefix, sizeof prefix, "%s", tap_path("p"));
+    snprintf(dir, sizeof dir, "%s/.veloc", prefix);
+    tap_fresh_dir(prefix);
+    tap_fresh_dir(dir);
+    snprintf(path, sizeof path, "%s/launch.lives", dir);
+    tap_fresh_dir(path);
+    snprintf(path, sizeof path, "%s/index", dir);
+    tap_fresh_dir(path);
+    vel_vec_init(&view.nodes, sizeof(char *));
+    vel_vec_init(&view.alive, sizeof(int64_t));
+    vel_vec_init(&view.datasets, sizeof(struct vel_view_dataset));
+    vel_vec_init(&view.lost, sizeof(struct vel_view_lost));
+    vel_vec_init(&view.names, sizeof(struct vel_view_name));
+
+    int64_t lost = begin("over"), alive = begin("lives"), staged = begin("over"),
+            unread = begin("over"), last;
+    aside.id = begin("over");
+    vel_vec_push(&view.lost, &aside);
+    last = begin("over");
+    entry.dataset = (struct vel_dataset){.id = staged,
+                                         .name = (char[]){"s"},
+                                         .version = 1,
+                                         .checkpoint = staged,
+                                         .use = 1,
+                                         .ranks = 1,
+                                         .nodes = 1};
+    if (vel_entry_save(fs(), dir, &entry, &err) < 0)
+        bail_out("%s", err.text);
+    snprintf(path, sizeof path, "%s/index/dataset.%lld.2", dir, (long long)unread);
+    tap_put_file(path, "torn");
+    put_temporary("a", 77, 1);
+
+    ok(vel_sweep(&sweep, &swept, &err) == 0, "launches that are over are tidied");
+    ok(!has_any(lost), "of a dataset that was lost no temporary file is left");
+    ok(has_all(alive), "those of a launch that lives stay");
+    ok(has_all(staged) && has_all(unread),
+       "and of one that is, or may be, to be renamed");
+    ok(has_all(aside.id), "and of one that may come back");
+    ok(has_all(last) && has_temporary("a", 77, 1), "and what nothing is known of");
+    ok(vel_sweep(&sweep, &swept, &err) == 0 && swept.datasets == 0, "once is enough");
+    vel_vec_fini(&view.lost);
+    return done_testing();
+}
