@@ -24,7 +24,7 @@
 struct sweeping {
     const struct vel_sweep *of;
     struct vel_vec away; /* int64_t: lost datasets that a node which is away may have */
-    struct vel_vec known; /* int64_t: those whose entries say that they are published */
+    struct vel_vec known; /* int64_t: those whose entries say that all is there */
     struct vel_swept ret;
 };
 
@@ -283,10 +283,16 @@ static int remove_dataset(struct sweeping *s, int64_t id, struct vel_err *err)
     return rc;
 }
 
+/* All of it is there, and has its names or is still to get them. */
+static bool is_staged(const struct vel_entry *entry)
+{
+    return entry->place == VEL_ON_STAGED || entry->place == VEL_ON_PREFIX;
+}
+
 static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     struct sweeping *s = arg;
-    bool is_known = entry->place != VEL_ON_CACHE;
+    bool is_known = is_staged(entry);
     int rc = is_forgotten(s, entry) ? remove_dataset(s, entry->dataset.id, err) : 0;
 
     if (rc == 0 && is_known && !vel_vec_push(&s->known, &entry->dataset.id))
@@ -315,22 +321,24 @@ static bool may_be_staged(const struct sweeping *s, int64_t id)
 {
     struct vel_entry entry = {0};
     int rc = vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL);
-    bool may = rc == 0 ? entry.place != VEL_ON_CACHE : rc != VEL_ENOENT;
+    bool may = rc == 0 ? is_staged(&entry) : rc != VEL_ENOENT;
 
     if (rc == 0)
         vel_entry_fini(&entry);
     return may;
 }
 
-/* It was lost on its way to the prefix: no cache has anything of it, and none will. */
+/* It was lost on its way to the prefix, and no node is away that may have more of it.
+ * What is no checkpoint is still on its way. */
 static bool is_stranded(const struct sweeping *s, int64_t id)
 {
     const struct vel_view_dataset *dataset = vel_view_find_dataset(s->of->view, id);
+    const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
     char *launch = NULL;
     bool is;
 
     if (has_number(&s->known, id) || has_number(&s->away, id) ||
-        (dataset && dataset->is_cached) || vel_view_find_lost(s->of->view, id) ||
+        (dataset && dataset->is_cached) || (lost && lost->reason == VEL_VIEW_PARTIAL) ||
         vel_id_launch(s->of->fs, s->of->dir, id, &launch, NULL, NULL) < 0)
         return false;
     is = is_over(s, launch) && !may_be_staged(s, id);

@@ -96,8 +96,9 @@ int main(void)
     const struct vel_sweep sweep = {
         .fs = fs(), .prefix = prefix, .dir = dir, .launch = "now", .view = &view};
     struct vel_entry entry = {.owner = 2, .lists = 2, .place = VEL_ON_STAGED};
-    struct vel_view_lost aside = {.reason = VEL_VIEW_INCOMPLETE,
-                                  .why = (char[]){"one is away"}};
+    struct vel_view_lost some = {.reason = VEL_VIEW_PARTIAL, .why = (char[]){"late"}},
+                         aside = {.reason = VEL_VIEW_INCOMPLETE,
+                                  .why = (char[]){"one was lost"}};
     struct vel_swept swept;
     char path[4400];
 
@@ -118,6 +119,8 @@ int main(void)
     int64_t lost = begin("over"), alive = begin("lives"), staged = begin("over"),
             unread = begin("over"), last;
     aside.id = begin("over");
+    some.id = begin("over");
+    vel_vec_push(&view.lost, &some); /* newest first */
     vel_vec_push(&view.lost, &aside);
     last = begin("over");
     entry.dataset = (struct vel_dataset){.id = staged,
@@ -134,11 +137,12 @@ int main(void)
     put_temporary("a", 77, 1);
 
     ok(vel_sweep(&sweep, &swept, &err) == 0, "launches that are over are tidied");
-    ok(!has_any(lost), "of a dataset that was lost no temporary file is left");
+    ok(!has_any(lost) && !has_any(aside.id),
+       "of a dataset that was lost no temporary file is left");
     ok(has_all(alive), "those of a launch that lives stay");
     ok(has_all(staged) && has_all(unread),
        "and of one that is, or may be, to be renamed");
-    ok(has_all(aside.id), "and of one that may come back");
+    ok(has_all(some.id), "and of one that is no checkpoint, and still to be flushed");
     ok(has_all(last) && has_temporary("a", 77, 1), "and what nothing is known of");
     ok(vel_sweep(&sweep, &swept, &err) == 0 && swept.datasets == 0, "once is enough");
     vel_vec_fini(&view.lost);
