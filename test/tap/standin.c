@@ -147,10 +147,11 @@ static int do_open(struct vel_background *b, const struct vel_background_of *of,
     return leave(st, 0);
 }
 
-/* Of an earlier launch: where the caches have this rank's part. */
+/* Of an earlier launch: where the caches have this rank's part. What is known stays:
+ * the thread may be at work with it. */
 static void adopt(struct one *d, int rank, const char *dir)
 {
-    if (dir) {
+    if (dir && (!d->dir[rank] || strcmp(d->dir[rank], dir) != 0)) {
         free(d->dir[rank]);
         d->dir[rank] = strdup(dir);
     }
