@@ -31,7 +31,7 @@ cat >"$job/job.sh" <<END
 #!/bin/bash
 cd /node/pfs/job
 export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 HDF5_PLUGIN_PATH=$HDF5_PLUGIN_PATH
-program="srun --overlap --distribution=block --ntasks=8 --ntasks-per-node=2 --mpi=pmi2 env LD_PRELOAD=${YIELD_SHIM:+/node/state/lib/yield.so} YIELD_FINALIZE=1 $top_builddir/h5examples/checkpoint -n 100 -c 20"
+program="srun --overlap --distribution=block --ntasks=8 --ntasks-per-node=2 --mpi=pmi2 env ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 LD_PRELOAD=${YIELD_SHIM:+/node/state/lib/yield.so} YIELD_FINALIZE=1 $top_builddir/h5examples/checkpoint -n 100 -c 20"
 each="srun --overlap --no-kill --ntasks-per-node=1"
 END
 cat >>"$job/job.sh" <<'END'
