@@ -7,8 +7,9 @@
 
 #include "brain/connector_in.h"
 
-struct vel_connector *vel_connector_create(void)
+struct vel_connector *vel_connector_create(size_t many)
 {
+    size_t most = many ? many : VEL_NAMES_MOST;
     struct vel_connector *connector = calloc(1, sizeof *connector);
 
     if (!connector)
@@ -19,10 +20,10 @@ struct vel_connector *vel_connector_create(void)
     vel_vec_init(&connector->expects, sizeof(struct vel_expect *));
     connector->check_at = VEL_NEVER;
     connector->many = VEL_GENERATIONS_MANY;
-    connector->counts = vel_map_create();
+    vel_names_init(&connector->counts, most);
+    vel_names_init(&connector->begun, most);
     connector->patterns = vel_map_create();
-    connector->begun = vel_map_create();
-    if (connector->counts && connector->patterns && connector->begun)
+    if (connector->patterns)
         return connector;
     vel_connector_destroy(connector);
     return NULL;
@@ -40,9 +41,9 @@ void vel_connector_destroy(struct vel_connector *connector)
     vel_vec_fini(&connector->gone);
     vel_vec_fini(&connector->reports);
     vel_vec_fini(&connector->expects);
-    vel_map_destroy(connector->counts, free);
+    vel_names_fini(&connector->counts);
+    vel_names_fini(&connector->begun);
     vel_map_destroy(connector->patterns, free);
-    vel_map_destroy(connector->begun, NULL);
     free(connector->present_told);
     free(connector);
 }

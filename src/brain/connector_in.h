@@ -7,6 +7,7 @@
 #define VEL_BRAIN_CONNECTOR_IN_H
 
 #include "brain/leader_in.h"
+#include "brain/names.h"
 #include "brain/tally.h"
 #include "brain/template.h"
 
@@ -73,9 +74,9 @@ struct vel_rank_gone {
 struct vel_connector {
     struct vel_vec generations; /* struct vel_generation *, as they came */
     size_t many;                /* so many are looked through for what is over */
-    struct vel_map *counts;     /* of creates: a key, rank and name; int64_t * */
+    struct vel_names counts;    /* of creates: a key, rank and name */
     struct vel_map *patterns;   /* inferred: template with {n}; int64_t * */
-    struct vel_map *begun;      /* a rank and such a template: it has made one */
+    struct vel_names begun;     /* a rank and such a template: has it made one? */
     struct vel_vec gone;        /* struct vel_rank_gone */
     uint64_t last_file, last_order;
     struct vel_vec reports; /* struct vel_leader_report */
@@ -95,7 +96,8 @@ struct vel_connector {
 
 /* --- connector --- */
 
-struct vel_connector *vel_connector_create(void);
+/* many: as in the settings of the leader. */
+struct vel_connector *vel_connector_create(size_t many);
 void vel_connector_destroy(struct vel_connector *connector);
 void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link *link);
 void vel_connector_advance(struct vel_leader *leader);

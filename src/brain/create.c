@@ -52,21 +52,14 @@ static int64_t *count_of(struct vel_leader *leader, const char *template,
                          const char *step, int64_t rank, const char *name)
 {
     struct vel_buf key;
-    int64_t *count;
+    int64_t *count = NULL;
 
     vel_buf_init(&key);
     vel_buf_printf(&key, "%" PRId64 "\n%s\n%s\n%s", rank, template, step, name);
-    count = vel_map_get(leader->connector->counts, vel_buf_text(&key));
-    if (!count) {
-        count = calloc(1, sizeof *count);
-        if (!count || vel_buf_status(&key, NULL) < 0 ||
-            vel_map_set(leader->connector->counts, vel_buf_text(&key), count, NULL) <
-                0) {
-            free(count);
-            count = NULL;
-            vel_leader_fail(leader, "a count of creates");
-        }
-    }
+    if (vel_buf_status(&key, NULL) == 0)
+        count = vel_names_number(&leader->connector->counts, vel_buf_text(&key));
+    if (!count)
+        vel_leader_fail(leader, "a count of creates");
     vel_buf_fini(&key);
     return count;
 }
@@ -88,15 +81,19 @@ void vel_file_count(struct vel_leader *leader, const struct vel_file *file)
 static bool is_first(struct vel_leader *leader, int64_t rank, const char *template)
 {
     struct vel_buf key;
-    bool is;
+    int64_t *has_begun = NULL;
+    bool is = true;
 
     vel_buf_init(&key);
     vel_buf_printf(&key, "%" PRId64 "\n%s", rank, template);
-    is = !vel_map_has(leader->connector->begun, vel_buf_text(&key));
-    if (is &&
-        (vel_buf_status(&key, NULL) < 0 ||
-         vel_map_set(leader->connector->begun, vel_buf_text(&key), leader, NULL) < 0))
+    if (vel_buf_status(&key, NULL) == 0)
+        has_begun = vel_names_number(&leader->connector->begun, vel_buf_text(&key));
+    if (has_begun) {
+        is = !*has_begun;
+        *has_begun = true;
+    } else {
         vel_leader_fail(leader, "a template");
+    }
     vel_buf_fini(&key);
     return is;
 }

@@ -7,6 +7,8 @@
 
 #include "brain/expect_in.h"
 
+enum { GUESSES_MOST = 1024 };
+
 /* --- keys and templates --- */
 
 struct vel_expect *vel_expect_at(const struct vel_leader *leader, size_t i)
@@ -156,6 +158,11 @@ void vel_expect_guess(struct vel_leader *leader, uint64_t link,
     struct vel_msg msg = {.kind = VEL_MSG_PATTERN};
     struct vel_guess *seen;
 
+    /* names of which each has other words in it tell nothing */
+    if (connector->guesses && vel_map_count(connector->guesses) >= GUESSES_MOST) {
+        vel_map_destroy(connector->guesses, free);
+        connector->guesses = NULL;
+    }
     if (!connector->guesses)
         connector->guesses = vel_map_create();
     seen = connector->guesses ? vel_map_get(connector->guesses, guess->template) : NULL;

@@ -158,13 +158,11 @@ void vel_lead_forget_over(struct vel_leader *leader)
         return;
     /* from the oldest on: while one is not over, newer ones tell that its names are
      * replaced */
-    for (; n < leader->leads.n; n++) {
-        if (items[n]->is_aside) {
+    for (; n < leader->leads.n && vel_lead_is_over(items[n]); n++) {
+        if (!may_be_forgotten(leader, items[n])) {
             items[kept++] = items[n];
             continue;
         }
-        if (!may_be_forgotten(leader, items[n]))
-            break;
         leader->moved_before += items[n]->moved;
         vel_lead_destroy(items[n]);
     }

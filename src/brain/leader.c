@@ -44,7 +44,7 @@ int vel_leader_create(const struct vel_leader_conf *conf,
     for (size_t i = 0; i < VEL_TIMERS; i++)
         leader->timers[i] = VEL_NEVER;
     if (ops->rule)
-        leader->connector = vel_connector_create();
+        leader->connector = vel_connector_create(conf->many);
     if (copy_conf(conf, &leader->conf) < 0 || (ops->rule && !leader->connector)) {
         vel_leader_destroy(leader);
         return vel_out_of_memory(err, "a leader");

@@ -341,7 +341,7 @@ struct vel_leader_ops {
                    struct vel_err *err);
     /* How many of the newest datasets of a template stay in the caches when they are
      * safe. */
-    int64_t (*keep)(void *arg, const char *template);
+    int64_t (*keep)(void *arg, const char *template, bool *ret_has_line);
 
     /* --- work: vel_leader_job_done() follows, unless it was cancelled --- */
 

@@ -20,6 +20,7 @@ core_sources += \
 	%D%/messages.c %D%/messages.h %D%/messages.def \
 	%D%/owe.c \
 	%D%/part.c \
+	%D%/names.c %D%/names.h \
 	%D%/roster.c %D%/roster.h \
 	%D%/parting.c \
 	%D%/round.c \

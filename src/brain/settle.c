@@ -10,7 +10,11 @@
 #include "base/map.h"
 #include "brain/expect_in.h"
 
-enum { EVICT_AFTER = 2 }; /* times T of a chair that follows a dead one */
+enum {
+    EVICT_AFTER = 2,       /* times T of a chair that follows a dead one */
+    BY_ITSELF = 64,        /* so many datasets of one file stay, and of each rank */
+    BY_ITSELF_OF_RANK = 4, /* so many more */
+};
 
 /* --- its members --- */
 
@@ -401,22 +405,39 @@ static bool is_kept_by(const struct vel_lead *lead)
     return is_safe(lead) && lead->seal.verdict == VEL_VERDICT_SEALED;
 }
 
-/* Of each dataset, how many of its template are safe from it on: there may be thousands
- * of datasets, of one template or of as many. NULL: no memory. */
-static int64_t *count_safe(const struct vel_leader *leader)
+/* A file that no DATASET line has, and no other belongs to. What has its own name stays
+ * in the caches for ever if nothing else makes it go. */
+static bool is_by_itself(const struct vel_lead *lead, bool has_line)
 {
-    struct vel_map *newest = vel_map_create(); /* template: the count seen last */
-    int64_t *counts = calloc(leader->leads.n + 1, sizeof *counts);
+    return !has_line && lead->state == VEL_DATASET_FLUSHED &&
+           !strstr(lead->seal.template, "{rank}");
+}
+
+struct newer { /* that are safe, from a dataset on */
+    int64_t same, by_itself, keep;
+};
+
+/* There may be thousands of datasets, of one template or of as many. NULL: no memory.
+ */
+static struct newer *count_safe(const struct vel_leader *leader)
+{
+    struct vel_map *newest = vel_map_create(); /* template: its newer one seen last */
+    struct newer *counts = calloc(leader->leads.n + 1, sizeof *counts);
     bool is_done = newest && counts;
+    int64_t by_itself = 0;
 
     for (size_t i = leader->leads.n; is_done && i-- > 0;) {
         const struct vel_lead *lead = vel_lead_at(leader, i);
-        const int64_t *newer;
+        const struct newer *newer;
+        bool has_line;
 
         if (!lead->seal.template)
             continue;
         newer = vel_map_get(newest, lead->seal.template);
-        counts[i] = (newer ? *newer : 0) + is_kept_by(lead);
+        counts[i].keep = leader->ops->keep(leader->arg, lead->seal.template, &has_line);
+        counts[i].same = (newer ? newer->same : 0) + is_kept_by(lead);
+        if (is_by_itself(lead, has_line))
+            counts[i].by_itself = ++by_itself;
         is_done = vel_map_set(newest, lead->seal.template, &counts[i], NULL) == 0;
     }
     vel_map_destroy(newest, NULL);
@@ -426,10 +447,20 @@ static int64_t *count_safe(const struct vel_leader *leader)
     return NULL;
 }
 
+static bool is_enough(const struct vel_leader *leader, const struct vel_lead *lead,
+                      const struct newer *newer)
+{
+    bool is_on_prefix = lead->state != VEL_DATASET_ENCODED;
+    int64_t keep = newer->keep > 0 || is_on_prefix ? newer->keep : 1;
+    int64_t by_itself = BY_ITSELF + BY_ITSELF_OF_RANK * leader->conf.ranks;
+
+    return newer->same - is_kept_by(lead) >= keep || newer->by_itself > by_itself;
+}
+
 void vel_expect_evict(struct vel_leader *leader)
 {
     size_t n = leader->leads.n; /* that are counted */
-    int64_t *counts;
+    struct newer *counts;
 
     if (!leader->connector || !leader->connector->may_evict)
         return;
@@ -442,12 +473,7 @@ void vel_expect_evict(struct vel_leader *leader)
     for (size_t i = 0; counts && i < n && i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
 
-        if (!may_go(lead))
-            continue;
-        int64_t keep = leader->ops->keep(leader->arg, lead->seal.template);
-        bool is_on_prefix = lead->state != VEL_DATASET_ENCODED;
-
-        if (counts[i] - is_kept_by(lead) >= (keep > 0 || is_on_prefix ? keep : 1) &&
+        if (may_go(lead) && is_enough(leader, lead, &counts[i]) &&
             !is_linked(leader, lead))
             vel_chair_evict(leader, lead);
     }

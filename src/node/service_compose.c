@@ -214,6 +214,12 @@ static int list_ones(const struct vel_seal *seal, struct vel_vec *ret,
     return 0;
 }
 
+/* Who wrote a file that no other belongs to says nothing of who writes it next. */
+static bool is_by_itself(const struct vel_service *service, const char *template)
+{
+    return !vel_service_line(service, template) && !strstr(template, "{rank}");
+}
+
 int vel_service_note_seal(struct vel_service *service, const struct vel_seal *seal,
                           bool is_ours, struct vel_err *err)
 {
@@ -221,7 +227,8 @@ int vel_service_note_seal(struct vel_service *service, const struct vel_seal *se
         latest = {.previous = {.id = seal->id, .is_ours = is_ours}};
     int rc;
 
-    if (!seal->template || !*seal->template || seal->verdict != VEL_VERDICT_SEALED)
+    if (!seal->template || !*seal->template || seal->verdict != VEL_VERDICT_SEALED ||
+        is_by_itself(service, seal->template))
         return 0;
     known = latest_of(service, seal->template);
     if (known && known->previous.id >= seal->id)

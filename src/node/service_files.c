@@ -99,11 +99,12 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
     return 0;
 }
 
-int64_t vel_service_keep(void *arg, const char *template)
+int64_t vel_service_keep(void *arg, const char *template, bool *ret_has_line)
 {
     const struct vel_service *service = arg;
     const struct vel_line *line = vel_service_line(service, template);
 
+    *ret_has_line = line != NULL;
     return line ? ((const struct vel_dataset_rule *)line->data)->keep
                 : service->conf->cache_size;
 }

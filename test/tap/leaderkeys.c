@@ -228,9 +228,10 @@ int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *k
     return 0;
 }
 
-int64_t lab_keep(void *arg, const char *template)
+int64_t lab_keep(void *arg, const char *template, bool *ret_has_line)
 {
     (void)arg;
+    *ret_has_line = false;
     return template[0] == 't' ? 0 : 2;
 }
 

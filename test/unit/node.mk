@@ -40,6 +40,7 @@ node_tests = test/unit/about.t \
 	test/unit/pulllinks.t \
 	test/unit/pullwire.t \
 	test/unit/role.t \
+	test/unit/names.t \
 	test/unit/roster.t \
 	test/unit/seal.t \
 	test/unit/tally.t \
@@ -208,6 +209,9 @@ test_unit_muster_t_SOURCES = %D%/muster.c
 test_unit_muster_t_CPPFLAGS = $(test_cppflags)
 test_unit_muster_t_LDADD = $(test_ldadd)
 
+test_unit_names_t_SOURCES = %D%/names.c
+test_unit_names_t_CPPFLAGS = $(test_cppflags)
+test_unit_names_t_LDADD = $(test_ldadd)
 test_unit_roster_t_SOURCES = %D%/roster.c
 test_unit_roster_t_CPPFLAGS = $(test_cppflags)
 test_unit_roster_t_LDADD = $(test_ldadd)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A process that creates, writes, closes, opens and reads files again and again holds
  * no more descriptors and no more memory after many of them than after a few, whether
- * they come to their path at once or behind. GROWTH_FILES: so many (make check: 300).
+ * they come to their path at once or behind, are steps of one dataset or have names
+ * that nobody can make anything of, and stay. GROWTH_FILES: so many (make check: 300).
  */
 #define _GNU_SOURCE
 #include "config.h"
@@ -20,11 +21,12 @@
 
 enum {
     FILES = 300,
-    KEPT = 5,  /* the program unlinks those before */
-    TIMES = 6, /* it is measured so often, every so many files */
+    ALONE_FILES = 1500, /* some hundreds are known */
+    KEPT = 5,           /* the program unlinks those before */
+    TIMES = 6,          /* it is measured so often, every so many files */
     APART = 6,
-    PER_FILE = 150, /* bytes: of a file that is gone its name is known */
-    SLACK = 400000  /* bytes: what is over is forgotten some dozens at a time */
+    PER_FILE = 40, /* bytes: 24 tell how often its name was used, of the newest 65536 */
+    SLACK = 600000 /* bytes: what is over is forgotten some dozens at a time */
 };
 
 struct held {
@@ -81,19 +83,22 @@ static size_t resident(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static bool has_rule = true;
+
 static void name_file(char name[40], int i)
 {
-    snprintf(name, 40, "g/f.%d.h5", i);
+    if (has_rule)
+        snprintf(name, 40, "g/f.%d.h5", i);
+    else
+        snprintf(name, 40, "g/%08x.h5", (unsigned)i * 2654435761U);
 }
 
-static void write_one(int i)
+static void write_named(const char *name, int i)
 {
     static int cells[500];
     hsize_t n = 500;
-    char name[40];
     hid_t file, space, data;
 
-    name_file(name, i);
     cells[0] = i;
     file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     space = H5Screate_simple(1, &n, NULL);
@@ -154,11 +159,13 @@ static int writes(int files)
     struct held least = {0}, held;
     char name[40];
 
+    write_named("g/once.h5", 0); /* what stays hides nothing of the others */
     for (int i = 1; i <= files; i++) {
-        write_one(i);
+        name_file(name, i);
+        write_named(name, i);
         read_one(i);
         name_file(name, i - KEPT);
-        if (i > KEPT && unlink(name) < 0)
+        if (has_rule && i > KEPT && unlink(name) < 0)
             return 7;
         int left = (i > files / 5 ? files : files / 5) - i;
 
@@ -200,6 +207,7 @@ static void set_up(const char *above, const char *how)
 {
     char path[1000];
     FILE *file;
+    bool is_ruled = strcmp(how, "ALONE") != 0;
 
     mkdir(above, 0700);
     snprintf(path, sizeof path, "%s/%s", above, how);
@@ -207,7 +215,8 @@ static void set_up(const char *above, const char *how)
         bail_out("no directory %s", path);
     file = fopen(".velocconf", "w");
     if (!file ||
-        fprintf(file, "DATASET=g PATTERN=g/f.{step}.h5 PUBLISH=%s\n", how) < 0 ||
+        (is_ruled &&
+         fprintf(file, "DATASET=g PATTERN=g/f.{step}.h5 PUBLISH=%s\n", how) < 0) ||
         fclose(file) != 0)
         bail_out("no settings");
     setenv("VELOC_CACHE_BASE", path, 1);
@@ -224,7 +233,7 @@ static void run(const char *self, const char *above, const char *how, int files)
     int n = 0, status;
 
     set_up(above, how);
-    snprintf(command, sizeof command, "'%s' %d", self, files);
+    snprintf(command, sizeof command, "'%s' %d %s", self, files, how);
     said = popen(command, "r");
     if (said)
         n = fscanf(said, "%d %zu %zu %d %zu %zu", &first.descriptors, &first.heap,
@@ -247,8 +256,10 @@ int main(int argc, char **argv)
     char self[1000];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    if (argc > 1)
+    if (argc > 2) {
+        has_rule = strcmp(argv[2], "ALONE") != 0;
         return writes(atoi(argv[1]));
+    }
     if (len < 0)
         bail_out("who am I?");
     self[len] = '\0';
@@ -256,5 +267,6 @@ int main(int argc, char **argv)
     above = make_top();
     run(self, above, "THROUGH", text ? atoi(text) : FILES);
     run(self, above, "BEHIND", text ? atoi(text) : FILES);
+    run(self, above, "ALONE", text ? atoi(text) : ALONE_FILES);
     return done_testing();
 }
