@@ -69,44 +69,59 @@ static int list_spots(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-/* Those who claimed it are in its directory, which is short. VEL_ENOENT: none of them
- * has written one. */
+/* Those who claimed it are in its directory, which is short; one that nobody claims is
+ * a session's. VEL_ENOENT: none of them has written one. *ret_last: who claimed last,
+ * 0: nobody, as far as can be told. */
 static int load_claimed(struct vel_fs *fs, const char *dir, int64_t id,
-                        struct vel_entry *ret, struct vel_err *err)
+                        int64_t *ret_last, struct vel_entry *ret, struct vel_err *err)
 {
     struct vel_vec owners;
     int rc = VEL_ENOENT;
 
+    *ret_last = 0;
     if (vel_owners_load(fs, dir, id, &owners, NULL) < 0)
         return VEL_ENOENT;
     for (size_t i = owners.n; rc == VEL_ENOENT && i-- > 0;)
         rc = vel_entry_load_of(fs, dir, id, ((int64_t *)owners.items)[i], ret, err);
+    if (owners.n > 0)
+        *ret_last = ((int64_t *)owners.items)[owners.n - 1];
     vel_vec_fini(&owners);
-    return rc;
+    return rc == VEL_ENOENT && *ret_last ? vel_entry_load_of(fs, dir, id, 0, ret, err)
+                                         : rc;
+}
+
+/* The directory of the dataset is gone, or is none of a leader. */
+static int load_listed(struct vel_fs *fs, const char *dir, int64_t id,
+                       int64_t *ret_last, struct vel_entry *ret, struct vel_err *err)
+{
+    struct vel_vec spots;
+    int rc = list_spots(fs, dir, id, &spots, err);
+
+    *ret_last = 0;
+    if (rc < 0)
+        return rc;
+    if (spots.n)
+        *ret_last = ((struct spot *)spots.items)->owner;
+    vel_vec_fini(&spots);
+    return vel_entry_load_of(fs, dir, id, *ret_last, ret, err);
 }
 
 int vel_entry_load(struct vel_fs *fs, const char *dir, int64_t id,
                    struct vel_entry *ret, struct vel_err *err)
 {
-    struct spot last = {0, -1};
-    int rc = load_claimed(fs, dir, id, ret, err);
+    int64_t last = -1;
 
-    for (int i = 0; i < LOOKS && rc == VEL_ENOENT; i++) {
-        struct vel_vec spots;
-        struct spot top = {id, 0};
+    for (int i = 0; i < LOOKS; i++) {
+        int64_t top;
+        int rc = load_claimed(fs, dir, id, &top, ret, err);
 
-        rc = list_spots(fs, dir, id, &spots, err);
-        if (rc < 0)
+        if (rc == VEL_ENOENT && top == 0)
+            rc = load_listed(fs, dir, id, &top, ret, err);
+        if (rc != VEL_ENOENT || top == last) /* it is not there twice */
             return rc;
-        if (spots.n)
-            top = *(struct spot *)spots.items;
-        vel_vec_fini(&spots);
-        rc = vel_entry_load_of(fs, dir, id, top.owner, ret, err);
-        if (top.owner == last.owner) /* listed twice, or neither time */
-            break;
         last = top;
     }
-    return rc;
+    return VEL_ENOENT;
 }
 
 int vel_entry_remove(struct vel_fs *fs, const char *dir, int64_t id,
@@ -336,8 +351,9 @@ static int find_newer(struct vel_fs *fs, const char *dir, int64_t id, int64_t *r
 int vel_current_raise(struct vel_fs *fs, const char *dir, int64_t id,
                       struct vel_err *err)
 {
-    /* each round but the last has written more than was there: as many as publish */
-    for (;;) {
+    /* each round but the last has written more than was there: as many as publish; who
+     * has written looks for what was published meanwhile */
+    for (bool has_written = false;; has_written = true) {
         int64_t current = 0, newest = id;
         struct vel_err why = {0};
         int rc = vel_current_load(fs, dir, &current, &why);
@@ -346,7 +362,9 @@ int vel_current_raise(struct vel_fs *fs, const char *dir, int64_t id,
             return vel_fail(err, (enum vel_status)rc, "%s", why.text);
         if (rc == 0 && current > id)
             newest = current;
-        rc = find_newer(fs, dir, newest, &newest, err);
+        rc = has_written || newest <= current
+                 ? find_newer(fs, dir, newest, &newest, err)
+                 : 0;
         if (rc < 0 || newest <= current)
             return rc;
         rc = vel_current_save(fs, dir, newest, err);

@@ -296,6 +296,45 @@ static void owners(void)
     ok(vel_fs_exists(fs, tap_path("owned/index/dataset.7.2")), "and no other");
 }
 
+/* Lists what vel_fs_posix() does, and counts what it has listed of an index. */
+static int listed;
+
+static int count_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
+{
+    (void)fs;
+    listed += strstr(path, "/index") != NULL;
+    return vel_fs_posix()->ops->list(vel_fs_posix(), path, ret_names);
+}
+
+static void claimed(void)
+{
+    enum vel_place_on_prefix place = VEL_ON_REMOVING;
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs counting = {.ops = &ops};
+    struct vel_entry entry = {0};
+    struct vel_err err = {0};
+    char dir[512];
+
+    ops.list = count_list;
+    snprintf(dir, sizeof dir, "%s", tap_path("claimed"));
+    mkdir(dir, 0700);
+    mkdir(tap_path("claimed/index"), 0700);
+    mkdir(tap_path("claimed/dataset.5"), 0700);
+    tap_put_file(tap_path("claimed/dataset.5/owner.1"), "");
+    is_int(vel_entry_load(&counting, dir, 5, &entry, &err), VEL_ENOENT,
+           "whoever claimed a dataset has not written its entry yet");
+    save(dir, 5, 0, VEL_ON_FLUSHING);
+    ok(owner_of(dir, 5, &place) == 0, "that of a session counts until then");
+    save(dir, 5, 1, VEL_ON_CACHE);
+    tap_put_file(tap_path("claimed/dataset.5/owner.2"), "");
+    ok(owner_of(dir, 5, &place) == 1, "and so does that of the one before");
+    save(dir, 5, 2, VEL_ON_PREFIX);
+    is_int(vel_entry_load(&counting, dir, 5, &entry, &err), 0, "then it is found");
+    is_int((int)entry.owner, 2, "as the last one has it");
+    is_int(listed, 0, "and the index, where there may be thousands, is not listed");
+    vel_entry_fini(&entry);
+}
+
 /* --- current and dropped --- */
 
 static bool is_current(const char *dir, int64_t want)
@@ -449,6 +488,7 @@ int main(void)
     fetchable();
     index_of_many();
     owners();
+    claimed();
     raising();
     current_one();
     tombstones();
