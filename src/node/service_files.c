@@ -152,8 +152,6 @@ static int know_part(struct vel_service *service, int64_t number, const char *di
 
     if (service->parts.n > service->many_parts)
         forget_taken(service);
-    if (number > service->last_part)
-        service->last_part = number;
     if (part.dir && vel_vec_push(&service->parts, &part))
         return 0;
     free(part.dir);
@@ -216,8 +214,7 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
     if (rc == 0 && !(level = level_dir(service->homes[home], index)))
         rc = vel_out_of_memory(err, "a new part");
     if (rc == 0)
-        rc = vel_part_new_make(service->fs, level, service->last_part, &borrowed,
-                               &number, err);
+        rc = vel_part_new_make(service->fs, level, &borrowed, &number, err);
     if (rc == 0) {
         dir = vel_part_new_dir(level, number);
         rc = dir ? know_part(service, number, dir, err)

@@ -157,7 +157,7 @@ struct vel_service {
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed, has_told_over;
-    int64_t last_part, checkpoints;
+    int64_t checkpoints;
     int64_t above; /* the newest dataset when its first new.N was made; -1: none was */
     uint64_t largest_part;
     struct vel_placeholders *placeholders; /* workers use it, too */

@@ -13,6 +13,7 @@
 #include "meta/dataset.h"
 #include "meta/paths.h"
 #include "record/record.h"
+#include "sys/entropy.h"
 #include "view/part_new_in.h"
 
 enum { FORMAT = 1, ROUNDS = 20 };
@@ -137,39 +138,33 @@ static int load_key(struct vel_fs *fs, const char *dir, struct vel_new_key *ret,
     return rc;
 }
 
-/* The next number of a level, its directory made. */
-static int make_dir(struct vel_fs *fs, const char *level, int64_t *number,
+/* A directory of a number that nobody has had. */
+static int make_dir(struct vel_fs *fs, const char *level, int64_t *ret_number,
                     char **ret_dir, struct vel_err *err)
 {
-    struct vel_vec names;
-    int64_t n;
-    int rc = vel_cache_make_dir(fs, level, err);
+    uint64_t number;
+    int rc = vel_cache_make_dir(fs, level, err), made;
 
-    vel_vec_init(&names, sizeof(char *));
     if (rc == 0)
-        rc = vel_fs_list(fs, level, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        if (vel_number_behind(*(char **)vel_vec_at(&names, i), "new.", &n) &&
-            n > *number)
-            *number = n;
-    vel_fs_names_fini(&names);
-    for (int made = -EEXIST; rc == 0 && made == -EEXIST;) {
-        free(*ret_dir);
-        *ret_dir = vel_part_new_dir(level, ++*number);
-        made = *ret_dir ? fs->ops->mkdir(fs, *ret_dir, 0700) : -ENOMEM;
-        if (made < 0 && made != -EEXIST)
-            rc = vel_fail_errno(err, -made, "cannot make %s/new.%" PRId64, level,
-                                *number);
-    }
-    return rc;
+        rc = vel_entropy(&number, sizeof number, err);
+    if (rc < 0)
+        return rc;
+    *ret_number = (int64_t)(number >> 2) + 1;
+    *ret_dir = vel_part_new_dir(level, *ret_number);
+    made = *ret_dir ? fs->ops->mkdir(fs, *ret_dir, 0700) : -ENOMEM;
+    return made < 0 ? vel_fail_errno(err, -made, "cannot make %s/new.%" PRId64, level,
+                                     *ret_number)
+                    : 0;
 }
 
-/* One attempt. VEL_ENOENT: somebody has found it without a key, and swept it. */
+/* One attempt. VEL_ENOENT: somebody has found it without a key, and swept it. The next
+ * has another name: several launches make and sweep here, and what one gives up must
+ * not be what another has just begun. */
 static int make(struct vel_fs *fs, const char *level, const struct vel_new_key *key,
-                int64_t *number, struct vel_err *err)
+                int64_t *ret_number, struct vel_err *err)
 {
     char *dir = NULL;
-    int rc = make_dir(fs, level, number, &dir, err);
+    int rc = make_dir(fs, level, ret_number, &dir, err);
 
     if (rc == 0) {
         rc = save_key(fs, dir, key, err);
@@ -182,11 +177,11 @@ static int make(struct vel_fs *fs, const char *level, const struct vel_new_key *
     return rc;
 }
 
-int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
+int vel_part_new_make(struct vel_fs *fs, const char *level,
                       const struct vel_new_key *key, int64_t *ret_number,
                       struct vel_err *err)
 {
-    int64_t number = above;
+    int64_t number = 0;
     int rc = VEL_ENOENT;
 
     for (int round = 0; rc == VEL_ENOENT && round < ROUNDS; round++)
@@ -280,7 +275,8 @@ int vel_part_new_load(struct vel_fs *fs, const char *dir, struct vel_part_new *r
 }
 
 /* Without a key: who made or removed it did not come to the end, or is just at it. What
- * is no record yet, and the directory if nothing else is there; a maker begins again.
+ * is no key yet goes, and the directory if nothing else is there; a maker begins again.
+ * All other temporaries are of one that has made its key since it was looked for.
  */
 static void sweep(struct vel_fs *fs, const char *dir)
 {
@@ -290,7 +286,8 @@ static void sweep(struct vel_fs *fs, const char *dir)
     vel_fs_list(fs, dir, &names, NULL);
     for (size_t i = 0; i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
-        char *path = vel_fs_is_temporary(name) ? vel_path_join(dir, name) : NULL;
+        bool is_of_key = strncmp(name, ".about.", 7) == 0 && vel_fs_is_temporary(name);
+        char *path = is_of_key ? vel_path_join(dir, name) : NULL;
 
         if (path)
             vel_fs_unlink(fs, path, NULL);

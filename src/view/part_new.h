@@ -58,8 +58,8 @@ void vel_part_new_fini(struct vel_part_new *part);
 /* "LEVEL/new.N"; NULL when out of memory. */
 char *vel_part_new_dir(const char *level, int64_t number);
 
-/* Make the next one of a level's directory, with a number above `above`. */
-int vel_part_new_make(struct vel_fs *fs, const char *level, int64_t above,
+/* Make one in a level's directory, with a number that none has had. */
+int vel_part_new_make(struct vel_fs *fs, const char *level,
                       const struct vel_new_key *key, int64_t *ret_number,
                       struct vel_err *err);
 

@@ -318,13 +318,16 @@ static void make_new(void)
                                     .step = (char *)"7",
                                     .generation = 1};
     struct vel_new_file closed = {.name = (char *)"ck.7.0.h5", .order = 1, .size = 6};
-    char *level = level_of(0), *dir, *path = NULL;
+    char *level = level_of(0), *random, *dir, *path = NULL;
     struct vel_err err = {0};
     int64_t number;
 
     must(vel_fs_make_dirs(redlab_fs(), level, 0700, &err), &err);
-    must(vel_part_new_make(redlab_fs(), level, 0, &key, &number, &err), &err);
-    dir = need(vel_part_new_dir(level, number));
+    must(vel_part_new_make(redlab_fs(), level, &key, &number, &err), &err);
+    random = need(vel_part_new_dir(level, number));
+    dir = need(vel_part_new_dir(level, 1)); /* that outputs are the same each time */
+    must(vel_fs_rename(redlab_fs(), random, dir, &err), &err);
+    free(random);
     must(vel_part_new_open(redlab_fs(), dir, 0, closed.name, &path, &err), &err);
     tap_put_file(path, "closed");
     free(path);

@@ -41,6 +41,7 @@ node_tests = test/unit/about.t \
 	test/unit/pullwire.t \
 	test/unit/role.t \
 	test/unit/names.t \
+	test/unit/partnew.t \
 	test/unit/roster.t \
 	test/unit/seal.t \
 	test/unit/tally.t \
@@ -212,6 +213,9 @@ test_unit_muster_t_LDADD = $(test_ldadd)
 test_unit_names_t_SOURCES = %D%/names.c
 test_unit_names_t_CPPFLAGS = $(test_cppflags)
 test_unit_names_t_LDADD = $(test_ldadd)
+test_unit_partnew_t_SOURCES = %D%/partnew.c
+test_unit_partnew_t_CPPFLAGS = $(test_cppflags)
+test_unit_partnew_t_LDADD = $(test_ldadd)
 test_unit_roster_t_SOURCES = %D%/roster.c
 test_unit_roster_t_CPPFLAGS = $(test_cppflags)
 test_unit_roster_t_LDADD = $(test_ldadd)
@@ -242,7 +246,7 @@ test_unit_attendcost_t_LDADD = $(test_ldadd)
 test_unit_beside_t_SOURCES = %D%/beside.c test/tap/filelab.c test/tap/filelab.h
 test_unit_beside_t_CPPFLAGS = $(test_cppflags)
 test_unit_beside_t_LDADD = $(test_ldadd)
-test_unit_sweep_t_SOURCES = %D%/sweep.c test/tap/files.c test/tap/files.h
+test_unit_sweep_t_SOURCES = %D%/sweep.c
 test_unit_sweep_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweep_t_LDADD = $(test_ldadd)
 

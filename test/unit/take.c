@@ -51,6 +51,16 @@ static void must(int rc, const struct vel_err *err)
 
 /* --- before --- */
 
+/* Numbers are random: this one is 1. */
+static void name_first(const char *dir, int64_t number, const char *first)
+{
+    char *random = vel_part_new_dir(in(dir, "c/u/id/index.0"), number);
+
+    if (!random || rename(random, first) < 0)
+        bail_out("no %s", first);
+    free(random);
+}
+
 static void put_new(const char *dir, struct vel_placeholders *placeholders, int files)
 {
     struct vel_fs *fs = vel_fs_posix();
@@ -61,8 +71,8 @@ static void put_new(const char *dir, struct vel_placeholders *placeholders, int 
     int64_t number;
     char *made = vel_part_new_dir(in(dir, "c/u/id/index.0"), 1);
 
-    must(vel_part_new_make(fs, in(dir, "c/u/id/index.0"), 0, &key, &number, &err),
-         &err);
+    must(vel_part_new_make(fs, in(dir, "c/u/id/index.0"), &key, &number, &err), &err);
+    name_first(dir, number, made);
     for (int i = 0; i < files; i++) {
         struct vel_new_file file = {
             .name = (char *)(uintptr_t)names[i], .order = i + 1, .size = 5};
@@ -321,7 +331,7 @@ static int make(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
     vel_vec_init(&found, sizeof(struct vel_part_new));
     rc = vel_parts_new_scan(fs, in(dir, "c/u/id"), &found, err);
     if (rc == 0)
-        rc = vel_part_new_make(fs, in(dir, "c/u/id/index.0"), 0, &key, &number, err);
+        rc = vel_part_new_make(fs, in(dir, "c/u/id/index.0"), &key, &number, err);
     vel_parts_new_fini(&found);
     return rc;
 }
@@ -329,17 +339,23 @@ static int make(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
 /* Who has made one finds it, and all that is there has a key. */
 static enum sweep_state check_made(const char *dir, void *arg)
 {
+    const char *level = in(dir, "c/u/id/index.0");
     int with = 0, without = 0;
+    struct vel_vec found;
 
     (void)arg;
-    for (int i = 1; i < 9; i++) {
-        char new[32];
+    vel_vec_init(&found, sizeof(char *));
+    must(vel_fs_list(vel_fs_posix(), level, &found, NULL), &(struct vel_err){0});
+    for (size_t i = 0; i < found.n; i++) {
+        const char *name = *(char **)vel_vec_at(&found, i);
 
-        snprintf(new, sizeof new, "c/u/id/index.0/new.%d", i);
-        bool has = access(in(in(dir, new), "about"), F_OK) == 0;
+        if (strncmp(name, "new.", 4) != 0)
+            continue;
+        bool has = access(in(in(level, name), "about"), F_OK) == 0;
         with += has;
-        without += !has && access(in(dir, new), F_OK) == 0;
+        without += !has;
     }
+    vel_fs_names_fini(&found);
     return with > 1 && without == 0 ? SWEEP_NEW : SWEEP_OLD;
 }
 
