@@ -200,6 +200,7 @@ struct vel_leader {
     int seal_rc;       /* of the last seal */
     int64_t beat;
     uint64_t others_at;    /* when it is looked again who of `others` still lives */
+    uint64_t begun_at;     /* and who of them has begun */
     struct vel_vec others; /* struct vel_leader_other, as they were first seen */
     struct vel_buf known;
     struct vel_buf roll; /* nodes that are waited for, as records have told */

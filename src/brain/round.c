@@ -36,6 +36,8 @@ static enum verdict judge(const struct vel_leader *leader,
     bool is_missed = !*nodes, is_joined = false;
     char node[VEL_ROSTER_NAME];
 
+    if (other->lives)
+        return LIVES;
     while (vel_words_next(&nodes, node)) {
         const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
 
@@ -49,11 +51,11 @@ static enum verdict judge(const struct vel_leader *leader,
     return !is_missed ? OVER : is_joined ? PARTLY_OVER : UNDECIDED;
 }
 
-static const struct vel_leader_other *first_seen(const struct vel_leader *leader,
+static const struct vel_leader_other *find_other(const struct vel_vec *others,
                                                  const char *launch)
 {
-    for (size_t i = 0; i < leader->others.n; i++) {
-        const struct vel_leader_other *other = vel_vec_at(&leader->others, i);
+    for (size_t i = 0; i < others->n; i++) {
+        const struct vel_leader_other *other = vel_vec_at(others, i);
 
         if (strcmp(other->launch, launch) == 0)
             return other;
@@ -75,7 +77,7 @@ static bool are_missed(const struct vel_leader *leader,
 static bool is_over(const struct vel_leader *leader,
                     const struct vel_leader_other *other)
 {
-    const struct vel_leader_other *first = first_seen(leader, other->launch);
+    const struct vel_leader_other *first = find_other(&leader->others, other->launch);
     bool was_watched = leader->now - leader->claimed_at >= leader->conf.limit / 2;
     bool stands = first && was_watched && first->beat == other->beat;
 
@@ -258,6 +260,31 @@ static bool is_settled(struct vel_leader *leader)
     return is;
 }
 
+/* Programs that are started at once see each other begin: one that had no node when it
+ * was first seen has one moments later, lives, and has made nothing that we could miss.
+ * It is looked for in steps that grow. */
+static void look_who_begins(struct vel_leader *leader)
+{
+    uint64_t least = leader->conf.limit / 1000,
+             pause = (leader->now - leader->claimed_at) / 2;
+    struct vel_vec others;
+
+    if (leader->now < leader->begun_at)
+        return;
+    leader->begun_at = leader->now + (pause > least ? pause : least);
+    vel_leader_at(leader, VEL_TIMER_SOON, leader->begun_at);
+    vel_vec_init(&others, sizeof(struct vel_leader_other));
+    if (leader->ops->others(leader->arg, &others, NULL) == 0)
+        for (size_t i = 0; i < leader->others.n; i++) {
+            struct vel_leader_other *first = vel_vec_at(&leader->others, i);
+            const struct vel_leader_other *other = find_other(&others, first->launch);
+
+            first->lives = !*first->nodes && (!other || *other->nodes);
+        }
+    forget_others(&others);
+    vel_vec_fini(&others);
+}
+
 /* Have all come whose caches matter? To know who they are takes all seals of launches
  * before this one, which do not change with every node that joins; but a dataset may
  * come to the prefix meanwhile. */
@@ -294,6 +321,8 @@ bool vel_round_is_ready(struct vel_leader *leader)
         switch (judge(leader, vel_vec_at(&leader->others, i))) {
         case UNDECIDED:
             is_ready = leader->now - leader->claimed_at >= leader->conf.limit / 2;
+            if (!is_ready)
+                look_who_begins(leader);
             break;
         case PARTLY_OVER:
             is_ready = is_settled(leader);
