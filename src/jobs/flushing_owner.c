@@ -212,10 +212,10 @@ int vel_flushing_rivals(const struct vel_flushing *flushing,
                         const struct vel_entry *entry, struct vel_vec *ret,
                         struct vel_err *err)
 {
-    const struct vel_index_range newer = {.above = entry->dataset.id,
-                                          .below = INT64_MAX};
-    const struct vel_index_range older = {
-        .above = INT64_MIN, .below = entry->dataset.id, .over = flushing->published};
+    const struct vel_index_range all = {.above = INT64_MIN,
+                                        .below = INT64_MAX,
+                                        .over_below = entry->dataset.id,
+                                        .over = flushing->published};
     struct vel_map *names = NULL;
     struct vel_vec found;
     struct rivals r = {.of = flushing, .entry = entry, .found = &found};
@@ -224,9 +224,7 @@ int vel_flushing_rivals(const struct vel_flushing *flushing,
     vel_vec_init(&found, sizeof(struct vel_flush_rival));
     r.names = names;
     if (rc == 0)
-        rc = vel_index_each(flushing->fs, flushing->dir, &newer, add_rival, &r, err);
-    if (rc == 0)
-        rc = vel_index_each(flushing->fs, flushing->dir, &older, add_rival, &r, err);
+        rc = vel_index_each(flushing->fs, flushing->dir, &all, add_rival, &r, err);
     vel_map_destroy(names, NULL);
     turn_round(&found);
     if (rc < 0)
@@ -285,8 +283,10 @@ static int mark_one(void *arg, struct vel_entry *e, struct vel_err *err)
 static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *entry,
                          struct vel_err *err)
 {
-    const struct vel_index_range older = {
-        .above = INT64_MIN, .below = entry->dataset.id, .over = f->replaced};
+    const struct vel_index_range older = {.above = INT64_MIN,
+                                          .below = entry->dataset.id,
+                                          .over_below = entry->dataset.id,
+                                          .over = f->replaced};
     struct taking t = {.of = f, .by = entry};
     struct vel_map *names = NULL;
     int rc = make_crew(f, &t.crew, err);

@@ -72,10 +72,11 @@ int vel_index_load(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                    struct vel_err *err);
 void vel_index_fini(struct vel_vec *entries);
 
-/* Which entries are read: of datasets between these two, and not of `over` (may be
- * NULL), which forgets what the index does not have any more. */
+/* Which entries are read: of datasets between these two, but not those below
+ * `over_below` that are in `over` (may be NULL), which forgets what the index does not
+ * have any more. */
 struct vel_index_range {
-    int64_t above, below;
+    int64_t above, below, over_below;
     struct vel_over *over;
 };
 

@@ -214,7 +214,8 @@ int vel_index_each(struct vel_fs *fs, const char *dir,
         bool is_there = false;
 
         if (s->id <= range->above || s->id >= range->below ||
-            (range->over && vel_over_has(range->over, s->id)))
+            (range->over && s->id < range->over_below &&
+             vel_over_has(range->over, s->id)))
             continue;
         rc = load_spot(fs, dir, s, &entry, &is_there, err);
         if (is_there)
