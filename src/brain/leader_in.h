@@ -199,9 +199,8 @@ struct vel_leader {
     uint64_t again_at; /* a record could not be written */
     int seal_rc;       /* of the last seal */
     int64_t beat;
-    uint64_t others_at;    /* when it is looked again who of `others` still lives */
-    uint64_t begun_at;     /* and who of them has begun */
-    struct vel_vec others; /* struct vel_leader_other, as they were first seen */
+    uint64_t others_at, begun_at; /* looked again who of `others` lives, has begun */
+    struct vel_vec others;        /* struct vel_leader_other, as they were first seen */
     struct vel_buf known;
     struct vel_buf roll; /* nodes that are waited for, as records have told */
     uint64_t roll_at;    /* when they are looked at again */

@@ -178,11 +178,17 @@ int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
 int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_err *err)
 {
+    return vel_current_save_by(fs, dir, id, 0, err);
+}
+
+int vel_current_save_by(struct vel_fs *fs, const char *dir, int64_t id, int64_t by,
+                        struct vel_err *err)
+{
     struct vel_node *body = vel_node_object();
     char *path = vel_path_join(dir, "current");
     int rc = !body || !path || vel_node_set_int(body, "dataset", id)
                  ? vel_out_of_memory(err, "the current dataset")
-                 : vel_record_save(fs, path, "current", PLAIN, body, err);
+                 : vel_record_save_by(fs, path, by, "current", PLAIN, body, err);
 
     free(path);
     vel_node_destroy(body);

@@ -102,6 +102,9 @@ void vel_index_sweep(struct vel_fs *fs, const char *dir);
 /* Record "current": the dataset that a restart takes first; 0: none. */
 int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_err *err);
+/* By who publishes dataset `by`, while others may publish theirs. */
+int vel_current_save_by(struct vel_fs *fs, const char *dir, int64_t id, int64_t by,
+                        struct vel_err *err);
 int vel_current_load(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                      struct vel_err *err);
 

@@ -368,7 +368,7 @@ int vel_current_raise(struct vel_fs *fs, const char *dir, int64_t id,
                  : 0;
         if (rc < 0 || newest <= current)
             return rc;
-        rc = vel_current_save(fs, dir, newest, err);
+        rc = vel_current_save_by(fs, dir, newest, id, err);
         if (rc < 0)
             return rc;
     }

@@ -133,11 +133,12 @@ int vel_prefix_look(struct vel_fs *fs, const char *dir, char ret_id[VEL_PREFIX_I
     return open_prefix(fs, dir, false, ret_id, err);
 }
 
-/* "id.UUID" before it becomes "id", or its temporary. */
-static bool is_unfinished_id(const char *name)
+/* "id.UUID" before it becomes "id", or its temporary, or one of "current". */
+static bool is_unfinished(const char *name)
 {
     return (strncmp(name, "id.", 3) == 0 && is_uuid(name + 3)) ||
-           (strncmp(name, ".id.", 4) == 0 && vel_fs_is_temporary(name));
+           (vel_fs_is_temporary(name) &&
+            (strncmp(name, ".id.", 4) == 0 || strncmp(name, ".current.", 9) == 0));
 }
 
 void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
@@ -147,7 +148,7 @@ void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
     if (vel_fs_list(fs, dir, &names, NULL) == 0) {
         for (size_t i = 0; i < names.n; i++) {
             const char *name = ((char **)names.items)[i];
-            char *path = is_unfinished_id(name) ? vel_path_join(dir, name) : NULL;
+            char *path = is_unfinished(name) ? vel_path_join(dir, name) : NULL;
 
             if (path)
                 vel_fs_unlink(fs, path, NULL);

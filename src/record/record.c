@@ -156,13 +156,20 @@ int vel_record_decode(const void *bytes, size_t len, const char *type, int newes
 int vel_record_save(struct vel_fs *fs, const char *path, const char *type, int version,
                     const struct vel_node *body, struct vel_err *err)
 {
+    return vel_record_save_by(fs, path, 0, type, version, body, err);
+}
+
+int vel_record_save_by(struct vel_fs *fs, const char *path, int64_t writer,
+                       const char *type, int version, const struct vel_node *body,
+                       struct vel_err *err)
+{
     struct vel_buf buf;
     int rc;
 
     vel_buf_init(&buf);
     rc = vel_record_encode(type, version, body, &buf, err);
     if (rc == 0)
-        rc = vel_fs_replace(fs, path, buf.data, buf.len, 0600, err);
+        rc = vel_fs_replace_by(fs, path, writer, buf.data, buf.len, 0600, err);
     vel_buf_fini(&buf);
     return rc < 0 ? vel_wrap(err, rc, "saving %s record", type) : 0;
 }

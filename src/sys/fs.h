@@ -135,6 +135,11 @@ int vel_fs_read_file(struct vel_fs *fs, const char *path, size_t most,
 int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
                    mode_t mode, struct vel_err *err);
 
+/* The same where several write at once, each with a number of its own, above 0: of one
+ * that crashed the temporary stays until whoever has its number writes again. */
+int vel_fs_replace_by(struct vel_fs *fs, const char *path, int64_t writer,
+                      const void *bytes, size_t len, mode_t mode, struct vel_err *err);
+
 /* Is `name`, without directory, such a temporary? No reader should look at one. */
 bool vel_fs_is_temporary(const char *name);
 

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,27 +30,31 @@ bool vel_fs_is_temporary(const char *name)
     return len > tail + 1 && name[0] == '.' && strcmp(name + len - tail, suffix) == 0;
 }
 
-/* ".<name>.h5v-tmp", a long name cut and told from its like by its checksum */
-static void put_temporary_name(struct vel_buf *buf, const char *name)
+/* ".<name>.h5v-tmp", or of one of several writers ".<name>.<writer>.h5v-tmp", a long
+ * name cut and told from its like by its checksum */
+static void put_temporary_name(struct vel_buf *buf, const char *name, int64_t writer)
 {
-    const size_t most = 255 - 1 - (sizeof suffix - 1), sum = 9;
+    const size_t most = 255 - 1 - (sizeof suffix - 1) - 1 - 19, sum = 9;
     size_t len = strlen(name);
 
     vel_buf_putc(buf, '.');
     vel_buf_append(buf, name, len <= most ? len : most - sum);
     if (len > most)
         vel_buf_printf(buf, "~%08x", (unsigned)vel_crc32c(0, name, len));
+    if (writer)
+        vel_buf_printf(buf, ".%" PRId64, writer);
     vel_buf_puts(buf, suffix);
 }
 
-static int temporary_path(const char *path, struct vel_buf *buf, struct vel_err *err)
+static int temporary_path(const char *path, int64_t writer, struct vel_buf *buf,
+                          struct vel_err *err)
 {
     const char *base = vel_path_base(path);
 
     if (!base[0])
         return vel_fail(err, VEL_EINVAL, "cannot write '%s': that names no file", path);
     vel_buf_append(buf, path, (size_t)(base - path));
-    put_temporary_name(buf, base);
+    put_temporary_name(buf, base, writer);
     return vel_buf_status(buf, err);
 }
 
@@ -89,13 +94,19 @@ static int fill(struct vel_fs *fs, int fd, const char *path, const void *bytes,
 int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
                    mode_t mode, struct vel_err *err)
 {
+    return vel_fs_replace_by(fs, path, 0, bytes, len, mode, err);
+}
+
+int vel_fs_replace_by(struct vel_fs *fs, const char *path, int64_t writer,
+                      const void *bytes, size_t len, mode_t mode, struct vel_err *err)
+{
     struct vel_buf temporary;
     char *dir = NULL;
     bool is_there = false;
     int fd = -1, rc;
 
     vel_buf_init(&temporary);
-    rc = temporary_path(path, &temporary, err);
+    rc = temporary_path(path, writer, &temporary, err);
     if (rc < 0)
         goto out;
     dir = vel_path_dir(path);
