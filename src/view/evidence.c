@@ -158,6 +158,32 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
     return no_memory(err);
 }
 
+static int is_absent(struct gather *g, const char *launch, bool *ret_is,
+                     struct vel_err *err)
+{
+    struct vel_buf dir;
+    struct stat st;
+    int rc;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/launch.%s", g->dir, launch);
+    rc = vel_buf_status(&dir, err);
+    if (rc == 0)
+        rc = vel_fs_lstat(g->fs, dir.data, &st, err);
+    vel_buf_fini(&dir);
+    *ret_is = rc == VEL_ENOENT;
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
+/* Whoever has made a view removes a launch that nobody needs any more, at any moment:
+ * what is missing then is not missed. */
+static bool is_removed(struct gather *g, const char *launch, int rc)
+{
+    bool is = false;
+
+    return rc == VEL_ENOENT && is_absent(g, launch, &is, NULL) == 0 && is;
+}
+
 static int add_seal(struct gather *g, const char *launch, const char *dir,
                     const char *name, struct vel_err *err)
 {
@@ -172,7 +198,9 @@ static int add_seal(struct gather *g, const char *launch, const char *dir,
     if (!says_nothing(rc))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     /* a dataset whose seal is lost does not count */
-    vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s", why.text);
+    if (!is_removed(g, launch, rc))
+        vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s",
+                why.text);
     return 0;
 }
 
@@ -264,7 +292,7 @@ static int add_launches(struct gather *g, struct vel_err *err)
 
         if (rc < 0 && !says_nothing(rc))
             return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-        if (rc < 0)
+        if (rc < 0 && !is_removed(g, launch, rc))
             vel_log(VEL_LOG_WARN, "datasets of launch %s do not count: %s", launch,
                     why.text);
     }
@@ -278,23 +306,6 @@ static bool is_among(const struct vel_vec *over, size_t from, const char *launch
         if (strcmp(*(char **)vel_vec_at(over, i), launch) == 0)
             return true;
     return false;
-}
-
-static int is_absent(struct gather *g, const char *launch, bool *ret_is,
-                     struct vel_err *err)
-{
-    struct vel_buf dir;
-    struct stat st;
-    int rc;
-
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", g->dir, launch);
-    rc = vel_buf_status(&dir, err);
-    if (rc == 0)
-        rc = vel_fs_lstat(g->fs, dir.data, &st, err);
-    vel_buf_fini(&dir);
-    *ret_is = rc == VEL_ENOENT;
-    return rc == VEL_ENOENT ? 0 : rc;
 }
 
 /* A launch without a directory was over, and its seals not needed any more, when that
