@@ -39,6 +39,18 @@ static void begin(struct vel_service *service, vel_work_f *run, int64_t id)
     }
 }
 
+bool vel_service_has_errands(const struct vel_service *service)
+{
+    for (size_t i = 0; i < service->jobs.n; i++) {
+        const struct vel_service_job *job =
+            *(struct vel_service_job **)vel_vec_at(&service->jobs, i);
+
+        if (job->number == 0 && !job->asker) /* no event of the brain's */
+            return true;
+    }
+    return false;
+}
+
 /* --- on the prefix: by who has made a view --- */
 
 static int sweep(void *arg, const struct vel_work_job *how, struct vel_err *err)
@@ -139,6 +151,19 @@ static bool is_on_prefix(struct vel_service *service, int64_t id, char **ret_nam
     return is;
 }
 
+/* A newer one stands at its names: who restarts takes that. */
+static bool is_replaced(struct vel_service *service, int64_t id)
+{
+    struct vel_entry entry = {0};
+    bool is;
+
+    if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
+        return false;
+    is = entry.place == VEL_ON_PREFIX && entry.replaced > 0;
+    vel_entry_fini(&entry);
+    return is;
+}
+
 /* All its parts that are here. */
 static int evict(struct vel_service *service, int64_t id, struct vel_err *err)
 {
@@ -207,7 +232,8 @@ static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err
         if (strcmp(old->about.name, name) != 0 || old->about.id >= job->seal.id)
             continue;
         if (newer++ >= keep && old->is_cached &&
-            is_on_prefix(service, old->about.id, NULL))
+            (is_on_prefix(service, old->about.id, NULL) ||
+             is_replaced(service, old->about.id)))
             rc = evict(service, old->about.id, err);
     }
     free(name);

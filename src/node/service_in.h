@@ -236,6 +236,8 @@ int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);
 int vel_service_end(void *arg, struct vel_err *err);
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err);
+int vel_service_list_seals(struct vel_service *service, const char *launch,
+                           struct vel_err *err);
 int vel_service_end_other(void *arg, const char *launch, struct vel_err *err);
 /* Has a launch an end, or is its directory gone? */
 int vel_service_is_launch_over(struct vel_service *service, const char *launch,
@@ -447,6 +449,7 @@ bool vel_service_is_ours(const struct vel_service *service, const char *dir);
 
 /* A view was made. */
 void vel_service_sweep(struct vel_service *service);
+bool vel_service_has_errands(const struct vel_service *service);
 /* This dataset has come to the prefix: those of its name that launches before have kept
  * in the caches go, but for KEEP. */
 void vel_service_evict_older(struct vel_service *service, int64_t id);

@@ -325,8 +325,8 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
 }
 
 /* The list of the seals that count: those that are there now. */
-static int list_seals(struct vel_service *service, const char *launch,
-                      struct vel_err *err)
+int vel_service_list_seals(struct vel_service *service, const char *launch,
+                           struct vel_err *err)
 {
     char *dir = launch_path(service, launch, "."),
          *path = launch_path(service, launch, "seals");
@@ -359,6 +359,15 @@ static int list_seals(struct vel_service *service, const char *launch,
     return rc;
 }
 
+/* What cannot be known is not taken for absent: a dataset would be forgotten. */
+static bool is_absent(struct vel_service *service, const char *path)
+{
+    struct stat st;
+
+    return path && vel_fs_lstat(service->fs, path, &st, NULL) == VEL_ENOENT;
+}
+
+/* As soon as it has its end and its list a view that needs nothing of it removes it. */
 int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -366,8 +375,12 @@ int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
     bool is_mine;
     int rc = make_mark(service, path, "end", &is_mine, err);
 
+    if (rc == 0)
+        rc = vel_service_list_seals(service, launch, err);
+    if (rc == VEL_ENOENT && is_absent(service, path))
+        rc = 0;
     free(path);
-    return rc == 0 ? list_seals(service, launch, err) : rc;
+    return rc;
 }
 
 /* --- what earlier launches have left --- */
@@ -406,14 +419,6 @@ int vel_service_living(struct vel_service *service, struct vel_vec *ret,
                        struct vel_err *err)
 {
     return list_some(service, false, ret, err);
-}
-
-/* What cannot be known is not taken for absent: a dataset would be forgotten. */
-static bool is_absent(struct vel_service *service, const char *path)
-{
-    struct stat st;
-
-    return path && vel_fs_lstat(service->fs, path, &st, NULL) == VEL_ENOENT;
 }
 
 /* Is there nothing to wait for: is the dataset on the prefix, or gone? Who evicts one

@@ -40,6 +40,22 @@ static int decode(const struct vel_vec *held, struct vel_vec *ret, struct vel_er
 }
 
 /* What the prefix says, of launches that have an end. */
+/* Whoever has made its end is just at it, or was killed. */
+static int list_its_seals(struct vel_service *service, const char *launch,
+                          struct vel_err *err)
+{
+    struct vel_buf path;
+    int rc;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/launch.%s/seals", service->dir, launch);
+    rc = vel_buf_status(&path, err);
+    if (rc == 0 && !vel_fs_exists(service->fs, path.data))
+        rc = vel_service_list_seals(service, launch, err);
+    vel_buf_fini(&path);
+    return rc == VEL_ENOENT ? 0 : rc; /* it was removed meanwhile */
+}
+
 static int load_evidence(struct vel_service *service, struct vel_evidence *ret,
                          struct vel_err *err)
 {
@@ -48,6 +64,8 @@ static int load_evidence(struct vel_service *service, struct vel_evidence *ret,
 
     vel_vec_init(&over, sizeof(char *));
     rc = vel_service_ended(service, &over, err);
+    for (size_t i = 0; rc == 0 && i < over.n; i++)
+        rc = list_its_seals(service, *(char **)vel_vec_at(&over, i), err);
     if (rc == 0)
         return vel_evidence_load(service->fs, service->dir, &over, ret, err);
     vel_fs_names_fini(&over);

@@ -281,8 +281,8 @@ static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
     return rc;
 }
 
-/* One that is being ended by another chair just now has no list yet: it counts when
- * that is there. */
+/* One that is being ended just now may have no list yet: it counts when that is there.
+ */
 static int add_launches(struct gather *g, struct vel_err *err)
 {
     for (size_t i = 0; i < g->all->over.n; i++) {
