@@ -18,9 +18,8 @@
 enum {
     TURN_MS = 1000,   /* longest sleep of the loop */
     LAST_WORDS = 100, /* of T */
-    ERRANDS = 30,
-    HANGS = 4,  /* of T: that the loop waits for the prefix */
-    LONELY = 2, /* looks without a process anywhere, then a guest leaves */
+    HANGS = 4,        /* of T: that the loop waits for the prefix */
+    LONELY = 2,       /* looks without a process anywhere, then a guest leaves */
 };
 
 /* --- what it is made of --- */
@@ -336,26 +335,12 @@ static void say_last_words(struct vel_service *service)
         ;
 }
 
-/* They come after all that anybody waits for: a short program would never do any, and
- * each after it find more that is left. */
-static void finish_errands(struct vel_service *service)
-{
-    uint64_t until =
-        vel_clock_deadline(service->clock, service->limit_ms * VEL_CLOCK_MS / ERRANDS);
-
-    while (vel_service_has_errands(service) &&
-           vel_clock_monotonic(service->clock) < until &&
-           vel_links_turn(service->links, 10, NULL) == 0)
-        vel_service_take_results(service);
-}
-
 /* The role is free when this thread ends, whenever its owner looks. */
 static void wind_up(struct vel_service *service)
 {
     struct vel_err err = {0};
 
     say_last_words(service);
-    finish_errands(service);
     if (service->is_agent && vel_role_mark(service->role, false, &err) < 0)
         vel_log(VEL_LOG_DEBUG, "%s", err.text);
     let_go(service);

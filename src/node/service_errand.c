@@ -39,18 +39,6 @@ static void begin(struct vel_service *service, vel_work_f *run, int64_t id)
     }
 }
 
-bool vel_service_has_errands(const struct vel_service *service)
-{
-    for (size_t i = 0; i < service->jobs.n; i++) {
-        const struct vel_service_job *job =
-            *(struct vel_service_job **)vel_vec_at(&service->jobs, i);
-
-        if (job->number == 0 && !job->asker) /* no event of the brain's */
-            return true;
-    }
-    return false;
-}
-
 /* --- on the prefix: by who has made a view --- */
 
 static int sweep(void *arg, const struct vel_work_job *how, struct vel_err *err)

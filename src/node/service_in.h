@@ -449,7 +449,6 @@ bool vel_service_is_ours(const struct vel_service *service, const char *dir);
 
 /* A view was made. */
 void vel_service_sweep(struct vel_service *service);
-bool vel_service_has_errands(const struct vel_service *service);
 /* This dataset has come to the prefix: those of its name that launches before have kept
  * in the caches go, but for KEEP. */
 void vel_service_evict_older(struct vel_service *service, int64_t id);
