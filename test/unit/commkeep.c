@@ -5,9 +5,11 @@
 #include "config.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "sys/clock.h"
@@ -100,13 +102,17 @@ static int after_all(struct vel_comm *comm, int signal)
     return kill(getpid(), signal);
 }
 
-static int stands_still(struct vel_comm *comm, void *unused)
+/* Both of the others have missed it before it is killed: its end closes its
+ * connections, and who had still waited for it would hear of that. */
+static int stands_still(struct vel_comm *comm, void *done)
 {
-    (void)unused;
+    atomic_int *missed_it = done;
+
     if (after_all(comm, SIGSTOP) < 0)
         return 1;
     int bad = missed(comm, VEL_ETIMEOUT);
-    kill(sockjob_pid(1), SIGKILL);
+    if (atomic_fetch_add(missed_it, 1) + 1 == N - 1)
+        kill(sockjob_pid(1), SIGKILL);
     return bad;
 }
 
@@ -153,8 +159,13 @@ static void over(const char *kind)
     is_int(sockjob_run_conf(N, kind, &strict, works_for_ever, NULL), 0,
            "%s: one that works for longer than it may is named, to itself as well",
            kind);
-    is_int(sockjob_run_conf(N, kind, &calm, stands_still, NULL), 1,
+    atomic_int *missed_it = mmap(NULL, sizeof *missed_it, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (missed_it == MAP_FAILED)
+        bail_out("no memory that processes share");
+    is_int(sockjob_run_conf(N, kind, &calm, stands_still, missed_it), 1,
            "%s: a frozen process is lost, thread and all", kind);
+    munmap(missed_it, sizeof *missed_it);
     is_int(sockjob_run_conf(N, kind, &slow, dies_at_work, NULL), 1,
            "%s: one that dies at work is lost at once", kind);
 }
