@@ -464,5 +464,7 @@ int vel_service_look(struct vel_service_job *job, enum vel_beside how,
     free(cached);
     if (rc == 0)
         *ret = place;
+    else /* what is here counts for nothing while who has a newer one is busy */
+        vel_service_place_fini(&place);
     return rc;
 }
