@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static void look(struct vel_fs_limit *l, atomic_uint *count, unsigned seen)
     pthread_mutex_unlock(&l->lock);
     until = now() + LOOK_NS;
     while (atomic_load(count) == seen && now() < until)
-        ;
+        sched_yield(); /* to whom it is waited for, when there are more than cores */
     pthread_mutex_lock(&l->lock);
 }
 
