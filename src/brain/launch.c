@@ -32,6 +32,11 @@ static bool owes(const struct vel_leader *leader)
     return leader->waits.n > 0 || leader->tasks.n > 0 || has_unsealed(leader);
 }
 
+bool vel_leader_is_done(const struct vel_leader *leader)
+{
+    return vel_leader_processes(leader) == 0 && !owes(leader);
+}
+
 /* Whoever was lost only now may be about to come back, with another leader; so may the
  * node of the chair before this one. */
 static bool is_alone(const struct vel_leader *leader)

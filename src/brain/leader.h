@@ -415,6 +415,8 @@ void vel_leader_job_moved(struct vel_leader *leader, uint64_t job, uint64_t byte
 int vel_leader_status(const struct vel_leader *leader, struct vel_err *err);
 enum vel_launch_state vel_leader_state(const struct vel_leader *leader);
 bool vel_leader_is_chair(const struct vel_leader *leader);
+/* Nobody here needs it, and this node owes nothing: that the launch ends is no loss. */
+bool vel_leader_is_done(const struct vel_leader *leader);
 int64_t vel_leader_term(const struct vel_leader *leader);
 
 /* May other nodes of the launch have a file of this name that is closed and not yet on

@@ -184,7 +184,9 @@ static void tell_over(struct vel_service *service)
     if (service->has_told_over || !end)
         return;
     service->has_told_over = true;
-    if (vel_fs_exists(service->fs, end))
+    if (vel_leader_is_done(service->leader))
+        vel_log(VEL_LOG_DEBUG, "launch %s is over", service->launch);
+    else if (vel_fs_exists(service->fs, end))
         vel_log(VEL_LOG_WARN,
                 "launch %s was ended by another: what it has sealed is flushed by that "
                 "one",

@@ -191,6 +191,7 @@ struct lab {
     struct vel_vec names; /* struct lab_name */
     struct vel_vec voids; /* struct lab_file: keys */
     int64_t stamps;
+    int surprised;   /* leaders that had more to do when their launch was over */
     int refusals;    /* of closes: their processes copy what is in a cache */
     int removes;     /* ranks unlink their file of so many steps before; 0: never */
     char wrong[512]; /* the first property that does not hold; "" */

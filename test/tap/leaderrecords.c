@@ -117,6 +117,7 @@ static int op_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
 
     (void)err;
     *ret_is_ended = of->lab->fault != LAB_END_BLIND && launch_of(arg)->is_ended;
+    of->lab->surprised += *ret_is_ended && !vel_leader_is_done(of->leader);
     return 0;
 }
 

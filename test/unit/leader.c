@@ -93,6 +93,14 @@ static bool holds(const char *text, uint64_t seed)
     return is_right;
 }
 
+/* A launch that comes to its own end is over for those only who have nothing to do. */
+static void ends_without_a_word(void)
+{
+    if (lab->surprised)
+        lab_is_wrong(lab, "%d leaders warn of an end that is none too early",
+                     lab->surprised);
+}
+
 /* --- scenarios: each runs one seed, and leaves what is wrong in lab->wrong --- */
 
 static void calm(uint64_t seed)
@@ -125,6 +133,7 @@ static void drained(uint64_t seed)
     all_done(0);
     nothing_left();
     prefix_whole();
+    ends_without_a_word();
 }
 
 /* What has no redundancy is only flushed. */
@@ -199,6 +208,7 @@ static void cut_off(uint64_t seed)
     lab_run(lab, lab->now + 100 * LAB_T);
     all_done(0);
     prefix_whole();
+    ends_without_a_word();
 }
 
 /* A node is lost at any time; an agent's leaders go on; then comes the next launch. */
