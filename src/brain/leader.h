@@ -428,6 +428,9 @@ enum vel_leader_others {
 };
 enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
                                          const char *name);
+/* So many files that are datasets by themselves, the newest, stay in the caches when
+ * they are on the prefix. */
+int64_t vel_leader_by_itself(int64_t ranks);
 /* Has a process of this node ended without a word? */
 bool vel_leader_has_lost(const struct vel_leader *leader);
 enum vel_dataset_state vel_leader_dataset(const struct vel_leader *leader, int64_t id);

@@ -11,9 +11,9 @@
 #include "brain/expect_in.h"
 
 enum {
-    EVICT_AFTER = 2,       /* times T of a chair that follows a dead one */
-    BY_ITSELF = 64,        /* so many datasets of one file stay, and of each rank */
+    BY_ITSELF = 64,
     BY_ITSELF_OF_RANK = 4, /* so many more */
+    EVICT_AFTER = 2,       /* times T of a chair that follows a dead one */
 };
 
 /* --- its members --- */
@@ -447,14 +447,19 @@ static struct newer *count_safe(const struct vel_leader *leader)
     return NULL;
 }
 
+int64_t vel_leader_by_itself(int64_t ranks)
+{
+    return BY_ITSELF + BY_ITSELF_OF_RANK * ranks;
+}
+
 static bool is_enough(const struct vel_leader *leader, const struct vel_lead *lead,
                       const struct newer *newer)
 {
     bool is_on_prefix = lead->state != VEL_DATASET_ENCODED;
     int64_t keep = newer->keep > 0 || is_on_prefix ? newer->keep : 1;
-    int64_t by_itself = BY_ITSELF + BY_ITSELF_OF_RANK * leader->conf.ranks;
 
-    return newer->same - is_kept_by(lead) >= keep || newer->by_itself > by_itself;
+    return newer->same - is_kept_by(lead) >= keep ||
+           newer->by_itself > vel_leader_by_itself(leader->conf.ranks);
 }
 
 void vel_expect_evict(struct vel_leader *leader)

@@ -4,10 +4,12 @@
  * be removed now is by the next who looks. */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "jobs/sweep.h"
 #include "meta/entry.h"
@@ -190,14 +192,57 @@ static bool is_of_session(struct vel_service *service, int64_t id)
     return is;
 }
 
-static int64_t keep_of(const struct vel_conf *conf, const char *name)
+static const struct vel_line *line_of(const struct vel_conf *conf, const char *name)
 {
     const struct vel_line *line;
 
     for (size_t i = 0; (line = vel_conf_line(conf, VEL_DATASET, i)); i++)
         if (strcmp(line->name, name) == 0)
-            return ((const struct vel_dataset_rule *)line->data)->keep;
-    return conf->cache_size;
+            return line;
+    return NULL;
+}
+
+static int64_t keep_of(const struct vel_conf *conf, const char *name)
+{
+    const struct vel_line *line = line_of(conf, name);
+
+    return line ? ((const struct vel_dataset_rule *)line->data)->keep
+                : conf->cache_size;
+}
+
+static bool is_here(struct vel_service *service, int64_t id)
+{
+    char *home = vel_service_home_of(service, id);
+
+    free(home);
+    return home != NULL;
+}
+
+/* Files of own names, which no newer ones take the place of: thousands of programs that
+ * leave one each would make every view longer. As the brain does with those of this
+ * launch. */
+static int thin_out(struct vel_service *service, const struct vel_view *view,
+                    struct vel_err *err)
+{
+    struct vel_map *newer = vel_map_create(); /* by name */
+    int64_t n = 0;
+    int rc = newer ? 0 : vel_out_of_memory(err, "datasets");
+
+    for (size_t i = 0; rc == 0 && i < view->datasets.n; i++) {
+        struct vel_view_dataset *old = vel_vec_at(&view->datasets, i);
+        bool is_older = vel_map_has(newer, old->about.name);
+
+        if (vel_map_set(newer, old->about.name, old, NULL) < 0)
+            rc = vel_out_of_memory(err, "datasets");
+        else if (!is_older && old->is_cached && old->about.files == 1 &&
+                 !line_of(service->conf, old->about.name) &&
+                 is_here(service, old->about.id) &&
+                 ++n > vel_leader_by_itself(service->ranks) &&
+                 is_on_prefix(service, old->about.id, NULL))
+            rc = evict(service, old->about.id, err);
+    }
+    vel_map_destroy(newer, NULL);
+    return rc;
 }
 
 /* Those of the view are older than any of this launch, and come the newest first. */
@@ -224,6 +269,8 @@ static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err
              is_replaced(service, old->about.id)))
             rc = evict(service, old->about.id, err);
     }
+    if (rc == 0 && !atomic_exchange(&service->has_thinned, true))
+        rc = thin_out(service, job->view, err);
     free(name);
     return rc;
 }

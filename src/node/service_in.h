@@ -157,6 +157,7 @@ struct vel_service {
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed, has_told_over;
+    atomic_bool has_thinned; /* what launches before have left in the caches */
     int64_t checkpoints;
     int64_t above; /* the newest dataset when its first new.N was made; -1: none was */
     uint64_t largest_part;

@@ -73,6 +73,13 @@ done
 ok 'of six runs that write one name the last are in the cache' test "$(find "$dir/c" -name 'dataset.*' | wc -l)" -le 3
 ok 'nor does what is kept of launches' test "$(find .veloc -maxdepth 1 -name 'launch.*' | wc -l)" -le 4
 
+anew
+for i in {1..80}; do
+    run "$exits" "own.$i.h5" >/dev/null
+done
+ok 'of eighty runs that write a name of their own each, the last are in the cache' test "$(find "$dir/c" -name 'dataset.*' | wc -l)" -le 72
+is "$(whole own.*.h5 | wc -w)" 80 'and all are at their own paths'
+
 # --- what is none of ours lies in the cache
 anew
 run "$exits" plainly >/dev/null
