@@ -57,6 +57,7 @@ void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link 
     for (size_t i = ranks->n; i > 0; i--)
         if (((struct vel_rank_gone *)vel_vec_at(ranks, i - 1))->rank == gone.rank)
             vel_vec_remove(ranks, i - 1);
+    leader->has_new = leader->has_new || gone.has_vanished;
     if (gone.rank != VEL_MSG_NO_RANK && !vel_vec_push(ranks, &gone))
         vel_leader_fail(leader, "a rank");
     vel_file_gone(leader, link->number);

@@ -70,7 +70,10 @@ static int write_endpoint(struct vel_leader *leader, struct vel_err *err)
     struct vel_buf present;
 
     vel_buf_init(&present);
-    vel_leader_present(leader, &present);
+    if (leader->connector)
+        vel_announce_present(leader, &present); /* and who was here */
+    else
+        vel_leader_present(leader, &present);
     int rc = leader->ops->endpoint(leader->arg, vel_buf_text(&present), err);
     vel_buf_fini(&present);
     leader->has_new = false;

@@ -231,7 +231,7 @@ struct vel_leader_ops {
 
     /* --- records of the launch; VEL_EEXIST: somebody else has decided --- */
 
-    /* node.NAME with the ranks that are here. */
+    /* node.NAME with the ranks that are here, or were ("4!": gone without a word). */
     int (*endpoint)(void *arg, const char *present, struct vel_err *err);
     /* Of this leader, once that is written: above all before it on this node. */
     int64_t (*epoch)(void *arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,8 @@ static int endpoint_to_node(const struct vel_endpoint *endpoint, struct vel_node
         ((rc = vel_node_set_text(body, "node", endpoint->node)) < 0 ||
          (rc = vel_node_set_int(body, "epoch", endpoint->epoch)) < 0 ||
          (rc = vel_node_set_text(body, "ranks", endpoint->ranks)) < 0 ||
-         (rc = vel_node_set_text(body, "endpoints", endpoint->endpoints)) < 0))
+         (rc = vel_node_set_text(body, "endpoints", endpoint->endpoints)) < 0 ||
+         (endpoint->has_lost && (rc = vel_node_set_int(body, "lost", 1)) < 0)))
         vel_fail(err, rc, "the endpoints of %s: %s", endpoint->node,
                  rc == VEL_ENOMEM ? "out of memory" : "a path that is no UTF-8");
     if (rc < 0) {
@@ -83,6 +85,7 @@ static int endpoint_from_node(const struct vel_node *body, struct vel_endpoint *
         (rc = vel_node_get_text(body, "ranks", &ranks, err)) < 0 ||
         (rc = vel_node_get_text(body, "endpoints", &endpoints, err)) < 0)
         return rc;
+    found.has_lost = vel_node_has(body, "lost");
     found.node = strdup(node);
     found.ranks = strdup(ranks);
     found.endpoints = strdup(endpoints);
@@ -278,6 +281,62 @@ bool vel_endpoint_has_rank(const char *ranks, int64_t rank)
         ranks += *ranks == ' ';
     }
     return false;
+}
+
+/* One rank, or a range, and its mark. */
+static bool next_ranks(const char **at, int64_t *ret_first, int64_t *ret_last,
+                       char *ret_mark)
+{
+    *ret_first = *ret_last = rank_at(at);
+    if ((*at)[0] == '-' && (*at)[1] >= '0' && (*at)[1] <= '9') {
+        *at += 1;
+        *ret_last = rank_at(at);
+    }
+    *ret_mark = **at == '!' || **at == '-' ? *(*at)++ : ' ';
+    *at += **at == ' ';
+    return *ret_first >= 0 && *ret_last >= *ret_first;
+}
+
+int vel_endpoint_add_ranks(struct vel_endpoint *endpoint, const char *present,
+                           struct vel_err *err)
+{
+    struct vel_buf ranks;
+    int64_t first, last;
+    char mark;
+
+    vel_buf_init(&ranks);
+    vel_buf_puts(&ranks, endpoint->ranks);
+    while (*present && next_ranks(&present, &first, &last, &mark)) {
+        endpoint->has_lost = endpoint->has_lost || mark == '!';
+        if (vel_endpoint_has_rank(vel_buf_text(&ranks), first) &&
+            vel_endpoint_has_rank(vel_buf_text(&ranks), last))
+            continue;
+        vel_buf_printf(&ranks, "%s%" PRId64, ranks.len > 0 ? " " : "", first);
+        if (last > first)
+            vel_buf_printf(&ranks, "-%" PRId64, last);
+    }
+    char *text = vel_buf_take(&ranks, NULL);
+    if (!text)
+        return vel_out_of_memory(err, "ranks");
+    free(endpoint->ranks);
+    endpoint->ranks = text;
+    return 0;
+}
+
+int vel_endpoint_inherit(struct vel_fs *fs, const char *dir,
+                         struct vel_endpoint *endpoint, struct vel_err *err)
+{
+    struct vel_endpoint former = {0};
+    int rc = load(fs, dir, here, endpoint->node, &former, NULL);
+
+    if (rc == VEL_ENOENT)
+        rc = load(fs, dir, left, endpoint->node, &former, NULL);
+    if (rc < 0)
+        return 0;
+    endpoint->has_lost = endpoint->has_lost || former.has_lost;
+    rc = vel_endpoint_add_ranks(endpoint, former.ranks, err);
+    vel_endpoint_fini(&former);
+    return rc;
 }
 
 /* --- the beat --- */

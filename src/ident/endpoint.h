@@ -15,7 +15,8 @@
 struct vel_endpoint {
     char *node;
     int64_t epoch;   /* grows with each leader of the node */
-    char *ranks;     /* of this launch on the node: "0-3 7", "" for none */
+    char *ranks;     /* that have been in this launch on the node: "0-3 7" */
+    bool has_lost;   /* one of them has ended without a word: the program was killed */
     char *endpoints; /* as sys/sock.h has them, with blanks between; the first is the
                         Unix socket */
 };
@@ -44,6 +45,15 @@ int vel_endpoint_leave(struct vel_fs *fs, const char *dir, const char *node,
                        struct vel_err *err);
 int vel_endpoint_list_left(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                            struct vel_err *err);
+
+/* Add ranks that are told as "0 3! 7-": 3 has ended without a word, 7 has left. The
+ * texts of the endpoint are its own. */
+int vel_endpoint_add_ranks(struct vel_endpoint *endpoint, const char *present,
+                           struct vel_err *err);
+
+/* Add what leaders of its node before have told, if that can be read. */
+int vel_endpoint_inherit(struct vel_fs *fs, const char *dir,
+                         struct vel_endpoint *endpoint, struct vel_err *err);
 
 /* Is `rank` among ranks as `ranks` and `present` have them? A text that is none has no
  * ranks. */

@@ -173,19 +173,18 @@ static char *launch_dir(const struct vel_launch_self *self, const char *launch)
 /* Who has joined a launch. */
 struct joined {
     bool has_any, has_rank; /* ours */
+    bool has_lost;          /* one, without a word: the program was killed */
     bool is_here;           /* all of them are on this node */
 };
 
-static bool has_rank(const struct vel_vec *list, int64_t rank)
+static void look_at(const struct vel_vec *list, int64_t rank, struct joined *ret)
 {
-    bool has = false;
-
     for (size_t i = 0; i < list->n; i++) {
         const struct vel_endpoint *endpoint = vel_vec_at(list, i);
 
-        has = has || vel_endpoint_has_rank(endpoint->ranks, rank);
+        ret->has_rank = ret->has_rank || vel_endpoint_has_rank(endpoint->ranks, rank);
+        ret->has_lost = ret->has_lost || endpoint->has_lost;
     }
-    return has;
 }
 
 /* Those who have left last: whoever leaves meanwhile is seen at least once. */
@@ -197,12 +196,11 @@ static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
 
     if (rc < 0)
         return rc;
-    *ret = (struct joined){.has_any = list.n > 0,
-                           .has_rank = has_rank(&list, self->rank),
-                           .is_here = self->host != NULL};
+    *ret = (struct joined){.has_any = list.n > 0, .is_here = self->host != NULL};
+    look_at(&list, self->rank, ret);
     rc = vel_endpoint_list_left(fs, dir, &left, err);
     if (rc == 0) {
-        ret->has_rank = ret->has_rank || has_rank(&left, self->rank);
+        look_at(&left, self->rank, ret);
         vel_endpoint_list_fini(&left);
     }
     for (size_t i = 0; i < list.n; i++) {
@@ -288,7 +286,7 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     if (rc == 0 && fits)
         rc = find_joined(fs, self, dir, &joined, err);
     if (rc == 0 && fits)
-        fits = !joined.has_rank;
+        fits = !joined.has_rank && !joined.has_lost;
     if (rc == 0 && fits)
         rc = check_alive(fs, self, launch, dir, &joined, &fits, err);
     if (rc == 0) /* what was removed meanwhile has told nothing */

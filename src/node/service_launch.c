@@ -73,13 +73,13 @@ static void tell_about(struct vel_service *service)
 int vel_service_endpoint(void *arg, const char *present, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    char *ranks = strdup(present);
-    int rc;
+    int rc = vel_endpoint_add_ranks(&service->endpoint, present, err);
 
-    if (!ranks)
-        return vel_out_of_memory(err, "a record");
-    free(service->endpoint.ranks);
-    service->endpoint.ranks = ranks;
+    if (rc == 0 && service->endpoint.epoch == 0)
+        rc = vel_endpoint_inherit(service->fs, service->launch_dir, &service->endpoint,
+                                  err);
+    if (rc < 0)
+        return rc;
     rc = vel_endpoint_save(service->fs, service->launch_dir, &service->endpoint, err);
     if (rc < 0)
         return rc;

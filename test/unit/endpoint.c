@@ -103,6 +103,37 @@ static void ranks(void)
        "what is no list of ranks has none");
 }
 
+static void ranks_are_kept(const char *dir)
+{
+    struct vel_endpoint endpoint = {
+        .node = strdup("n5"), .ranks = strdup(""), .endpoints = strdup("unix:/e/s")};
+    struct vel_endpoint got = {0}, next = {.node = strdup("n5"),
+                                           .ranks = strdup(""),
+                                           .endpoints = strdup("unix:/f/s")};
+
+    ok(vel_endpoint_add_ranks(&endpoint, "3 4-7", &err) == 0 &&
+           vel_endpoint_add_ranks(&endpoint, "3- 12 5", &err) == 0,
+       "ranks are added");
+    is_str(endpoint.ranks, "3 4-7 12", "each once, and those of before stay");
+    ok(!endpoint.has_lost, "who has left was not lost");
+    ok(vel_endpoint_add_ranks(&endpoint, "3! 12", &err) == 0 && endpoint.has_lost,
+       "who has gone without a word was");
+    vel_endpoint_save(fs(), dir, &endpoint, &err);
+    vel_endpoint_leave(fs(), dir, "n5", &err);
+    ok(vel_endpoint_add_ranks(&next, "1", &err) == 0 &&
+           vel_endpoint_inherit(fs(), dir, &next, &err) == 0 && next.has_lost &&
+           vel_endpoint_has_rank(next.ranks, 12) &&
+           vel_endpoint_has_rank(next.ranks, 1),
+       "the next leader of the node knows of them, had the last one left or not");
+    ok(vel_endpoint_save(fs(), dir, &next, &err) == 0 &&
+           vel_endpoint_load(fs(), dir, "n5", &got, &err) == 0 && got.has_lost &&
+           vel_endpoint_has_rank(got.ranks, 6),
+       "and tells it");
+    vel_endpoint_fini(&endpoint);
+    vel_endpoint_fini(&next);
+    vel_endpoint_fini(&got);
+}
+
 static void beats(const char *dir)
 {
     char path[4200];
@@ -199,6 +230,7 @@ int main(void)
     records(dir);
     lists(dir);
     ranks();
+    ranks_are_kept(dir);
     beats(dir);
     snprintf(dir, sizeof dir, "%s", tap_path("veloc"));
     tap_fresh_dir(dir);

@@ -189,6 +189,20 @@ static void join(const char *launch, const char *node, const char *ranks)
         bail_out("%s", err.text);
 }
 
+/* One of its ranks has ended without a word. */
+static void lose(const char *launch, const char *node, const char *ranks)
+{
+    struct vel_endpoint endpoint = {.node = (char *)node,
+                                    .ranks = (char *)ranks,
+                                    .has_lost = true,
+                                    .endpoints = (char *)"unix:/x"};
+    char launch_dir[4096];
+
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, launch);
+    if (vel_endpoint_save(vel_fs_posix(), launch_dir, &endpoint, &err) < 0)
+        bail_out("%s", err.text);
+}
+
 static void in_launch(const char *launch, const char *name, const char *text)
 {
     char path[4096];
@@ -229,6 +243,17 @@ static void meetings(void)
     save_beat(launch_dir, 8);
     meet_one(2, got);
     ok(got[0] && strcmp(got, next) != 0, "one whose beat stands still is none");
+    meet_one(5, next);
+    is_str(next, got, "the next one is met");
+    lose(got, "n1", "3");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, got);
+    save_beat(launch_dir, 1);
+    beating = got;
+    meet_one(2, next);
+    ok(next[0] && strcmp(got, next) != 0,
+       "one that lives on, but has lost a rank, is nobody's who begins");
+    strcpy(got, next);
+    beating = NULL;
     in_launch(got, "end", "");
     meet_one(2, next);
     ok(next[0] && strcmp(got, next) != 0, "nor one that has ended");

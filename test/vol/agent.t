@@ -44,4 +44,22 @@ strike KILL BEHIND
 agent --stop >/dev/null 2>&1
 VELOC_PEER_TIMEOUT=2 strike STOP THROUGH
 like "$(cat log)" '*does not answer*' 'of one that does not answer it tells'
+
+# Killed, with one of its ranks not there yet: the agent stays, for it may still come. Started again by a
+# launcher that names nothing, that rank is the first.
+rank() { PMI_RANK=$1 PMI_SIZE=2 HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/point" "${@:2}"; }
+agent --stop >/dev/null 2>&1
+rm -rf .veloc c/* k.*
+echo 'DATASET=k PATTERN=k.{step}.{rank}.h5' >.velocconf
+ok 'an agent serves' agent --detach
+(rank 1 create=k.1.1.h5 write=1 close kill) >/dev/null 2>killed
+until grep -qs '"ranks":"1".*"lost":1' .veloc/launch.*/node.* || ! ls .veloc/launch.*/node.* >/dev/null 2>&1; do read -r -t 0.05 <> <(:) || :; done
+ok 'its agent tells that it has lost a rank' grep -q '"lost":1' .veloc/launch.*/node.*
+{
+    rank 0 create=k.2.0.h5 write=2 close wait=k.2.1.h5 >out.0 &
+    until [ -e k.2.0.h5 ] || ! kill -0 $!; do read -r -t 0.05 <> <(:) || :; done
+    rank 1 create=k.2.1.h5 write=2 close >out.1
+    wait
+} 2>>killed
+like "$("$top_builddir/src/cmd/h5veloc-ls")" '* k  *2 * 2  *2 *yes*' 'all ranks of the next program are in one launch: a dataset of two files of two ranks'
 done_testing
