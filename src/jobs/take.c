@@ -283,12 +283,23 @@ static int look_for(struct work *w, const struct vel_part_new *from, const char 
     return rc;
 }
 
-/* What an earlier attempt has made of them, under names of then, is made anew. */
+static int there_is_one(struct work *w, const struct vel_part_new *from,
+                        const char *dir, int64_t rank, const char *name)
+{
+    (void)w, (void)from, (void)dir, (void)rank, (void)name;
+    return 1;
+}
+
+/* What an earlier attempt has made of them, under names of then, is made anew. When
+ * their old names are gone it is all there is of them, and stays: it lacks but its
+ * redundancy file, which who encodes it may have been about to replace. */
 static int begin_anew(struct work *w, const struct vel_seal_member *member,
                       const char *dir)
 {
     int rc = each_file(w, member, dir, true, look_for);
 
+    if (rc == 0 && each_file(w, member, dir, false, there_is_one) == 0)
+        return 0;
     if (rc < 0)
         return rc == VEL_ENOENT ? 0 : rc;
     rc = vel_fs_remove_tree(w->take->fs, dir, w->err);

@@ -11,6 +11,7 @@
 #include "comm/comm.h"
 #include "jobs/take_in.h"
 #include "meta/cache.h"
+#include "red/redfile.h"
 #include "red/set.h"
 
 /* What is in a part: names on disk, and their list. */
@@ -20,12 +21,19 @@ struct listing {
     struct vel_vec names; /* char * */
 };
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t len = strlen(name), of_end = strlen(end);
+
+    return len > of_end && strcmp(name + len - of_end, end) == 0;
+}
+
+/* Also what an attempt before has left of one. */
 static bool is_redundancy(const char *name)
 {
-    size_t len = strlen(name), suffix = strlen(VEL_RED_SUFFIX);
-
-    return !strchr(name, '/') && len > suffix &&
-           strcmp(name + len - suffix, VEL_RED_SUFFIX) == 0 &&
+    return !strchr(name, '/') &&
+           (ends_with(name, VEL_RED_SUFFIX) ||
+            ends_with(name, VEL_RED_SUFFIX VEL_RED_TEMPORARY)) &&
            strncmp(name, VEL_CACHE_LABEL ".", strlen(VEL_CACHE_LABEL) + 1) == 0;
 }
 

@@ -298,6 +298,7 @@ static void plainly(void)
 {
     const char *dir = tap_path("plain");
     struct vel_err err = {0};
+    char command[700];
 
     tap_fresh_dir(dir);
     prepare(dir, NULL);
@@ -309,6 +310,15 @@ static void plainly(void)
     is_int(take(vel_fs_posix(), dir, NULL, &err), 0, "once more");
     ok(access(in(dir, "c/u/id/index.0/dataset.7/owed.n0"), F_OK) < 0,
        "what was done is not owed again");
+    snprintf(command, sizeof command, "rm '%s'/set.*",
+             in(dir, "c/u/id/index.0/dataset.7/rank.0"));
+    if (system(command) != 0)
+        bail_out("no redundancy file");
+    is_int(take(vel_fs_posix(), dir, NULL, &err), 0,
+           "again, without its redundancy file: %s", err.text);
+    ok(check(dir, NULL) == SWEEP_NEW &&
+           access(in(dir, "c/u/id/index.0/dataset.7/rank.0/d/A.0"), F_OK) == 0,
+       "what is there stays, and is protected again");
     vel_fs_remove_tree(vel_fs_posix(), in(dir, "c/u/id/index.0/dataset.7/rank.0"),
                        NULL);
     ok(take(vel_fs_posix(), dir, NULL, &err) == VEL_ENOENT &&
