@@ -7,7 +7,8 @@
  * the program runs once more and must find one complete checkpoint, the same on all
  * ranks, with every byte: the newest that was reported complete, or a newer one (when a
  * node was lost: the newest that was waited for); what was waited for is on the prefix
- * and right, no version is there by half, and nothing temporary is left.
+ * and right, no version is there by half, and nothing temporary is left after a few
+ * launches.
  *
  * Everything follows from the seed but the order of what processes and threads do.
  */
@@ -30,7 +31,8 @@ enum {
     OPERATIONS = 450, /* about those of a rank with its leader's threads */
     ALONE = 200,      /* of a rank without them */
     BACKGROUND = 250, /* of a leader's threads */
-    STEPS = 20,       /* bytes that a rank writes to the FIFO */
+    SHORT_LAUNCHES = 4,
+    STEPS = 20, /* bytes that a rank writes to the FIFO */
 };
 
 enum kind { PROGRAM, LEADER, SYNCHRONOUS, SERVED, EVERYTHING, SERVER, KINDS };
@@ -230,7 +232,35 @@ static bool is_prefix_right(struct scene *s)
     for (int64_t v = 1; !s->lab.has_same_names && v < s->next; v++)
         if (!shiftlab_is_whole(&s->lab, v, s->waits_seen >> v & is_all_flushed(s)))
             return false;
+    return true;
+}
+
+/* Nothing happens to this launch. */
+static bool launch_in_peace(struct scene *s, const struct launch *l)
+{
+    return launch(s, l) && (s->lab.agent == 0 || shiftlab_drain(&s->lab));
+}
+
+/* What a killed flush has left goes when a launch has a background, and that the time:
+ * others leave it to the next. */
+static bool is_clean(struct scene *s, const struct launch *well)
+{
+    struct launch l = *well;
+
+    if (s->is_sync_at_last)
+        l.mode = "ASYNC";
+    for (int i = 0; i < SHORT_LAUNCHES && !shiftlab_is_clean(&s->lab); i++) {
+        note("SEEDS=%" PRIu64 ": %s", s->lab.seed, s->lab.why);
+        s->lab.why[0] = '\0';
+        if (!launch_in_peace(s, &l))
+            return false;
+    }
     return shiftlab_is_clean(&s->lab);
+}
+
+static bool is_well(struct scene *s, const struct launch *l)
+{
+    return launch_in_peace(s, l) && is_prefix_right(s) && is_clean(s, l);
 }
 
 /* What a program has promised is done by the agent that it leaves behind. */
@@ -305,8 +335,7 @@ static bool recover(struct scene *s)
 
     if (s->is_sync_at_last)
         shiftlab_end_agent(&s->lab, SIGTERM);
-    if (!launch(s, &l) || (s->lab.agent > 0 && !shiftlab_drain(&s->lab)) ||
-        !is_prefix_right(s))
+    if (!is_well(s, &l))
         return false;
     if (!is_all_flushed(s) || below(s, 3))
         return true;
@@ -314,7 +343,7 @@ static bool recover(struct scene *s)
     for (int node = 0; node < BOARD_NODES; node++)
         shiftlab_lose_node(node);
     l.mode = "ASYNC";
-    return launch(s, &l) && is_prefix_right(s);
+    return is_well(s, &l);
 }
 
 static bool run_scene(struct scene *s, uint64_t seed)

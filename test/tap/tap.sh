@@ -8,6 +8,7 @@
 #   pass TEXT, fail TEXT     for a verdict reached otherwise
 #   note TEXT, skip COUNT WHY, skip_all WHY, bail_out WHY, plan COUNT
 #   tap_dir                  prints a fresh directory: removed at a good end, else kept
+#   "${memcheck[@]}"         goes before a program that make check-valgrind is to look at; else empty
 #   tap_at_exit CMD          adds a command to what is done when the test ends or is ended
 #   done_testing             prints the plan; its status is the test's
 #
@@ -15,6 +16,8 @@
 # shellcheck shell=bash
 
 tap_checks=0 tap_failures=0 tap_planned='' tap_directory='' tap_exits=()
+# shellcheck disable=SC2034 # the tests use it
+read -ra memcheck <<<"${MEMCHECK-}"
 
 pass() {
     tap_checks=$((tap_checks + 1))

@@ -15,11 +15,11 @@ cd "$dir/p" || bail_out "no $dir/p"
 echo 'DATASET=s PATTERN=s.{step}.h5 PUBLISH=BEHIND' >.velocconf
 pause=$top_builddir/test/vol/pause
 native() { env -u HDF5_PLUGIN_PATH "$pause" "$@" 2>/dev/null </dev/null; }
-veloc() { HDF5_VOL_CONNECTOR=veloc "$pause" "$@" 2>/dev/null </dev/null; }
+veloc() { HDF5_VOL_CONNECTOR=veloc "${memcheck[@]}" "$pause" "$@" 2>/dev/null </dev/null; }
 
 # --- a program that runs
 mkfifo "$dir/in" "$dir/out"
-VELOC_FLUSH_BANDWIDTH=100 HDF5_VOL_CONNECTOR=veloc "$pause" make s.1.h5 <"$dir/in" >"$dir/out" &
+VELOC_FLUSH_BANDWIDTH=100 HDF5_VOL_CONNECTOR=veloc "${memcheck[@]}" "$pause" make s.1.h5 <"$dir/in" >"$dir/out" &
 program=$!
 exec 8>"$dir/in" 9<"$dir/out"
 IFS= read -r -t "${TEST_TIMEOUT:-120}" said <&9
@@ -47,7 +47,7 @@ is "$(native read s.1.h5)" "there 1 last 9999: cells more
 done" 'and is at its path when that has ended'
 
 # --- on another node
-VELOC_VIRTUAL_NODES=1 HDF5_VOL_CONNECTOR=veloc "$pause" hold s.2.h5 <"$dir/in" >"$dir/out" &
+VELOC_VIRTUAL_NODES=1 HDF5_VOL_CONNECTOR=veloc "${memcheck[@]}" "$pause" hold s.2.h5 <"$dir/in" >"$dir/out" &
 program=$!
 exec 8>"$dir/in" 9<"$dir/out"
 IFS= read -r -t "${TEST_TIMEOUT:-120}" said <&9

@@ -8,7 +8,8 @@
 dir=$(tap_dir)
 # A plug-in with a sanitizer needs a program with it; what HDF5 leaks is not ours to report.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_PEER_TIMEOUT=2
+export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir"
+export VELOC_PEER_TIMEOUT=$((${#memcheck[@]} > 0 ? 20 : 2))
 point=$top_builddir/test/vol/point
 # the tool of the HDF5 that the program has
 h5dump=$(ldd "$point" | sed -n 's|.* => \(.*\)/lib/libhdf5[._].*|\1/bin/h5dump|p')
@@ -24,7 +25,7 @@ fresh() {
 list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1; }
 
 # A program of one process, or of RANKS: % in OPS is the rank.
-run() { HDF5_VOL_CONNECTOR=veloc VELOC_LOG_FILE="$dir/log" "$point" "$@" 2>&1; }
+run() { HDF5_VOL_CONNECTOR=veloc VELOC_LOG_FILE="$dir/log" "${memcheck[@]}" "$point" "$@" 2>&1; }
 ranks() {
     local n=$1 of=$2 rank name=${launch:-$(mktemp -u l.XXXXXXXX)}
     shift 2
@@ -48,7 +49,7 @@ seal=$(cd .veloc/launch.first && echo seal.*)
 # a launch of one rank, killed when it has sealed; and a twin, killed before: with the other's seal
 fresh "$step"
 PMI_RANK=0 PMI_SIZE=1 VELOC_LAUNCH=first VELOC_FLUSH_BANDWIDTH=1 HDF5_VOL_CONNECTOR=veloc \
-    "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
+    "${memcheck[@]}" "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
 until [ -e .veloc/dataset.1/settlement ] && [ -e ".veloc/launch.first/$seal" ]; do :; done
 kill -9 $!
 wait 2>"$dir/killed"
@@ -181,11 +182,8 @@ is "$(ranks 2 2 read=ck.2.%.h5 | sort | tr '\n' ' ')" \
 
 # while_open CONDITION: until it holds, the program in the background has its files open
 while_open() {
-    local i
-    for ((i = 0; i < 400; i++)); do
-        ! "$@" || break
-        kill -0 $! 2>/dev/null || break
-    done
+    local end=$((SECONDS + ${TEST_TIMEOUT:-120} / 2))
+    until "$@" || ! kill -0 $! 2>/dev/null || [ $SECONDS -gt $end ]; do :; done
     touch go
     wait
 }
