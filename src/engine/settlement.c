@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "engine/settlement.h"
+#include "meta/paths.h"
 #include "record/record.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, BYTES_MOST = 1 << 20 };
 
 void vel_settlement_fini(struct vel_settlement *s)
 {
@@ -236,5 +238,31 @@ int vel_settlement_decode(const void *bytes, size_t len, struct vel_settlement *
         vel_settlement_fini(&settlement);
     else
         *ret = settlement;
+    return rc;
+}
+
+char *vel_settlement_path(const char *dir, int64_t id)
+{
+    char *its = vel_dataset_dir(dir, id);
+    char *path = its ? vel_path_join(its, "settlement") : NULL;
+
+    free(its);
+    return path;
+}
+
+int vel_settlement_load(struct vel_fs *fs, const char *dir, int64_t id,
+                        struct vel_settlement *ret, struct vel_err *err)
+{
+    char *path = vel_settlement_path(dir, id);
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    rc = path ? vel_fs_read_file(fs, path, BYTES_MOST, &bytes, err)
+              : vel_out_of_memory(err, "a dataset");
+    if (rc == 0)
+        rc = vel_settlement_decode(bytes.data, bytes.len, ret, err);
+    vel_buf_fini(&bytes);
+    free(path);
     return rc;
 }

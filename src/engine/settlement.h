@@ -10,9 +10,10 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/scheme.h"
 #include "meta/dataset.h"
-#include "base/buf.h"
+#include "sys/fs.h"
 
 /* Where a rank's part lies, and its place in the sets of the level. */
 struct vel_seat {
@@ -43,5 +44,10 @@ int vel_settlement_encode(const struct vel_settlement *settlement, struct vel_bu
  * *ret only on success. */
 int vel_settlement_decode(const void *bytes, size_t len, struct vel_settlement *ret,
                           struct vel_err *err);
+
+/* DIR/dataset.ID/settlement, `dir` being PREFIX/.veloc. New string. */
+char *vel_settlement_path(const char *dir, int64_t id);
+int vel_settlement_load(struct vel_fs *fs, const char *dir, int64_t id,
+                        struct vel_settlement *ret, struct vel_err *err);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/path.h"
 #include "ident/launchid.h"
 #include "jobs/stub.h"
-#include "jobs/sweep.h"
+#include "jobs/sweep_in.h"
+#include "jobs/sweep_single.h"
 #include "jobs/sweep_temps.h"
 #include "jobs/writing.h"
 #include "meta/cachename.h"
@@ -19,16 +20,12 @@
 #include "meta/paths.h"
 #include "view/evidence.h"
 
+/* A program that has ended waits for it. */
+enum { DATASETS_AT_ONCE = 256 };
+
 #define GONE ".h5v-tmp" /* a directory that is being removed: .launch.L.h5v-tmp */
 
-struct sweeping {
-    const struct vel_sweep *of;
-    struct vel_vec away; /* int64_t: lost datasets that a node which is away may have */
-    struct vel_vec known; /* int64_t: those whose entries say that all is there */
-    struct vel_swept ret;
-};
-
-static char *path_of(const struct sweeping *s, const char *before, const char *name,
+char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const char *name,
                      const char *behind)
 {
     struct vel_buf path;
@@ -38,126 +35,53 @@ static char *path_of(const struct sweeping *s, const char *before, const char *n
     return vel_buf_take(&path, NULL);
 }
 
-static bool is_there(const struct sweeping *s, const char *path)
+bool vel_sweep_is_there(const struct vel_sweeping *s, const char *path)
 {
     return path && vel_fs_exists(s->of->fs, path);
 }
 
 /* Surely: what cannot be known is there. */
-static bool is_absent(const struct sweeping *s, const char *path)
+bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path)
 {
     struct stat st;
 
     return path && vel_fs_lstat(s->of->fs, path, &st, NULL) == VEL_ENOENT;
 }
 
-static bool is_over(const struct sweeping *s, const char *launch)
+static bool is_over(const struct vel_sweeping *s, const char *launch)
 {
-    char *dir = path_of(s, "launch.", launch, "");
-    char *end = path_of(s, "launch.", launch, "/end");
-    bool is =
-        strcmp(launch, s->of->launch) != 0 && (is_there(s, end) || is_absent(s, dir));
+    char *dir = vel_sweep_path(s, "launch.", launch, "");
+    char *end = vel_sweep_path(s, "launch.", launch, "/end");
+    bool is = strcmp(launch, s->of->launch) != 0 &&
+              (vel_sweep_is_there(s, end) || vel_sweep_is_absent(s, dir));
 
     free(dir);
     free(end);
     return is;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool has_number(const struct vel_vec *sorted, int64_t number)
+{
+    bool has;
+
+    vel_vec_place(sorted, &number, by_number, &has);
+    return has;
+}
+
 /* --- launches --- */
 
-static bool has_node(const struct vel_view *view, const char *node)
-{
-    for (size_t i = 0; i < view->nodes.n; i++)
-        if (strcmp(*(char **)vel_vec_at(&view->nodes, i), node) == 0)
-            return true;
-    return false;
-}
-
-static bool are_all_here(const struct sweeping *s, const struct vel_seal *seal)
-{
-    for (size_t i = 0; i < seal->members.n; i++)
-        if (!has_node(s->of->view, vel_seal_member(seal, i)->node))
-            return false;
-    return true;
-}
-
-static bool is_dropped(const struct sweeping *s, int64_t id)
-{
-    char *dropped = vel_dropped_path(s->of->dir, id);
-    bool is = is_there(s, dropped);
-
-    free(dropped);
-    return is;
-}
-
-/* On the prefix, replaced, dropped, or given up. */
-static bool is_settled(const struct sweeping *s, int64_t id)
-{
-    char *dir = vel_dataset_dir(s->of->dir, id);
-    char *claim = dir ? vel_path_join(dir, "launch") : NULL;
-    bool is = is_dropped(s, id) || is_absent(s, claim);
-    struct vel_entry entry = {0};
-
-    if (!is && vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL) == 0) {
-        is = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
-        vel_entry_fini(&entry);
-    }
-    free(dir);
-    free(claim);
-    return is;
-}
-
-/* Does anybody still want this seal? The caches may give what it sealed, here or on a
- * node that is away; or it is still to be flushed. */
-static bool is_wanted(struct sweeping *s, const char *path)
-{
-    const struct vel_view_dataset *dataset;
-    struct vel_err why = {0};
-    struct vel_seal seal;
-    bool is_away, is = true;
-    int rc = vel_evidence_seal(s->of->fs, path, &seal, &why);
-
-    if (rc < 0)
-        return rc != VEL_ENOENT && rc != VEL_ECORRUPT;
-    is_away = !are_all_here(s, &seal);
-    dataset = vel_view_find_dataset(s->of->view, seal.id);
-    if (seal.verdict == VEL_VERDICT_VOID)
-        is = false;
-    else if (seal.verdict == VEL_VERDICT_PARTIAL)
-        is = !vel_seal_gives_way(&seal) &&
-             !is_dropped(s, seal.id); /* who has only its entry would restore it */
-    else if (!dataset || !dataset->is_cached)
-        is = !is_settled(s, seal.id) &&
-             (is_away || !vel_view_find_lost(s->of->view, seal.id));
-    if (is_away && !vel_vec_push(&s->away, &seal.id))
-        is = true;
-    vel_seal_fini(&seal);
-    return is;
-}
-
-static bool is_needed(struct sweeping *s, const char *dir)
-{
-    struct vel_vec names;
-    bool is;
-
-    vel_vec_init(&names, sizeof(char *));
-    is = vel_fs_list(s->of->fs, dir, &names, NULL) < 0;
-    for (size_t i = 0; i < names.n; i++) { /* all: for those that are away */
-        const char *name = *(char **)vel_vec_at(&names, i);
-        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir, name) : NULL;
-
-        is = (path && is_wanted(s, path)) || is;
-        free(path);
-    }
-    vel_fs_names_fini(&names);
-    return is;
-}
-
 /* It vanishes as a whole: without its end it would be one that has just begun. */
-static int remove_launch(struct sweeping *s, const char *launch, const char *dir,
+static int remove_launch(struct vel_sweeping *s, const char *launch, const char *dir,
                          struct vel_err *err)
 {
-    char *gone = path_of(s, ".launch.", launch, GONE);
+    char *gone = vel_sweep_path(s, ".launch.", launch, GONE);
     char *view = vel_view_path(s->of->dir, launch);
     int rc = gone && view ? vel_fs_rename(s->of->fs, dir, gone, err)
                           : vel_out_of_memory(err, "launches");
@@ -172,17 +96,21 @@ static int remove_launch(struct sweeping *s, const char *launch, const char *dir
     return rc;
 }
 
-static int sweep_launch(struct sweeping *s, const char *launch, struct vel_err *err)
+static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_err *err)
 {
-    char *dir = path_of(s, "launch.", launch, "");
-    char *seals = path_of(s, "launch.", launch, "/seals");
+    char *dir = vel_sweep_path(s, "launch.", launch, "");
+    char *seals = vel_sweep_path(s, "launch.", launch, "/seals");
     bool is_ended = vel_launchid_is_name(launch) &&
                     strcmp(launch, s->of->launch) != 0 && is_over(s, launch) &&
-                    is_there(s, seals);
+                    vel_sweep_is_there(s, seals);
 
     if (dir && vel_launchid_is_name(launch) && is_over(s, launch))
         vel_writing_sweep(s->of->fs, dir);
-    int rc = is_ended && !is_needed(s, dir) ? remove_launch(s, launch, dir, err) : 0;
+    bool is_needed = true;
+    int rc = is_ended && dir ? vel_sweep_seals(s, dir, &is_needed, err) : 0;
+
+    if (rc == 0 && !is_needed)
+        rc = remove_launch(s, launch, dir, err);
 
     free(dir);
     free(seals);
@@ -190,12 +118,12 @@ static int sweep_launch(struct sweeping *s, const char *launch, struct vel_err *
 }
 
 /* A view whose launch is gone, by who was interrupted. */
-static int sweep_view(struct sweeping *s, const char *name, const char *launch,
+static int sweep_view(struct vel_sweeping *s, const char *name, const char *launch,
                       struct vel_err *err)
 {
-    char *dir = path_of(s, "launch.", launch, "");
-    char *path = path_of(s, name, "", "");
-    int rc = strcmp(launch, s->of->launch) != 0 && is_absent(s, dir) && path
+    char *dir = vel_sweep_path(s, "launch.", launch, "");
+    char *path = vel_sweep_path(s, name, "", "");
+    int rc = strcmp(launch, s->of->launch) != 0 && vel_sweep_is_absent(s, dir) && path
                  ? vel_fs_unlink(s->of->fs, path, err)
                  : 0;
 
@@ -215,19 +143,19 @@ static bool is_gone_dir(const char *name)
 /* --- datasets --- */
 
 /* Of a file that is listed nothing stands at its path, be it ours or not. */
-static bool is_unlinked(const struct sweeping *s, const struct vel_listed *file)
+static bool is_unlinked(const struct vel_sweeping *s, const struct vel_listed *file)
 {
     char *path = NULL;
     bool is = file->container < 0 &&
               vel_cachename_path(s->of->prefix, file->name, &path, NULL) == 0 &&
-              is_absent(s, path);
+              vel_sweep_is_absent(s, path);
 
     free(path);
     return is;
 }
 
 /* The program has removed all that it wrote, as one does that keeps its last three. */
-static bool are_unlinked(const struct sweeping *s, const struct vel_entry *entry)
+static bool are_unlinked(const struct vel_sweeping *s, const struct vel_entry *entry)
 {
     bool are = entry->lists > 0;
 
@@ -245,9 +173,19 @@ static bool are_unlinked(const struct sweeping *s, const struct vel_entry *entry
     return are;
 }
 
+/* It is in no cache. */
+static bool is_single(struct vel_sweeping *s, const struct vel_entry *entry)
+{
+    return entry->dataset.files == 1 && ++s->singles > VEL_SINGLES_KEPT &&
+           !has_number(&s->sealed, entry->dataset.id) &&
+           vel_sweep_is_single(s->of->fs, s->of->prefix, s->of->dir, s->of->view,
+                               entry);
+}
+
 /* Of which nobody can have anything any more: it is in no cache, and its files are not
- * on the prefix. What a session has there may be on a disk that is away, and stays. */
-static bool is_forgotten(const struct sweeping *s, const struct vel_entry *entry)
+ * on the prefix, or nothing but files there. What a session has there may be on a disk
+ * that is away, and stays. */
+static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
 {
     const struct vel_view_dataset *dataset =
         vel_view_find_dataset(s->of->view, entry->dataset.id);
@@ -262,12 +200,13 @@ static bool is_forgotten(const struct sweeping *s, const struct vel_entry *entry
                       NULL) < 0)
         return false;
     is = is_over(s, launch) &&
-         (entry->replaced > 0 || (is_leaders && are_unlinked(s, entry)));
+         (entry->replaced > 0 ||
+          (is_leaders && (are_unlinked(s, entry) || is_single(s, entry))));
     free(launch);
     return is;
 }
 
-static int remove_dataset(struct sweeping *s, int64_t id, struct vel_err *err)
+static int remove_dataset(struct vel_sweeping *s, int64_t id, struct vel_err *err)
 {
     char *dir = vel_dataset_dir(s->of->dir, id);
     int rc = dir ? vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, err)
@@ -291,9 +230,13 @@ static bool is_staged(const struct vel_entry *entry)
 
 static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
-    struct sweeping *s = arg;
+    struct vel_sweeping *s = arg;
     bool is_known = is_staged(entry);
     int rc = is_forgotten(s, entry) ? remove_dataset(s, entry->dataset.id, err) : 0;
+
+    s->is_cut = s->ret.datasets >= DATASETS_AT_ONCE;
+    if (rc == 0 && s->is_cut)
+        rc = 1; /* no more of them */
 
     if (rc == 0 && is_known && !vel_vec_push(&s->known, &entry->dataset.id))
         rc = vel_out_of_memory(err, "records");
@@ -301,23 +244,8 @@ static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err
     return rc;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static bool has_number(const struct vel_vec *sorted, int64_t number)
-{
-    bool has;
-
-    vel_vec_place(sorted, &number, by_number, &has);
-    return has;
-}
-
 /* Has it an entry that says it is staged, or one that nobody can read? */
-static bool may_be_staged(const struct sweeping *s, int64_t id)
+static bool may_be_staged(const struct vel_sweeping *s, int64_t id)
 {
     struct vel_entry entry = {0};
     int rc = vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL);
@@ -330,7 +258,7 @@ static bool may_be_staged(const struct sweeping *s, int64_t id)
 
 /* It was lost on its way to the prefix, and no node is away that may have more of it.
  * What is no checkpoint is still on its way. */
-static bool is_stranded(const struct sweeping *s, int64_t id)
+static bool is_stranded(const struct vel_sweeping *s, int64_t id)
 {
     const struct vel_view_dataset *dataset = vel_view_find_dataset(s->of->view, id);
     const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
@@ -347,15 +275,18 @@ static bool is_stranded(const struct sweeping *s, int64_t id)
 }
 
 /* The newest tells which ids have been given away. */
-static int sweep_datasets(struct sweeping *s, const struct vel_vec *names,
+static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
                           struct vel_err *err)
 {
     struct vel_index_range range = {.above = INT64_MIN};
     int rc = vel_id_last(s->of->fs, s->of->dir, &range.below, err);
     int64_t id;
 
+    vel_vec_sort(&s->sealed, by_number);
     if (rc == 0)
         rc = vel_index_each(s->of->fs, s->of->dir, &range, sweep_dataset, s, err);
+    if (s->is_cut)
+        return rc < 0 ? rc : 0;
     vel_vec_sort(&s->known, by_number);
     vel_vec_sort(&s->away, by_number);
     for (size_t i = 0; rc == 0 && i < names->n; i++)
@@ -395,7 +326,7 @@ static bool is_past(const struct vel_vec *names, const char *name)
 
 /* May its file come back? From a node that is away, or since it is no checkpoint and
  * still on its way. */
-static bool may_come(const struct sweeping *s, int64_t id)
+static bool may_come(const struct vel_sweeping *s, int64_t id)
 {
     const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
 
@@ -405,7 +336,7 @@ static bool may_come(const struct sweeping *s, int64_t id)
     return !lost || lost->reason == VEL_VIEW_PARTIAL;
 }
 
-static void sweep_stub(struct sweeping *s, const struct vel_view_name *name)
+static void sweep_stub(struct vel_sweeping *s, const struct vel_view_name *name)
 {
     char *path = NULL;
     struct vel_stub stub;
@@ -431,8 +362,8 @@ static void sweep_stub(struct sweeping *s, const struct vel_view_name *name)
 
 /* --- all --- */
 
-static int sweep_name(struct sweeping *s, const struct vel_vec *names, const char *name,
-                      struct vel_err *err)
+static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
+                      const char *name, struct vel_err *err)
 {
     char *path;
     int rc = 0;
@@ -441,7 +372,7 @@ static int sweep_name(struct sweeping *s, const struct vel_vec *names, const cha
         return sweep_launch(s, name + 7, err);
     if (strncmp(name, "view.", 5) == 0 && vel_launchid_is_name(name + 5))
         return sweep_view(s, name, name + 5, err);
-    path = path_of(s, name, "", "");
+    path = vel_sweep_path(s, name, "", "");
     if (!path)
         return vel_out_of_memory(err, "launches");
     if (number_of(name) && is_past(names, name)) {
@@ -456,23 +387,26 @@ static int sweep_name(struct sweeping *s, const struct vel_vec *names, const cha
 
 int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_err *err)
 {
-    struct sweeping s = {.of = sweep};
+    struct vel_sweeping s = {.of = sweep};
     struct vel_vec names;
     int rc;
 
     vel_vec_init(&s.away, sizeof(int64_t));
     vel_vec_init(&s.known, sizeof(int64_t));
+    vel_vec_init(&s.sealed, sizeof(int64_t));
     vel_vec_init(&names, sizeof(char *));
     rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++)
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
-    if (rc == 0)
+    if (rc == 0 && !s.is_cut)
         rc = sweep_datasets(&s, &names, err);
-    for (size_t i = 0; rc == 0 && !sweep->leaves_stubs && i < sweep->view->names.n; i++)
+    for (size_t i = 0;
+         rc == 0 && !s.is_cut && !sweep->leaves_stubs && i < sweep->view->names.n; i++)
         sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);
     vel_vec_fini(&s.away);
     vel_vec_fini(&s.known);
+    vel_vec_fini(&s.sealed);
     *ret = s.ret;
     return rc;
 }

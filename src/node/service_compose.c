@@ -42,7 +42,7 @@ static int next_checkpoint(struct vel_service *service, int64_t *ret,
 static int save_settlement(struct vel_service *service,
                            const struct vel_settlement *settlement, struct vel_err *err)
 {
-    char *path = vel_service_settlement_path(service, settlement->dataset.id);
+    char *path = vel_settlement_path(service->dir, settlement->dataset.id);
     struct vel_buf bytes;
     int rc;
 

@@ -23,32 +23,6 @@ enum { FORMAT = 1, LISTED_MOST = 4 };
 
 /* --- what was settled: dataset.D/settlement --- */
 
-char *vel_service_settlement_path(const struct vel_service *service, int64_t id)
-{
-    char *dir = vel_dataset_dir(service->dir, id);
-    char *path = dir ? vel_path_join(dir, "settlement") : NULL;
-
-    free(dir);
-    return path;
-}
-
-int vel_service_load_settlement(struct vel_service *service, int64_t id,
-                                struct vel_settlement *ret, struct vel_err *err)
-{
-    char *path = vel_service_settlement_path(service, id);
-    struct vel_buf bytes;
-    int rc;
-
-    vel_buf_init(&bytes);
-    rc = path ? vel_fs_read_file(service->fs, path, VEL_SEAL_MOST, &bytes, err)
-              : vel_out_of_memory(err, "a dataset");
-    if (rc == 0)
-        rc = vel_settlement_decode(bytes.data, bytes.len, ret, err);
-    vel_buf_fini(&bytes);
-    free(path);
-    return rc;
-}
-
 static int add_seat(const struct vel_settlement *settlement, int rank,
                     struct vel_seal *seal, struct vel_err *err)
 {
@@ -95,7 +69,7 @@ int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
 
     if (rc < 0)
         return rc;
-    path = vel_service_settlement_path(service, id);
+    path = vel_settlement_path(service->dir, id);
     if (!path)
         rc = vel_out_of_memory(err, "a dataset");
     else if (settlement.dataset.id != id)
@@ -188,7 +162,7 @@ static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry
 
     if (rc != VEL_ENOENT)
         return rc;
-    rc = vel_service_load_settlement(service, id, &settlement, err);
+    rc = vel_settlement_load(service->fs, service->dir, id, &settlement, err);
     if (rc < 0)
         return rc;
     *ret = (struct vel_entry){.place = VEL_ON_CACHE};

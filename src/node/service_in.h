@@ -303,10 +303,6 @@ int vel_service_owe(void *arg, const struct vel_msg_owe *owe, unsigned *ret_befo
 int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err);
 void vel_service_failed(void *arg, int64_t id, const struct vel_err *why);
 
-char *vel_service_settlement_path(const struct vel_service *service, int64_t id);
-int vel_service_load_settlement(struct vel_service *service, int64_t id,
-                                struct vel_settlement *ret, struct vel_err *err);
-
 /* --- service_files, service_compose: files of the connector --- */
 
 int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,

@@ -430,14 +430,14 @@ static bool is_settled(struct vel_service *service, int64_t id)
     char *dropped = vel_dropped_path(service->dir, id);
     char *dir = vel_dataset_dir(service->dir, id);
     char *claim = dir ? vel_path_join(dir, "launch") : NULL;
-    bool settled = !dropped || vel_fs_exists(service->fs, dropped);
+    bool settled =
+        !dropped || is_absent(service, claim) || vel_fs_exists(service->fs, dropped);
     struct vel_entry entry = {0};
 
     if (!settled && vel_entry_load(service->fs, service->dir, id, &entry, NULL) == 0) {
         settled = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
         vel_entry_fini(&entry);
     }
-    settled = settled || is_absent(service, claim);
     free(dropped);
     free(dir);
     free(claim);

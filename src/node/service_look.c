@@ -325,6 +325,23 @@ static int check_all_stands(struct vel_service *service, struct vel_err *err)
     return rc;
 }
 
+/* Also when it is so long ago that nothing is recorded of it any more. */
+static bool is_flushed(struct vel_service *service, int64_t id)
+{
+    struct vel_entry entry = {0};
+    char *dir = vel_dataset_dir(service->dir, id);
+    struct stat st;
+    int rc = vel_entry_load(service->fs, service->dir, id, &entry, NULL);
+    bool is = rc == 0 && (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
+
+    if (rc == 0)
+        vel_entry_fini(&entry);
+    else if (rc == VEL_ENOENT)
+        is = dir && vel_fs_lstat(service->fs, dir, &st, NULL) == VEL_ENOENT;
+    free(dir);
+    return is;
+}
+
 /* A version stands there: what a dataset in the caches has of the name is newer when it
  * is still to replace it. */
 static int look_for_version(struct vel_service_job *job, const char *cached, bool pulls,
@@ -335,19 +352,12 @@ static int look_for_version(struct vel_service_job *job, const char *cached, boo
         job->view ? vel_view_find_name(job->view, cached) : NULL;
     const struct vel_view_dataset *dataset =
         name && name->id > 0 ? vel_view_find_dataset(job->view, name->id) : NULL;
-    struct vel_entry entry = {0};
-    bool is_flushed = true;
     int rc = job->view ? 0 : check_all_stands(job->service, err);
 
     if (rc < 0)
         return rc;
-    if (dataset && dataset->is_cached && !dataset->is_published) {
-        is_flushed = vel_entry_load(job->service->fs, job->service->dir, name->id,
-                                    &entry, NULL) == 0 &&
-                     (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
-        vel_entry_fini(&entry);
-    }
-    if (!is_flushed && !is_foreign(job, cached, name))
+    if (dataset && dataset->is_cached && !dataset->is_published &&
+        !is_flushed(job->service, name->id) && !is_foreign(job, cached, name))
         return look_in_view(job, name, cached, pulls, watch, ret, err);
     ret->where = VEL_AT_NATIVE;
     return 0;

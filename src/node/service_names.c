@@ -215,7 +215,7 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
     if (found.where == VEL_AT_NATIVE && stays(job, name)) {
         *ret_is_done = true;
         return place_native(
-            job, "it was made without h5veloc, and no DATASET line has it", err);
+            job, "h5veloc has no record of it, and no DATASET line has it", err);
     }
     if (found.where == 1 && strcmp(found.path, path) != 0)
         rc = vel_fs_copy(job->service->fs, found.path, path, err);

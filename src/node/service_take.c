@@ -31,7 +31,7 @@ static int take(struct vel_service *service, const char *launch,
                             .seal = seal};
     char *home = vel_service_home_of(service, seal->id);
     char *after = seal->after ? vel_service_home_of(service, seal->after) : NULL;
-    int rc = vel_service_load_settlement(service, seal->id, &settlement, err);
+    int rc = vel_settlement_load(service->fs, service->dir, seal->id, &settlement, err);
 
     if (rc == 0) {
         what.dataset = &settlement.dataset;

@@ -131,6 +131,14 @@ bool vel_view_find_place(const struct vel_view_dataset *dataset, int rank,
     return false;
 }
 
+bool vel_view_has_node(const struct vel_view *view, const char *node)
+{
+    for (size_t i = 0; i < view->nodes.n; i++)
+        if (strcmp(*(char **)vel_vec_at(&view->nodes, i), node) == 0)
+            return true;
+    return false;
+}
+
 void vel_view_tell_lost(const struct vel_view *view, const struct vel_view_name *name,
                         struct vel_buf *ret)
 {

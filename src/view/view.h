@@ -149,6 +149,8 @@ const struct vel_view_name *vel_view_find_name(const struct vel_view *view,
 const struct vel_view_dataset *vel_view_find_dataset(const struct vel_view *view,
                                                      int64_t id);
 const struct vel_view_lost *vel_view_find_lost(const struct vel_view *view, int64_t id);
+/* Has it told what it holds? */
+bool vel_view_has_node(const struct vel_view *view, const char *node);
 
 /* The set and place of a rank's part; false when the caches do not give it. */
 bool vel_view_find_place(const struct vel_view_dataset *dataset, int rank,

@@ -225,7 +225,8 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
     }
     if (!maker)
         return 0; /* made without a leader: its redundancy files are its seal */
-    if (is_gone(making->of, making->id) && entry && vel_entry_is_fetchable(entry))
+    if ((!seal || is_gone(making->of, making->id)) && entry &&
+        vel_entry_is_fetchable(entry))
         return 0; /* it was sealed, or it would not be there */
     if (!seal || !seal->is_listed) {
         vel_buf_printf(why, "launch %s ended before it was sealed", maker);

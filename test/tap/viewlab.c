@@ -294,12 +294,25 @@ static bool is_lost(const struct viewlab *lab, const struct viewlab_dataset *d, 
     return is_away || !d->encoding[e].is_there[rank];
 }
 
+static bool is_published(const struct viewlab_dataset *d)
+{
+    return d->has_entry && (d->place == VEL_ON_PREFIX || d->place == VEL_ON_STAGED);
+}
+
+/* Its seal says no; or there is none, and nothing that it would not have without. */
+static bool is_barred(const struct viewlab_dataset *d)
+{
+    if (!d->maker)
+        return false;
+    return d->verdict ? !d->is_listed || d->verdict != 1 : !is_published(d);
+}
+
 bool viewlab_is_cached(const struct viewlab *lab, const struct viewlab_dataset *d)
 {
     bool is_any = false;
 
-    if (d->is_dropped || viewlab_is_alive(d) ||
-        (d->maker && (!d->is_listed || d->verdict != 1 || d->is_short)))
+    if (d->is_dropped || viewlab_is_alive(d) || is_barred(d) ||
+        (d->maker && d->verdict && d->is_short))
         return false;
     for (int e = 0; e < d->encodings; e++) {
         bool is_whole = true;
@@ -318,13 +331,9 @@ bool viewlab_is_cached(const struct viewlab *lab, const struct viewlab_dataset *
 
 bool viewlab_is_restored(const struct viewlab *lab, const struct viewlab_dataset *d)
 {
-    bool is_published =
-        d->has_entry && (d->place == VEL_ON_PREFIX || d->place == VEL_ON_STAGED);
-
-    if (d->is_dropped || viewlab_is_alive(d) ||
-        (d->maker && (!d->is_listed || d->verdict != 1)))
+    if (d->is_dropped || viewlab_is_alive(d) || is_barred(d))
         return false;
-    return is_published || viewlab_is_cached(lab, d);
+    return is_published(d) || viewlab_is_cached(lab, d);
 }
 
 bool viewlab_is_known(const struct viewlab *lab, const struct viewlab_dataset *d)
@@ -333,6 +342,5 @@ bool viewlab_is_known(const struct viewlab *lab, const struct viewlab_dataset *d
         for (size_t i = 0; i < lab->nodes; i++)
             if (!lab->is_away[i] && viewlab_holds(lab, d, i, r))
                 return true;
-    return d->verdict ||
-           (d->has_entry && (d->place == VEL_ON_PREFIX || d->place == VEL_ON_STAGED));
+    return d->verdict || is_published(d);
 }

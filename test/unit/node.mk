@@ -7,6 +7,7 @@ node_tests = test/unit/about.t \
 	test/unit/client_lost.t \
 	test/unit/compose.t \
 	test/unit/sweep.t \
+	test/unit/sweepmany.t \
 	test/unit/upkeep.t \
 	test/unit/connector.t \
 	test/unit/connpatch.t \
@@ -249,6 +250,9 @@ test_unit_beside_t_LDADD = $(test_ldadd)
 test_unit_sweep_t_SOURCES = %D%/sweep.c
 test_unit_sweep_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweep_t_LDADD = $(test_ldadd)
+test_unit_sweepmany_t_SOURCES = %D%/sweepmany.c
+test_unit_sweepmany_t_CPPFLAGS = $(test_cppflags)
+test_unit_sweepmany_t_LDADD = $(test_ldadd)
 
 test_unit_upkeep_t_SOURCES = %D%/upkeep.c test/tap/filelab.c test/tap/filelab.h \
 	test/tap/hangfs.c test/tap/hangfs.h

@@ -64,7 +64,7 @@ native make s.7.h5 >/dev/null
 inode=$(stat -c %i plain.h5)
 is "$(veloc add plain.h5 a) $(stat -c %i plain.h5)" "done $inode" 'a file that no line has is written where it is'
 like "$(VELOC_LOG=info veloc add plain.h5 b; cat "$dir/log")" \
-    '*plain.h5 is written where it belongs: it was made without h5veloc, and no DATASET line has it*' 'which is told'
+    '*plain.h5 is written where it belongs: h5veloc has no record of it, and no DATASET line has it*' 'which is told'
 is "$(find "$dir/c" -name plain.h5)" '' 'and is in no cache'
 is "$(native read plain.h5)" "there 1 last 9999: a b cells
 done" 'with all that was written'

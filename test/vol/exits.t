@@ -88,6 +88,20 @@ done
 ok 'of eighty runs that write a name of their own each, the last are in the cache' test "$(find "$dir/c" -name 'dataset.*' | wc -l)" -le 72
 is "$(whole own.*.h5 | wc -w)" 80 'and all are at their own paths'
 
+# --- one that makes many files, each a dataset by itself: who begins later does not read of all of them
+anew
+HDF5_VOL_CONNECTOR=veloc native "$exits" m.{1..400}.h5 >/dev/null
+entries() { find .veloc/index -name 'dataset.*' | wc -l; }
+for i in {1..20}; do
+    [ "$(entries)" -gt 340 ] || break
+    HDF5_VOL_CONNECTOR=veloc native "$exits" f.h5 >/dev/null
+done
+ok 'of four hundred files as many are known as are cached, and 256' test "$(entries)" -le 340
+ok 'and no more seals stay than files in the cache' test "$(find .veloc -name 'seal.*' | wc -l)" -le 80
+is "$(whole m.*.h5 | wc -w)" 400 'all are at their own paths'
+is "$(list | grep '_m[.]' | grep -c 'no: ')" 0 'and none is called lost'
+is "$(run "$exits" m.1.h5) $(whole m.1.h5)" '7  m.1.h5 ' 'one that is not known any more is made again as any'
+
 # --- what is none of ours lies in the cache
 anew
 run "$exits" plainly >/dev/null

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sweep_in - what sweep and sweep_seals share: a sweep under way. */
+#ifndef VEL_JOBS_SWEEP_IN_H
+#define VEL_JOBS_SWEEP_IN_H
+
+#include "base/vec.h"
+#include "jobs/sweep.h"
+
+struct vel_sweeping {
+    const struct vel_sweep *of;
+    struct vel_vec away; /* int64_t: lost datasets that a node which is away may have */
+    struct vel_vec known;  /* int64_t: those whose entries say that all is there */
+    struct vel_vec sealed; /* int64_t: those whose seals are there */
+    bool is_cut;     /* there is more than one sweep removes: it ends before the rest */
+    int64_t singles; /* datasets of one file that were seen, the newest first */
+    struct vel_swept ret;
+};
+
+/* "DIR/" BEFORE NAME BEHIND; NULL without memory. */
+char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const char *name,
+                     const char *behind);
+bool vel_sweep_is_there(const struct vel_sweeping *s, const char *path);
+/* Surely: what cannot be known is there. */
+bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
+
+/* Remove the seals that nobody wants of a launch that is over, `dir`, and has listed
+ * them. *ret_needed: some are left; when none are, all are still there, for the launch
+ * goes as a whole. */
+int vel_sweep_seals(struct vel_sweeping *s, const char *dir, bool *ret_needed,
+                    struct vel_err *err);
+
+#endif
