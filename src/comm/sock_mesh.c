@@ -252,9 +252,11 @@ static int peer_read_once(struct sock_mesh *mesh, int i, bool *ret_more,
 static int peer_read(struct sock_mesh *mesh, int i, struct vel_err *err)
 {
     struct sock_peer *p = &mesh->peers[i];
+    size_t known = mesh->alarms.n;
     bool more = true;
     int rc = 0;
-    for (int n = 0; rc == 0 && more && n < READS_AT_ONCE; n++) {
+    for (int n = 0; rc == 0 && more && n < READS_AT_ONCE && mesh->alarms.n == known;
+         n++) {
         more = false;
         if (p->fd >= 0 && !p->is_paused)
             rc = peer_read_once(mesh, i, &more, err);
@@ -335,6 +337,7 @@ void vel_mesh_forget(struct sock_mesh *mesh, struct vel_req *req)
 int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err)
 {
     unsigned most = mesh->limit_ms / 4 + 1;
+    size_t known = mesh->alarms.n;
     vel_mesh_say_alive(mesh);
     for (int i = 0; i < mesh->size; i++) {
         struct sock_peer *p = &mesh->peers[i];
@@ -346,7 +349,9 @@ int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err)
             (struct pollfd){.fd = is_known ? -1 : p->fd, .events = (short)events};
     }
     int rc = vel_sock_poll(mesh->fds, (size_t)mesh->size, ms < most ? ms : most, err);
-    for (int i = 0; rc == 0 && i < mesh->size; i++) {
+    /* an alarm goes to the others first: what comes behind what is wrong, the end of
+     * its connection for one, would be told as the cause */
+    for (int i = 0; rc == 0 && i < mesh->size && mesh->alarms.n == known; i++) {
         struct sock_peer *p = &mesh->peers[i];
         int got = mesh->fds[i].revents;
         if ((got & POLLOUT) != 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,4 +144,22 @@ void sockjob_say(const void *bytes, size_t len, unsigned times)
     for (size_t i = 0; i < n; i++)
         for (unsigned k = 0; k < times; k++)
             say_to(fds[i], bytes, len, times > 1 ? 0 : -1);
+}
+
+void sockjob_hang_up(int rank)
+{
+    int fds[FDS];
+    size_t n = connections(fds);
+    char end[16];
+
+    snprintf(end, sizeof end, ".%d", rank);
+    for (size_t i = 0; i < n; i++) {
+        struct sockaddr_un peer = {0};
+        socklen_t len = sizeof peer - 1;
+
+        getpeername(fds[i], (struct sockaddr *)&peer, &len);
+        const char *dot = strrchr(peer.sun_path, '.');
+        if (peer.sun_family == AF_UNIX && dot != NULL && strcmp(dot, end) == 0)
+            shutdown(fds[i], SHUT_WR);
+    }
 }

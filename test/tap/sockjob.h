@@ -25,4 +25,8 @@ int sockjob_pid(int rank);
  * once, or `times`, but then not more than is taken at once. For those who lie. */
 void sockjob_say(const void *bytes, size_t len, unsigned times);
 
+/* In a member over Unix sockets: says nothing more to that lower rank, which finds the
+ * connection closed. */
+void sockjob_hang_up(int rank);
+
 #endif

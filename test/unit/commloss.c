@@ -126,6 +126,47 @@ static int give_up(struct vel_comm *comm, void *unused)
            strcmp(err.text, "rank 0 gave up a message in the middle") != 0;
 }
 
+/* Rank 2 sends what rank 0 does not expect, and is gone before rank 0 looks; rank 1,
+ * which still has its connection, learns what was wrong, not that somebody went. */
+static int lie_and_hang_up(struct vel_comm *comm, void *arg)
+{
+    const int *pipes = arg; /* rank 2 to rank 0, and the others to rank 2 */
+    static const char bytes[5];
+    char byte = 0;
+    struct vel_err err = {0};
+
+    if (vel_comm_barrier(comm, NULL) < 0)
+        return 1;
+    if (comm->rank == 2) {
+        bool has_said = vel_comm_send(comm, 0, 1, bytes, sizeof bytes, NULL) == 0;
+        sockjob_hang_up(0);
+        bool is_told = write(pipes[1], "", 1) == 1;
+        /* not a look at the connections before the others are done */
+        for (int heard = 0; heard < 2;)
+            heard += read(pipes[2], &byte, 1) == 1;
+        return !has_said || !is_told;
+    }
+    if (comm->rank == 0 && read(pipes[0], &byte, 1) != 1)
+        return 1;
+    int rc = vel_comm_recv(comm, comm->rank == 0 ? 2 : 0, 1, &byte, 1, &err);
+    fprintf(stderr, "# member %d: %s\n", comm->rank, err.text);
+    if (write(pipes[3], "", 1) != 1)
+        return 1;
+    return rc != VEL_ECORRUPT || strstr(err.text, "message from rank 2") == NULL;
+}
+
+static void cause_comes_first(void)
+{
+    int pipes[4];
+
+    if (pipe(pipes) < 0 || pipe(pipes + 2) < 0)
+        bail_out("pipe failed");
+    is_int(sockjob_run(3, "unix", lie_and_hang_up, pipes), 0,
+           "what was wrong is what all learn, not that a connection was closed after");
+    for (int i = 0; i < 4; i++)
+        close(pipes[i]);
+}
+
 static void members_are_lost(const char *kind)
 {
     struct loss killed = {SIGKILL, 1, VEL_ELOST}, stopped = {SIGSTOP, 2, VEL_ETIMEOUT};
@@ -259,6 +300,7 @@ int main(void)
     int fds = tap_open_fds();
     members_are_lost("unix");
     members_are_lost("tcp");
+    cause_comes_first();
     strangers_are_refused();
     frames_are_checked();
     endpoints_are_checked();
