@@ -210,6 +210,16 @@ is_whole() {
         END { for (s = 1; s <= last; s++) if (n[s] != 8 && (s > found || (rule == "BEHIND" && n[s] > 0))) exit 1 }' "$(tap_dir)/look"
 }
 
+# before the job's program; again when a leader was silent, as one does
+recover() {
+    codes=$(filer_prerun "$nodes")
+    if [ "${codes//[0 ]/}" != '' ] && grep -q 'does not answer' "$(tap_dir)"/prerun.*; then
+        told="$told, prerun $codes (a leader was silent)"
+        codes=$(filer_prerun "$nodes")
+    fi
+    told="$told, prerun $codes"
+}
+
 run_scene() { # SEED
     local i own
     own=$(tap_dir)/own
@@ -226,8 +236,7 @@ run_scene() { # SEED
     done
     told="$told; safe $safe, on $nodes"
     if [ "$has_prerun" = 1 ]; then
-        codes=$(filer_prerun "$nodes")
-        told="$told, prerun $codes"
+        recover
         now "prerun ends with $codes" [ "${codes//[0 ]/}" = '' ]
         now 'after prerun not all is at its path' [ "$(filer_whole)" -ge "$safe" ]
         on_prefix >"$(tap_dir)/stands"

@@ -77,7 +77,7 @@ filer_steps=12
 filer_start $home -n "$filer_steps" -b -w 3:65535 # after all steps
 filer_turns 17 # one of them
 cluster_sh node1 pkill -STOP -x filer
-until are_here node2 node3 node4; do sleep 0.1; done
+await are_here node2 node3 node4
 cluster_sh node1 pkill -CONT -x filer
 safe=0 first=''
 until [ -n "$first" ] && [ "$safe" -ge "${first#*:}" ]; do

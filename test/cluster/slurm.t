@@ -60,13 +60,6 @@ is_protected() { # STEP
         awk -v want="$1" '/"step":/ { step = $2 + 0 } /"scheme":/ { is_single = $2 ~ /SINGLE|null/ }
             /"state": "flushing"/ && !is_single && step == want { found = 1 } END { exit !found }'
 }
-await() { # CMD...: until it succeeds
-    local end=$((SECONDS + TEST_TIMEOUT))
-    until "$@"; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        read -r -t 0.2 <> <(:) || :
-    done
-}
 show() { (cd "$job" && tail -n 20 -- *.log slurm-*.out 2>/dev/null); }
 
 cluster_sh head env -C /node/pfs/job SLURM_CONF="$slurm_dir/slurm.conf" \

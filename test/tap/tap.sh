@@ -6,6 +6,8 @@
 #   is GOT WANT TEXT         two texts are the same
 #   like GOT PATTERN TEXT    a text matches a pattern of the shell (*, ?, [...])
 #   pass TEXT, fail TEXT     for a verdict reached otherwise
+#   await CMD ARGS...        until CMD succeeds; fails when it has not in TEST_TIMEOUT s (120)
+#   await_of PID CMD ARGS... the same, or until that process has ended
 #   note TEXT, skip COUNT WHY, skip_all WHY, bail_out WHY, plan COUNT
 #   tap_dir                  prints a fresh directory: removed at a good end, else kept
 #   "${memcheck[@]}"         goes before a program that make check-valgrind is to look at; else empty
@@ -81,6 +83,24 @@ like() {
         note "want '$2'"
         return 1
     fi
+}
+
+await() { await_of $$ "$@"; }
+
+await_of() {
+    local pid=$1 end=$((SECONDS + ${TEST_TIMEOUT:-120}))
+    shift
+    until "$@"; do
+        if ! kill -0 "$pid" 2>/dev/null; then
+            "$@" # it may have done it last
+            return
+        fi
+        if [ "$SECONDS" -ge "$end" ]; then
+            note "waited ${TEST_TIMEOUT:-120} s in vain for: $*" >&2
+            return 1
+        fi
+        sleep 0.05
+    done
 }
 
 skip() {

@@ -17,6 +17,7 @@ agent() {
 tap_at_exit 'agent --stop >/dev/null 2>&1'
 
 # strike SIGNAL PUBLISH: the agent gets it when a file that is closed is a part of its dataset
+is_closed() { [ -n "$(find c -path '*/dataset.1/rank.0/*' -name '*.h5')" ]; }
 strike() {
     local struck program status
     rm -rf files .veloc c/*
@@ -27,9 +28,7 @@ strike() {
     HDF5_VOL_CONNECTOR=veloc VELOC_FLUSH_BANDWIDTH=60KB "$top_srcdir/test/mpirun.sh" 1 \
         "$top_builddir/h5examples/checkpoint" -n 20 -c 20 files >log 2>&1 &
     program=$!
-    until [ -n "$(find c -path '*/dataset.1/rank.0/*' -name '*.h5')" ] || ! kill -0 "$program"; do
-        read -r -t 0.05 <> <(:) || :
-    done
+    await_of "$program" is_closed
     ok "it gets SIG$1 when a file that is closed ($2) is a part of its dataset" kill -"$1" "$struck"
     wait "$program"
     status=$?
@@ -53,11 +52,11 @@ rm -rf .veloc c/* k.*
 echo 'DATASET=k PATTERN=k.{step}.{rank}.h5' >.velocconf
 ok 'an agent serves' agent --detach
 (rank 1 create=k.1.1.h5 write=1 close kill) >/dev/null 2>killed
-until grep -qs '"ranks":"1".*"lost":1' .veloc/launch.*/node.* || ! ls .veloc/launch.*/node.* >/dev/null 2>&1; do read -r -t 0.05 <> <(:) || :; done
+await grep -qs '"ranks":"1".*"lost":1' .veloc/launch.*/node.*
 ok 'its agent tells that it has lost a rank' grep -q '"lost":1' .veloc/launch.*/node.*
 {
     rank 0 create=k.2.0.h5 write=2 close wait=k.2.1.h5 >out.0 &
-    until [ -e k.2.0.h5 ] || ! kill -0 $!; do read -r -t 0.05 <> <(:) || :; done
+    await_of $! test -e k.2.0.h5
     rank 1 create=k.2.1.h5 write=2 close >out.1
     wait
 } 2>>killed

@@ -9,7 +9,7 @@ dir=$(tap_dir)
 # A plug-in with a sanitizer needs a program with it; what HDF5 leaks is not ours to report.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir"
-export VELOC_PEER_TIMEOUT=$((${#memcheck[@]} > 0 ? 20 : 2))
+export VELOC_PEER_TIMEOUT=20
 point=$top_builddir/test/vol/point
 # the tool of the HDF5 that the program has
 h5dump=$(ldd "$point" | sed -n 's|.* => \(.*\)/lib/libhdf5[._].*|\1/bin/h5dump|p')
@@ -50,7 +50,8 @@ seal=$(cd .veloc/launch.first && echo seal.*)
 fresh "$step"
 PMI_RANK=0 PMI_SIZE=1 VELOC_LAUNCH=first VELOC_FLUSH_BANDWIDTH=1 HDF5_VOL_CONNECTOR=veloc \
     "${memcheck[@]}" "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
-until [ -e .veloc/dataset.1/settlement ] && [ -e ".veloc/launch.first/$seal" ]; do :; done
+is_sealed() { [ -e .veloc/dataset.1/settlement ] && [ -e ".veloc/launch.first/$seal" ]; }
+await is_sealed
 kill -9 $!
 wait 2>"$dir/killed"
 mkdir "$dir/sealed"
@@ -86,7 +87,7 @@ die_young() {
     first=$(sed -n 's/.*"living":"vm.v\([0-2]\)".*/\1/p' .veloc/launch.young/beat)
     PMI_RANK=${first:=0}
     run read="ck.1.$first.h5" >"$dir/read.$first" &
-    until grep -qs '"beat":2' .veloc/launch.next/beat || ! kill -0 $!; do sleep 0.1; done
+    await_of $! grep -qs '"beat":2' .veloc/launch.next/beat
     for rank in 0 1 2; do
         PMI_RANK=$rank
         [ "$rank" = "$first" ] || run read="ck.1.$rank.h5" >"$dir/read.$rank" &
@@ -132,9 +133,10 @@ is "$("$top_builddir/src/cmd/h5veloc-ls" | awk '$2 ~ /ck/ || $3 ~ /ck/' | wc -l)
 
 fresh
 (VELOC_LAUNCH=over run create=x.h5 write=1 wait=go dies close) >"$dir/out" 2>"$dir/killed" &
-until [ -n "$(find "$dir/cache" -name x.h5 -size +0)" ]; do sleep 0.1; done
+is_begun() { [ -n "$(find "$dir/cache" -name x.h5 -size +0)" ]; }
+await is_begun
 (umask 077 && : >.veloc/launch.over/end) # another launch ends it
-until grep -q 'launch over was ended by another' "$dir/log"; do sleep 0.1; done
+await grep -q 'launch over was ended by another' "$dir/log"
 : >go
 wait
 like "$(find . -maxdepth 1 -name '.x.h5.h5v-*')" './.x.h5.h5v-*.tmp' 'killed before the file had its name: a temporary one is left'
@@ -182,8 +184,7 @@ is "$(ranks 2 2 read=ck.2.%.h5 | sort | tr '\n' ' ')" \
 
 # while_open CONDITION: until it holds, the program in the background has its files open
 while_open() {
-    local end=$((SECONDS + ${TEST_TIMEOUT:-120} / 2))
-    until "$@" || ! kill -0 $! 2>/dev/null || [ $SECONDS -gt $end ]; do :; done
+    await_of $! "$@"
     touch go
     wait
 }
