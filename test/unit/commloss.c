@@ -126,6 +126,15 @@ static int give_up(struct vel_comm *comm, void *unused)
            strcmp(err.text, "rank 0 gave up a message in the middle") != 0;
 }
 
+/* So many bytes of others come. */
+static void hear(int fd, int n)
+{
+    char byte;
+
+    for (int heard = 0; heard < n;)
+        heard += read(fd, &byte, 1) == 1;
+}
+
 /* Rank 2 sends what rank 0 does not expect, and is gone before rank 0 looks; rank 1,
  * which still has its connection, learns what was wrong, not that somebody went. */
 static int lie_and_hang_up(struct vel_comm *comm, void *arg)
@@ -135,19 +144,21 @@ static int lie_and_hang_up(struct vel_comm *comm, void *arg)
     char byte = 0;
     struct vel_err err = {0};
 
+    alarm(60); /* who waits for one that has failed */
     if (vel_comm_barrier(comm, NULL) < 0)
         return 1;
     if (comm->rank == 2) {
+        hear(pipes[2], 2); /* they need it no more */
         bool has_said = vel_comm_send(comm, 0, 1, bytes, sizeof bytes, NULL) == 0;
         sockjob_hang_up(0);
         bool is_told = write(pipes[1], "", 1) == 1;
-        /* not a look at the connections before the others are done */
-        for (int heard = 0; heard < 2;)
-            heard += read(pipes[2], &byte, 1) == 1;
+        hear(pipes[2], 2); /* not a look at the connections before they are done */
         return !has_said || !is_told;
     }
-    if (comm->rank == 0 && read(pipes[0], &byte, 1) != 1)
+    if (write(pipes[3], "", 1) != 1)
         return 1;
+    if (comm->rank == 0)
+        hear(pipes[0], 1);
     int rc = vel_comm_recv(comm, comm->rank == 0 ? 2 : 0, 1, &byte, 1, &err);
     fprintf(stderr, "# member %d: %s\n", comm->rank, err.text);
     if (write(pipes[3], "", 1) != 1)
