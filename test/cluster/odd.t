@@ -10,7 +10,7 @@
 . "$top_srcdir/test/cluster/filer.sh"
 home=node1,node2,node3,node4
 filer_begin 4
-settings=(VELOC_PEER_TIMEOUT=6 VELOC_VIEW_WAIT=6 VELOC_SET_SIZE=4 VELOC_SEAL_AFTER=5)
+settings=(VELOC_PEER_TIMEOUT=6 VELOC_VIEW_WAIT=60 VELOC_SET_SIZE=4 VELOC_SEAL_AFTER=5)
 slow=VELOC_FLUSH_BANDWIDTH=1000
 agents=${top_builddir:?}/src/cmd/.libs
 
