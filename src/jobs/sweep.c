@@ -23,7 +23,8 @@
 /* A program that has ended waits for it. */
 enum { DATASETS_AT_ONCE = 256 };
 
-#define GONE ".h5v-tmp" /* a directory that is being removed: .launch.L.h5v-tmp */
+/* What is being removed: .launch.L.h5v-tmp, .dataset.D.h5v-tmp */
+#define GONE ".h5v-tmp"
 
 char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const char *name,
                      const char *behind)
@@ -96,8 +97,11 @@ static int remove_launch(struct vel_sweeping *s, const char *launch, const char 
     return rc;
 }
 
+/* What cannot be done for one, with a list that nobody can read, or on a full disk, is
+ * no reason to do nothing for the others. */
 static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_err *err)
 {
+    struct vel_err why = {0};
     char *dir = vel_sweep_path(s, "launch.", launch, "");
     char *seals = vel_sweep_path(s, "launch.", launch, "/seals");
     bool is_ended = vel_launchid_is_name(launch) &&
@@ -107,14 +111,16 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
     if (dir && vel_launchid_is_name(launch) && is_over(s, launch))
         vel_writing_sweep(s->of->fs, dir);
     bool is_needed = true;
-    int rc = is_ended && dir ? vel_sweep_seals(s, dir, &is_needed, err) : 0;
+    int rc = is_ended && dir ? vel_sweep_seals(s, dir, &is_needed, &why) : 0;
 
     if (rc == 0 && !is_needed)
-        rc = remove_launch(s, launch, dir, err);
+        rc = remove_launch(s, launch, dir, &why);
+    if (rc < 0 && rc != VEL_ENOMEM)
+        vel_log(VEL_LOG_DEBUG, "seals of launch %s stay for now: %s", launch, why.text);
 
     free(dir);
     free(seals);
-    return rc;
+    return rc == VEL_ENOMEM ? vel_out_of_memory(err, "launches") : 0;
 }
 
 /* A view whose launch is gone, by who was interrupted. */
@@ -184,7 +190,7 @@ static bool is_single(struct vel_sweeping *s, const struct vel_entry *entry)
 
 /* Of which nobody can have anything any more: it is in no cache, and its files are not
  * on the prefix, or nothing but files there. What a session has there may be on a disk
- * that is away, and stays. */
+ * that is away, and stays; of what is newer the view does not know where it is. */
 static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
 {
     const struct vel_view_dataset *dataset =
@@ -192,7 +198,9 @@ static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
     bool is_leaders = false, is;
     char *launch = NULL;
 
-    if ((entry->place != VEL_ON_PREFIX &&
+    if (entry->dataset.id > s->of->view->highest ||
+        has_number(&s->of->view->alive, entry->dataset.id) ||
+        (entry->place != VEL_ON_PREFIX &&
          (entry->place != VEL_ON_CACHE || !entry->replaced)) ||
         (dataset && dataset->is_cached) ||
         vel_view_find_lost(s->of->view, entry->dataset.id) ||
@@ -206,18 +214,65 @@ static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
     return is;
 }
 
+/* Whose directory has its name no more: `gone` is what that is called. The entry first,
+ * for it is found by the directory. */
+static int finish_dataset(struct vel_sweeping *s, int64_t id, const char *gone,
+                          struct vel_err *err)
+{
+    int rc = vel_entry_remove(s->of->fs, s->of->dir, id, err);
+
+    if (rc == 0)
+        rc = vel_fs_remove_tree(s->of->fs, gone, err);
+    s->ret.datasets += rc == 0;
+    return rc;
+}
+
+/* The directory vanishes as a whole: with half of it nobody would know any more that
+ * the dataset is to go. And it does so before the entry, for a directory without one is
+ * of a dataset that is not on the prefix. */
 static int remove_dataset(struct vel_sweeping *s, int64_t id, struct vel_err *err)
 {
     char *dir = vel_dataset_dir(s->of->dir, id);
-    int rc = dir ? vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, err)
-                 : vel_out_of_memory(err, "records");
+    char *gone = dir ? vel_sweep_path(s, ".", vel_path_base(dir), GONE) : NULL;
+    int rc = gone ? vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, true, err)
+                  : vel_out_of_memory(err, "records");
 
     if (rc == 0)
-        rc = vel_fs_remove_tree(s->of->fs, dir, err);
+        rc = vel_fs_rename(s->of->fs, dir, gone, err);
+    if (rc == 0 || rc == VEL_ENOENT) /* another sweep is at it */
+        rc = finish_dataset(s, id, gone, err);
+    free(gone);
+    free(dir);
+    return rc;
+}
 
-    if (rc == 0)
-        rc = vel_entry_remove(s->of->fs, s->of->dir, id, err);
-    s->ret.datasets += rc == 0;
+/* ".dataset.D.h5v-tmp": a sweep that was killed has not finished it. */
+static bool is_gone_dataset(const char *name, int64_t *ret_id)
+{
+    size_t len = strlen(name), tail = strlen(GONE);
+    char stem[64];
+
+    if (len <= tail || len - tail >= sizeof stem ||
+        strcmp(name + len - tail, GONE) != 0)
+        return false;
+    memcpy(stem, name, len - tail);
+    stem[len - tail] = '\0';
+    return vel_number_behind(stem, ".dataset.", ret_id);
+}
+
+/* An entry belongs to the directory that has the name. */
+static int sweep_gone_dataset(struct vel_sweeping *s, int64_t id, const char *gone,
+                              struct vel_err *err)
+{
+    char *dir = vel_dataset_dir(s->of->dir, id);
+    int rc = 0;
+
+    if (!dir)
+        return vel_out_of_memory(err, "records");
+    if (vel_sweep_is_absent(s, dir))
+        rc = finish_dataset(s, id, gone, err);
+    else if (vel_sweep_is_there(s, dir))
+        rc = vel_fs_remove_tree(s->of->fs, gone, err);
     free(dir);
     return rc;
 }
@@ -292,7 +347,7 @@ static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
     for (size_t i = 0; rc == 0 && i < names->n; i++)
         if (vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
             id < range.below && id <= s->of->view->highest && is_stranded(s, id))
-            rc = vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, err);
+            rc = vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, false, err);
     return rc;
 }
 
@@ -366,6 +421,7 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
                       const char *name, struct vel_err *err)
 {
     char *path;
+    int64_t id;
     int rc = 0;
 
     if (strncmp(name, "launch.", 7) == 0)
@@ -380,6 +436,8 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
         s->ret.meetings += rc == 0;
     } else if (is_gone_dir(name)) {
         rc = vel_fs_remove_tree(s->of->fs, path, err);
+    } else if (is_gone_dataset(name, &id)) {
+        rc = sweep_gone_dataset(s, id, path, err);
     }
     free(path);
     return rc;

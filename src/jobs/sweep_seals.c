@@ -11,6 +11,7 @@
 #include "meta/entry.h"
 #include "meta/paths.h"
 #include "record/record.h"
+#include "sys/entropy.h"
 #include "view/evidence.h"
 
 /* So many are removed of a launch at a time, for a program that has ended waits for it:
@@ -49,7 +50,8 @@ static bool is_dropped(const struct vel_sweeping *s, int64_t id)
     return is;
 }
 
-/* On the prefix, replaced, dropped, or given up. */
+/* The prefix gives it, or newer files have its names; or it was dropped, or given up.
+ * What lies on the prefix and could not be read there the caches may still give. */
 static bool is_settled(const struct vel_sweeping *s, int64_t id)
 {
     char *dir = vel_dataset_dir(s->of->dir, id);
@@ -58,7 +60,8 @@ static bool is_settled(const struct vel_sweeping *s, int64_t id)
     struct vel_entry entry = {0};
 
     if (!is && vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL) == 0) {
-        is = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
+        is = (entry.place == VEL_ON_PREFIX && vel_entry_is_fetchable(&entry)) ||
+             entry.replaced > 0;
         vel_entry_fini(&entry);
     }
     free(dir);
@@ -68,11 +71,11 @@ static bool is_settled(const struct vel_sweeping *s, int64_t id)
 
 /* Does anybody still want this seal? The caches may give what it sealed, here or on a
  * node that is away; or it is still to be flushed. */
-static bool is_wanted(struct vel_sweeping *s, const struct vel_seal *seal)
+static bool is_wanted(struct vel_sweeping *s, const struct vel_seal *seal, bool is_away)
 {
     const struct vel_view_dataset *dataset =
         vel_view_find_dataset(s->of->view, seal->id);
-    bool is_away = !are_all_here(s, seal), is = true;
+    bool is = true;
 
     if (seal->verdict == VEL_VERDICT_VOID)
         is = false;
@@ -95,13 +98,21 @@ static void candidate_fini(struct candidate *c)
     free(c->template);
 }
 
-/* The newest of its template says who is to write the next one; but who wrote a file
- * of a name of its own says nothing. */
+/* A brace may as well be part of a name. */
+static bool is_pattern(const char *template)
+{
+    return strstr(template, "{step}") || strstr(template, "{rank}");
+}
+
+/* The newest of its template says who is to write the next one, as service_compose
+ * reads it: of those that were sealed and that the view has. Who wrote a file of a name
+ * of its own says nothing. */
 static int note_newest(struct launch *l, const struct vel_seal *seal)
 {
     int64_t *newest;
 
-    if (!strchr(seal->template, '{'))
+    if (seal->verdict != VEL_VERDICT_SEALED || !is_pattern(seal->template) ||
+        !vel_view_find_dataset(l->s->of->view, seal->id))
         return 0;
     newest = vel_map_get(l->newest, seal->template);
     if (newest) {
@@ -132,9 +143,13 @@ static int look_at(struct launch *l, const char *name)
         l->is_needed = l->is_needed || (rc != VEL_ENOENT && rc != VEL_ECORRUPT);
         return rc == VEL_ENOMEM ? rc : 0;
     }
+    bool is_away = !are_all_here(s, &seal), is_needed = is_wanted(s, &seal, is_away);
+
     rc = note_newest(l, &seal);
-    if (is_wanted(s, &seal)) {
-        l->is_needed = true;
+    l->is_needed = l->is_needed || is_needed;
+    /* who comes back with files of it must find that it is over: while its launch is
+     * there, what has no seal is sealed again */
+    if (is_needed || is_away) {
         if (rc == 0 && !vel_vec_push(&s->sealed, &seal.id))
             rc = VEL_ENOMEM;
     } else if (rc == 0) {
@@ -159,13 +174,8 @@ static int look_at_all(struct launch *l, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
 
-        if (!vel_evidence_is_seal(name))
-            continue;
-        if (l->unwanted.n >= AT_ONCE && l->is_needed) {
-            l->s->is_cut = true;
-            break;
-        }
-        rc = look_at(l, name);
+        if (vel_evidence_is_seal(name))
+            rc = look_at(l, name);
     }
     vel_fs_names_fini(&names);
     return rc == VEL_ENOMEM ? vel_out_of_memory(err, "seals") : 0;
@@ -188,32 +198,84 @@ static int spare_newest(struct launch *l, struct vel_err *err)
     return 0;
 }
 
-static bool is_unwanted(const struct launch *l, const char *name)
+static bool is_among(const struct launch *l, size_t n, const char *name)
 {
-    for (size_t i = 0; i < l->unwanted.n; i++)
+    for (size_t i = 0; i < n; i++)
         if (strcmp(((struct candidate *)vel_vec_at(&l->unwanted, i))->name, name) == 0)
             return true;
     return false;
 }
 
-/* First from the list of those that count: a seal on it that is missing is a loss. */
-static int shorten_list(const struct launch *l, struct vel_err *err)
+/* *ret: a new list. */
+static int load_list(const struct launch *l, const char *path, struct vel_node **ret,
+                     const struct vel_node **ret_list, struct vel_err *err)
 {
-    struct vel_fs *fs = l->s->of->fs;
+    int version;
+    int rc = vel_record_load(l->s->of->fs, path, "seals", FORMAT, &version, ret, err);
+
+    return rc == 0 ? vel_node_get_list(*ret, "seals", ret_list, err) : rc;
+}
+
+/* Is the list still the one that was read? Another sweep may have shortened it: what
+ * that has removed would be listed again. */
+static int check_same(const struct launch *l, const char *path,
+                      const struct vel_node *before, struct vel_err *err)
+{
+    struct vel_node *now = NULL;
+    const struct vel_node *list;
+    struct vel_buf texts[2];
+    int rc = load_list(l, path, &now, &list, err);
+
+    vel_buf_init(&texts[0]);
+    vel_buf_init(&texts[1]);
+    if (rc == 0) {
+        vel_node_print(before, &texts[0]);
+        vel_node_print(now, &texts[1]);
+        rc = vel_buf_status(&texts[0], err);
+    }
+    if (rc == 0)
+        rc = vel_buf_status(&texts[1], err);
+    if (rc == 0 && (texts[0].len != texts[1].len ||
+                    memcmp(texts[0].data, texts[1].data, texts[0].len) != 0))
+        rc = vel_fail(err, VEL_EBUSY, "another sweep has changed %s", path);
+    vel_buf_fini(&texts[0]);
+    vel_buf_fini(&texts[1]);
+    vel_node_destroy(now);
+    return rc;
+}
+
+/* Under a temporary name of its own: two programs may sweep at once. What a sweep that
+ * was killed leaves of it goes with the launch. */
+static int save_list(const struct launch *l, const char *path,
+                     const struct vel_node *body, const struct vel_node *before,
+                     struct vel_err *err)
+{
+    uint64_t number = 0;
+    int rc = vel_entropy(&number, sizeof number, err);
+
+    if (rc == 0)
+        rc = check_same(l, path, before, err);
+    if (rc == 0)
+        rc = vel_record_save_by(l->s->of->fs, path, (int64_t)(number >> 2) + 1, "seals",
+                                FORMAT, body, err);
+    return rc;
+}
+
+/* The first n go from the list of those that count: a seal on it that is missing is a
+ * loss. */
+static int shorten_list(const struct launch *l, size_t n, struct vel_err *err)
+{
     char *path = vel_path_join(l->dir, "seals");
     struct vel_node *before = NULL, *body = vel_node_object(), *kept = vel_node_list();
     const struct vel_node *list = NULL;
-    int version, rc = path && body && kept ? vel_record_load(fs, path, "seals", FORMAT,
-                                                             &version, &before, err)
-                                           : vel_out_of_memory(err, "seals");
+    int rc = path && body && kept ? load_list(l, path, &before, &list, err)
+                                  : vel_out_of_memory(err, "seals");
 
-    if (rc == 0)
-        rc = vel_node_get_list(before, "seals", &list, err);
     for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
         char *name = NULL;
 
         rc = vel_node_name_at(list, i, &name, err);
-        if (rc == 0 && !is_unwanted(l, name) && vel_node_append_name(kept, name))
+        if (rc == 0 && !is_among(l, n, name) && vel_node_append_name(kept, name))
             rc = vel_out_of_memory(err, "seals");
         free(name);
     }
@@ -222,7 +284,7 @@ static int shorten_list(const struct launch *l, struct vel_err *err)
         kept = NULL;
     }
     if (rc == 0)
-        rc = vel_record_save(fs, path, "seals", FORMAT, body, err);
+        rc = save_list(l, path, body, before, err);
     vel_node_destroy(kept);
     vel_node_destroy(body);
     vel_node_destroy(before);
@@ -230,18 +292,27 @@ static int shorten_list(const struct launch *l, struct vel_err *err)
     return rc;
 }
 
-static int remove_unwanted(const struct launch *l, struct vel_err *err)
+/* Those that stay, for now, are there for whoever asks which are. */
+static int remove_some(struct launch *l, struct vel_err *err)
 {
-    int rc = l->unwanted.n > 0 ? shorten_list(l, err) : 0;
+    size_t most = l->unwanted.n < AT_ONCE ? l->unwanted.n : AT_ONCE, n = 0;
+    int rc = most > 0 ? shorten_list(l, most, err) : 0;
 
-    for (size_t i = 0; rc == 0 && i < l->unwanted.n; i++) {
-        const struct candidate *c = vel_vec_at(&l->unwanted, i);
+    while (rc == 0 && n < most) {
+        const struct candidate *c = vel_vec_at(&l->unwanted, n);
         char *path = vel_path_join(l->dir, c->name);
 
         rc = path ? vel_fs_unlink(l->s->of->fs, path, err)
                   : vel_out_of_memory(err, "seals");
+        n += rc == 0;
         free(path);
     }
+    if (n > 0 && n < l->unwanted.n)
+        l->s->is_cut = true;
+    for (; n < l->unwanted.n; n++)
+        if (!vel_vec_push(&l->s->sealed,
+                          &((struct candidate *)vel_vec_at(&l->unwanted, n))->id))
+            return vel_out_of_memory(err, "seals");
     return rc;
 }
 
@@ -256,7 +327,7 @@ int vel_sweep_seals(struct vel_sweeping *s, const char *dir, bool *ret_needed,
     if (rc == 0 && l.is_needed)
         rc = spare_newest(&l, err);
     if (rc == 0 && l.is_needed)
-        rc = remove_unwanted(&l, err);
+        rc = remove_some(&l, err);
     for (size_t i = 0; i < l.unwanted.n; i++)
         candidate_fini(vel_vec_at(&l.unwanted, i));
     vel_vec_fini(&l.unwanted);

@@ -14,6 +14,7 @@ struct of_dataset {
     struct vel_fs *fs;
     const char *prefix, *dir;
     int64_t id;
+    bool keeps_lists;
     struct vel_vec owners; /* int64_t */
 };
 
@@ -52,16 +53,17 @@ static int remove_list(const struct of_dataset *of, int list, struct vel_err *er
             rc = remove_of(of, file->name, *(int64_t *)vel_vec_at(&of->owners, k), err);
     }
     vel_filelist_fini(&files);
-    if (rc == 0)
+    if (rc == 0 && !of->keeps_lists)
         rc = vel_fs_unlink(of->fs, path, err);
     free(path);
     return rc;
 }
 
 int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int64_t id,
-                    struct vel_err *err)
+                    bool keeps_lists, struct vel_err *err)
 {
-    struct of_dataset of = {.fs = fs, .prefix = prefix, .dir = dir, .id = id};
+    struct of_dataset of = {
+        .fs = fs, .prefix = prefix, .dir = dir, .id = id, .keeps_lists = keeps_lists};
     char *its = vel_dataset_dir(dir, id);
     struct vel_vec names;
     int64_t list;

@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "sys/fs.h"
 
-/* Remove them, of all its owners; `dir` is PREFIX/.veloc. The caller knows that nobody
- * flushes it. */
+/* Remove them, of all its owners, or the files alone and keep the lists; `dir` is
+ * PREFIX/.veloc. The caller knows that nobody flushes it. */
 int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int64_t id,
-                    struct vel_err *err);
+                    bool keeps_lists, struct vel_err *err);
 
 #endif

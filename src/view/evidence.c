@@ -353,11 +353,13 @@ int vel_evidence_load(struct vel_fs *fs, const char *dir, struct vel_vec *over,
     vel_vec_init(&all.facts, sizeof(struct vel_view_seal));
     vel_vec_init(&all.makers, sizeof(struct vel_view_maker));
     vel_vec_init(&all.dropped, sizeof(int64_t));
-    rc = vel_index_load(fs, dir, &all.entries, err);
+    rc = add_launches(&g, err);
+    /* after the seals: one is removed when the entry says that the prefix has it; and
+     * before the makers: who has an entry without one was made without a leader */
+    if (rc == 0)
+        rc = vel_index_load(fs, dir, &all.entries, err);
     if (rc == 0)
         rc = vel_dropped_load(fs, dir, &all.dropped, err);
-    if (rc == 0)
-        rc = add_launches(&g, err);
     if (rc == 0)
         rc = add_makers(&g, err);
     if (rc == 0)

@@ -250,7 +250,8 @@ test_unit_beside_t_LDADD = $(test_ldadd)
 test_unit_sweep_t_SOURCES = %D%/sweep.c
 test_unit_sweep_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweep_t_LDADD = $(test_ldadd)
-test_unit_sweepmany_t_SOURCES = %D%/sweepmany.c
+test_unit_sweepmany_t_SOURCES = %D%/sweepmany.c test/tap/sweeplab.c \
+	test/tap/sweeplab.h
 test_unit_sweepmany_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweepmany_t_LDADD = $(test_ldadd)
 

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What thousands of files and steps leave does not stay: seals that nobody wants go
  * from launches that are still needed, and the records of files by themselves that are
- * files as any by now. */
+ * files as any by now. Whoever is killed meanwhile, or sweeps at the same time, takes
+ * nothing away that is needed. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/settlement.h"
-#include "jobs/compose.h"
-#include "jobs/sweep.h"
 #include "jobs/sweep_single.h"
-#include "meta/entry.h"
-#include "meta/filelist.h"
-#include "meta/ids.h"
-#include "record/record.h"
+#include "sys/fs_fault.h"
 #include "tap/files.h"
+#include "tap/sweeplab.h"
 #include "tap/tap.h"
+#include "view/evidence.h"
 
-static char prefix[4096], dir[4200];
 static struct vel_err err;
-static struct vel_view view = {.launch = (char[]){"now"}, .highest = 100000};
 
 static void must(int rc)
 {
@@ -35,195 +32,44 @@ static struct vel_fs *fs(void)
     return vel_fs_posix();
 }
 
-static bool has_seal(const char *launch, int64_t id)
-{
-    char path[4400];
-
-    snprintf(path, sizeof path, "%s/launch.%s/seal.%lld", dir, launch, (long long)id);
-    return access(path, F_OK) == 0;
-}
-
-/* Its entry, or its directory. */
-static bool is_recorded(int64_t id)
-{
-    char entry[4400], records[4400];
-
-    snprintf(entry, sizeof entry, "%s/index/dataset.%lld.1", dir, (long long)id);
-    snprintf(records, sizeof records, "%s/dataset.%lld", dir, (long long)id);
-    return access(entry, F_OK) == 0 || access(records, F_OK) == 0;
-}
-
-/* --- what is there --- */
-
-/* A dataset of `file` on the prefix, of a rank on `node`; without a name it is the file
- * by itself. */
-static int64_t publish(const char *launch, const char *name, const char *file,
-                       const char *node)
-{
-    const struct vel_id_owner maker = {.launch = launch, .is_leaders = true};
-    struct vel_listed listed = {.name = (char *)file, .container = -1};
-    struct vel_vec list = {.items = &listed, .n = 1};
-    struct vel_entry entry = {.owner = 1, .lists = 1, .place = VEL_ON_PREFIX};
-    struct vel_seat seat = {0};
-    struct vel_settlement settlement = {
-
-        .scheme = VEL_SINGLE,
-        .is_flushed = true,
-        .nodes = (char **)&node,
-        .n_nodes = 1,
-        .seats = &seat};
-    struct vel_buf bytes;
-    char path[4400];
-    char *own;
-    int64_t id;
-
-    snprintf(path, sizeof path, "%s/%s", prefix, file);
-    tap_put_file(path, "data");
-    own = vel_compose_name(NULL, path);
-    must(vel_id_claim(fs(), dir, 0, &maker, &id, &err));
-    must(vel_filelist_save(fs(), dir, id, 0, &list, &err));
-    snprintf(path, sizeof path, "%s/dataset.%lld/owner.1", dir, (long long)id);
-    tap_put_file(path, "");
-    entry.dataset = (struct vel_dataset){.id = id,
-                                         .name = name ? (char *)name : own,
-                                         .version = 1,
-                                         .checkpoint = id,
-                                         .use = VEL_USE_CHECKPOINT,
-                                         .ranks = 1,
-                                         .nodes = 1,
-                                         .files = 1};
-    must(vel_entry_save(fs(), dir, &entry, &err));
-    settlement.dataset = entry.dataset;
-    vel_buf_init(&bytes);
-    must(vel_settlement_encode(&settlement, &bytes, &err));
-    snprintf(path, sizeof path, "%s/dataset.%lld/settlement", dir, (long long)id);
-    must(vel_fs_replace(fs(), path, bytes.data, bytes.len, 0600, &err));
-    vel_buf_fini(&bytes);
-    free(own);
-    return id;
-}
-
-static void put_seal(const char *launch, int64_t id, const char *template)
-{
-    const struct vel_seal_member member = {.node = (char *)"n", .scheme = VEL_SINGLE};
-    struct vel_node *body = NULL;
-    struct vel_buf text;
-    struct vel_seal seal;
-    char path[4400];
-
-    vel_seal_init(&seal);
-    seal.id = id;
-    seal.verdict = VEL_VERDICT_SEALED;
-    seal.template = strdup(template);
-    seal.step = strdup("");
-    must(vel_seal_add(&seal, &member, &err));
-    vel_buf_init(&text);
-    must(vel_seal_encode(&seal, &text, &err));
-    must(vel_node_parse(text.data, text.len, &body, &err));
-    snprintf(path, sizeof path, "%s/launch.%s/seal.%lld", dir, launch, (long long)id);
-    must(vel_record_save(fs(), path, "seal", 1, body, &err));
-    vel_node_destroy(body);
-    vel_buf_fini(&text);
-    vel_seal_fini(&seal);
-}
-
-/* It is over, and has listed these seals. */
-static void end(const char *launch, const int64_t *ids, size_t n)
-{
-    struct vel_node *body = vel_node_object(), *list = vel_node_list();
-    char path[4400], name[64];
-
-    for (size_t i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "seal.%lld", (long long)ids[i]);
-        vel_node_append_name(list, name);
-    }
-    vel_node_adopt(body, "seals", list);
-    snprintf(path, sizeof path, "%s/launch.%s/seals", dir, launch);
-    must(vel_record_save(fs(), path, "seals", 1, body, &err));
-    vel_node_destroy(body);
-    snprintf(path, sizeof path, "%s/launch.%s/end", dir, launch);
-    tap_put_file(path, "");
-}
-
-/* Names in the list, one after the other. */
-static const char *listed(const char *launch)
-{
-    static char names[256];
-    const struct vel_node *list;
-    struct vel_node *body = NULL;
-    char path[4400];
-    int version;
-
-    snprintf(path, sizeof path, "%s/launch.%s/seals", dir, launch);
-    must(vel_record_load(fs(), path, "seals", 1, &version, &body, &err));
-    must(vel_node_get_list(body, "seals", &list, &err));
-    names[0] = '\0';
-    for (size_t i = 0; i < vel_node_count(list); i++) {
-        char *name;
-
-        must(vel_node_name_at(list, i, &name, &err));
-        strcat(strcat(names, name), " ");
-        free(name);
-    }
-    vel_node_destroy(body);
-    return names;
-}
-
-static void make_launch(const char *launch)
-{
-    char path[4400];
-
-    snprintf(path, sizeof path, "%s/launch.%s", dir, launch);
-    tap_fresh_dir(path);
-}
-
-static int sweep(struct vel_swept *swept)
-{
-    const struct vel_sweep of = {
-        .fs = fs(), .prefix = prefix, .dir = dir, .launch = "now", .view = &view};
-
-    return vel_sweep(&of, swept, &err);
-}
-
-/* --- */
-
 static void seals_go(void)
 {
-    struct vel_view_dataset held = {.about = {.name = (char[]){"held"}},
-                                    .is_cached = true};
     struct vel_swept swept;
     char left[256];
     int64_t id[5];
 
-    make_launch("steps");
-    id[0] = publish("steps", "ck", "ck.1", "n");
-    id[1] = publish("steps", "ck", "ck.2", "n");
-    id[2] = publish("steps", NULL, "file", "n");
-    id[3] = publish("steps", NULL, "held", "n");
-    put_seal("steps", id[0], "ck.{step}");
-    put_seal("steps", id[1], "ck.{step}");
-    put_seal("steps", id[2], "file");
-    put_seal("steps", id[3], "held");
-    held.about.id = id[3];
-    vel_vec_push(&view.datasets, &held);
-    end("steps", id, 4);
-    make_launch("done");
-    id[4] = publish("done", NULL, "other", "n");
-    put_seal("done", id[4], "other");
-    end("done", id + 4, 1);
+    sweeplab_fresh();
+    sweeplab_make_launch("steps");
+    id[0] = sweeplab_publish("steps", "ck", "ck.1", "n");
+    id[1] = sweeplab_publish("steps", "ck", "ck.2", "n");
+    id[2] = sweeplab_publish("steps", NULL, "file", "n");
+    id[3] = sweeplab_publish("steps", NULL, "held", "n");
+    sweeplab_put_seal("steps", id[0], "ck.{step}");
+    sweeplab_put_seal("steps", id[1], "ck.{step}");
+    sweeplab_put_seal("steps", id[2], "file");
+    sweeplab_put_seal("steps", id[3], "held");
+    sweeplab_see(id[0], false);
+    sweeplab_see(id[1], false);
+    sweeplab_see(id[3], true);
+    sweeplab_end("steps", id, 4);
+    sweeplab_make_launch("done");
+    id[4] = sweeplab_publish("done", NULL, "other", "n");
+    sweeplab_put_seal("done", id[4], "other");
+    sweeplab_end("done", id + 4, 1);
 
-    ok(sweep(&swept) == 0 && swept.launches == 1,
+    ok(sweeplab_sweep(fs(), &swept) == 0 && swept.launches == 1,
        "a launch whose seals nobody wants goes");
-    ok(!has_seal("steps", id[0]) && !has_seal("steps", id[2]),
+    ok(!sweeplab_has_seal("steps", id[0]) && !sweeplab_has_seal("steps", id[2]),
        "of one that is needed those of datasets that are only on the prefix go");
-    ok(has_seal("steps", id[3]), "but not of one that a cache has");
-    ok(has_seal("steps", id[1]), "nor the newest of a pattern: it tells who writes");
+    ok(sweeplab_has_seal("steps", id[3]), "but not of one that a cache has");
+    ok(sweeplab_has_seal("steps", id[1]),
+       "nor the newest of a pattern: it tells who writes");
     snprintf(left, sizeof left, "seal.%lld seal.%lld ", (long long)id[1],
              (long long)id[3]);
-    is_str(listed("steps"), left, "and the list of those that count is of these");
-    ok(is_recorded(id[0]) && is_recorded(id[2]), "their datasets stay");
-    vel_vec_fini(&view.datasets);
-    vel_vec_init(&view.datasets, sizeof(struct vel_view_dataset));
+    is_str(sweeplab_listed("steps"), left,
+           "and the list of those that count is of these");
+    ok(sweeplab_is_recorded(id[0]) && sweeplab_is_recorded(id[2]),
+       "their datasets stay");
 }
 
 static void singles_go(void)
@@ -232,40 +78,362 @@ static void singles_go(void)
     int64_t goes, away, line, newest[2] = {0};
     char name[64];
 
-    goes = publish("gone", NULL, "single", "n");
-    away = publish("gone", NULL, "away", "elsewhere");
-    line = publish("gone", "ck", "ck.7", "n");
+    sweeplab_fresh();
+    goes = sweeplab_publish("gone", NULL, "single", "n");
+    away = sweeplab_publish("gone", NULL, "away", "elsewhere");
+    line = sweeplab_publish("gone", "ck", "ck.7", "n");
     for (int i = 0; i < VEL_SINGLES_KEPT; i++) {
         snprintf(name, sizeof name, "f%d", i);
-        newest[i > 0] = publish("gone", NULL, name, "n");
+        newest[i > 0] = sweeplab_publish("gone", NULL, name, "n");
     }
-    ok(sweep(&swept) == 0 && !is_recorded(goes),
+    ok(sweeplab_sweep(fs(), &swept) == 0 && !sweeplab_is_recorded(goes),
        "the records of a file by itself go when there are %d newer", VEL_SINGLES_KEPT);
-    ok(is_recorded(newest[0]) && is_recorded(newest[1]), "and only then");
-    ok(is_recorded(away), "not when a node is away that had it");
-    ok(is_recorded(line), "nor when it is a step of something");
+    ok(sweeplab_is_recorded(newest[0]) && sweeplab_is_recorded(newest[1]),
+       "and only then");
+    ok(sweeplab_is_recorded(away), "not when a node is away that had it");
+    ok(sweeplab_is_recorded(line), "nor when it is a step of something");
     ok(access(tap_path("p/single"), F_OK) == 0, "the file stays where it is");
+}
+
+/* --- which seals stay --- */
+
+/* Launch "m" with a dataset of each name, and its seal; of another, which is told, a
+ * cache has the file. */
+static int64_t begin_held(const char *const *names, size_t n, int64_t *id)
+{
+    sweeplab_fresh();
+    sweeplab_make_launch("m");
+    for (size_t i = 0; i < n; i++) {
+        id[i] = sweeplab_publish("m", NULL, names[i], "n");
+        sweeplab_put_seal("m", id[i], names[i]);
+    }
+    id[n] = sweeplab_publish("m", NULL, "held", "n");
+    sweeplab_put_seal("m", id[n], "held");
+    sweeplab_end("m", id, n + 1);
+    sweeplab_see(id[n], true);
+    return id[n];
+}
+
+static void newest_stays(void)
+{
+    struct vel_swept swept;
+    int64_t id[4];
+
+    sweeplab_fresh();
+    sweeplab_make_launch("m");
+    for (int i = 0; i < 3; i++)
+        id[i] = sweeplab_publish("m", "ck", "ck.1", "n");
+    id[3] = sweeplab_publish("m", NULL, "held", "n");
+    sweeplab_put_seal("m", id[0], "ck.{step}");
+    sweeplab_put_seal("m", id[1], "ck.{step}");
+    sweeplab_put_verdict("m", id[2], "ck.{step}", VEL_VERDICT_PARTIAL, "n");
+    sweeplab_put_seal("m", id[3], "held");
+    sweeplab_end("m", id, 4);
+    sweeplab_see(id[0], false);
+    sweeplab_see(id[1], false);
+    sweeplab_see(id[3], true);
+    must(sweeplab_sweep(fs(), &swept));
+    ok(!sweeplab_has_seal("m", id[0]) && sweeplab_has_seal("m", id[1]) &&
+           !sweeplab_has_seal("m", id[2]),
+       "the newest of a pattern is that of those that were sealed");
+}
+
+static void evidence_stays(void)
+{
+    struct vel_swept swept;
+    int64_t id[6];
+
+    sweeplab_fresh();
+    sweeplab_make_launch("m");
+    for (int i = 0; i < 6; i++)
+        id[i] = sweeplab_publish("m", "ck", "ck.1", "n");
+    sweeplab_put_verdict("m", id[0], "a", VEL_VERDICT_SEALED, "away");
+    sweeplab_fail(id[0]);
+    sweeplab_put_verdict("m", id[1], "b", VEL_VERDICT_VOID, "away");
+    sweeplab_put_verdict("m", id[2], "c", VEL_VERDICT_PARTIAL, "away");
+    sweeplab_put_verdict("m", id[3], "d", VEL_VERDICT_VOID, "n");
+    sweeplab_put_verdict("m", id[4], "e", VEL_VERDICT_SEALED, "away");
+    sweeplab_put_seal("m", id[5], "held");
+    sweeplab_end("m", id, 6);
+    sweeplab_see(id[5], true);
+    must(sweeplab_sweep(fs(), &swept));
+    ok(sweeplab_has_seal("m", id[0]),
+       "what the prefix could not give keeps its seal while its node is away");
+    ok(sweeplab_has_seal("m", id[1]) && sweeplab_has_seal("m", id[2]),
+       "and so does what counts for nothing, for its node to know");
+    ok(sweeplab_has_seal("m", id[4]), "and what the prefix gives");
+    ok(!sweeplab_has_seal("m", id[3]), "but not when the node is here");
+}
+
+/* More than go in one sweep: `n` of a name with a number between these two, of which
+ * `seen` are in the view, beside a dataset that has been unlinked. */
+static void many(const char *before, const char *behind, int n, int seen,
+                 const char *what)
+{
+    struct vel_swept swept;
+    int64_t *id = calloc((size_t)n + 1, sizeof *id), unlinked;
+    char name[64];
+    int left = 0;
+
+    sweeplab_fresh();
+    sweeplab_make_launch("m");
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s%d%s", before, i, behind);
+        id[i] = sweeplab_publish("m", "f", "f", "n");
+        sweeplab_put_seal("m", id[i], name);
+        if (i < seen)
+            sweeplab_see(id[i], false);
+    }
+    id[n] = sweeplab_publish("m", "held", "held", "n");
+    sweeplab_put_seal("m", id[n], "held");
+    sweeplab_see(id[n], true);
+    sweeplab_end("m", id, (size_t)n + 1);
+    unlinked = sweeplab_publish("gone", NULL, "unlinked", "n");
+    sweeplab_publish("gone", NULL, "last", "n");
+    must(unlink(tap_path("p/unlinked")));
+    for (int i = 0; i < 3; i++)
+        must(sweeplab_sweep(fs(), &swept));
+    for (int i = 0; i < n; i++)
+        left += sweeplab_has_seal("m", id[i]);
+    ok(left == seen && !sweeplab_is_recorded(unlinked) && sweeplab_has_seal("m", id[n]),
+       "%s", what);
+    free(id);
+}
+
+/* --- what the view cannot know --- */
+
+static void newer_stays(void)
+{
+    struct vel_swept swept;
+    int64_t old, alive, newer;
+
+    sweeplab_fresh();
+    old = sweeplab_publish("gone", NULL, "old", "n");
+    alive = sweeplab_publish("gone", NULL, "alive", "n");
+    vel_vec_push(&sweeplab_view.alive, &alive);
+    sweeplab_view.highest = alive;
+    newer = sweeplab_publish("gone", NULL, "newer", "n");
+    sweeplab_publish("gone", NULL, "last", "n");
+    must(unlink(tap_path("p/old")));
+    must(unlink(tap_path("p/alive")));
+    must(unlink(tap_path("p/newer")));
+    must(sweeplab_sweep(fs(), &swept));
+    ok(!sweeplab_is_recorded(old) && sweeplab_is_recorded(newer) &&
+           sweeplab_is_recorded(alive),
+       "what is newer than the view keeps its records, and what was alive in it");
+}
+
+/* --- one launch that fails --- */
+
+static void others_go_on(const char *what, bool has_garbage,
+                         const struct vel_fs_fault_plan *plan)
+{
+    static const char *const names[] = {"a"};
+    struct vel_fs_fault *fault;
+    struct vel_swept swept;
+    int64_t id[2], unlinked;
+    char path[4400];
+
+    begin_held(names, 1, id);
+    snprintf(path, sizeof path, "%s/launch.m/seals", sweeplab_dir);
+    if (has_garbage)
+        tap_put_file(path, "garbage");
+    unlinked = sweeplab_publish("gone", NULL, "unlinked", "n");
+    sweeplab_publish("gone", NULL, "last", "n");
+    must(unlink(tap_path("p/unlinked")));
+    must(vel_fs_fault_create(fs(), NULL, &fault, &err));
+    vel_fs_fault_arm(fault, plan);
+    ok(sweeplab_sweep(vel_fs_fault_fs(fault), &swept) == 0 &&
+           !sweeplab_is_recorded(unlinked) && sweeplab_has_seal("m", id[0]),
+       "%s: that launch keeps its seals, and nothing else waits for it", what);
+    vel_fs_fault_destroy(fault);
+}
+
+static void launches_fail(void)
+{
+    char path[4400];
+    struct vel_fs_fault_plan none = {.mode = VEL_FS_FAULT_NONE},
+                             full = {.mode = VEL_FS_FAULT_LASTING,
+                                     .kinds = VEL_FS_KIND_WRITE,
+                                     .at = 1,
+                                     .errnum = ENOSPC},
+                             denied = {.mode = VEL_FS_FAULT_LASTING,
+                                       .kinds = VEL_FS_KIND_OPEN,
+                                       .at = 1,
+                                       .errnum = EACCES,
+                                       .below = path};
+
+    snprintf(path, sizeof path, "%s/launch.m", sweeplab_dir);
+    others_go_on("a list that nobody can read", true, &none);
+    others_go_on("a full disk", false, &full);
+    others_go_on("seals that we may not read", false, &denied);
+}
+
+/* --- killed --- */
+
+/* With the crash at operation `at`; false: there are not so many. */
+static bool crash_at(uint64_t at, int *ret_bad)
+{
+    const struct vel_fs_fault_plan plan = {
+        .mode = VEL_FS_FAULT_CRASH,
+        .kinds = VEL_FS_KIND_UNLINK | VEL_FS_KIND_RMDIR | VEL_FS_KIND_RENAME,
+        .at = at};
+    struct vel_fs_fault *fault;
+    struct vel_swept swept;
+    int64_t goes, stays;
+    bool has_fired;
+
+    sweeplab_fresh();
+    goes = sweeplab_publish("gone", NULL, "single", "n");
+    stays = sweeplab_publish("gone", NULL, "stays", "n");
+    sweeplab_publish("gone", NULL, "last", "n");
+    must(unlink(tap_path("p/single")));
+    must(vel_fs_fault_create(fs(), NULL, &fault, &err));
+    vel_fs_fault_arm(fault, &plan);
+    sweeplab_sweep(vel_fs_fault_fs(fault), &swept);
+    has_fired = vel_fs_fault_fired(fault);
+    vel_fs_fault_destroy(fault);
+    must(sweeplab_sweep(fs(), &swept));
+    *ret_bad += sweeplab_is_recorded(goes) || !sweeplab_is_recorded(stays) ||
+                access(tap_path("p/stays"), F_OK) < 0;
+    return has_fired;
+}
+
+static void killed(void)
+{
+    int bad = 0;
+    uint64_t at = 1;
+
+    while (crash_at(at, &bad))
+        at++;
+    ok(at > 5 && bad == 0, "a sweep that was killed at any of %d steps is finished",
+       (int)at - 1);
+}
+
+/* --- two at once --- */
+
+/* A twin of the file system: at its n-th opening of a list of seals, and of a temporary
+ * one, something happens. */
+struct twin {
+    struct vel_fs fs;
+    struct vel_fs_ops ops;
+    int reads, at_read;
+    int temporary; /* descriptor */
+    void (*on_read)(void), (*on_write)(void);
+};
+
+static struct twin twin;
+
+static int twin_open(struct vel_fs *of, const char *path, int flags, mode_t mode)
+{
+    size_t len = strlen(path);
+    int fd;
+
+    (void)of;
+    if (len > 6 && strcmp(path + len - 6, "/seals") == 0 &&
+        ++twin.reads == twin.at_read)
+        twin.on_read();
+    fd = fs()->ops->open(fs(), path, flags, mode);
+    if (fd >= 0 && strstr(path, "/.seals."))
+        twin.temporary = fd;
+    return fd;
+}
+
+static ssize_t twin_pwrite(struct vel_fs *of, int fd, const void *bytes, size_t n,
+                           off_t at)
+{
+    void (*on_write)(void) = fd == twin.temporary ? twin.on_write : NULL;
+
+    (void)of;
+    twin.on_write = NULL;
+    if (on_write)
+        on_write();
+    return fs()->ops->pwrite(fs(), fd, bytes, n, at);
+}
+
+static void twin_begin(void)
+{
+    twin = (struct twin){.ops = *fs()->ops, .temporary = -1};
+    twin.ops.open = twin_open;
+    twin.ops.pwrite = twin_pwrite;
+    twin.fs.ops = &twin.ops;
+}
+
+static void die(void)
+{
+    _exit(9);
+}
+
+static void sweep_and_die(void)
+{
+    struct vel_swept swept;
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        twin.temporary = -1;
+        twin.on_write = die;
+        sweeplab_sweep(&twin.fs, &swept);
+        _exit(1);
+    }
+    waitpid(pid, &status, 0);
+}
+
+static int64_t ids[4];
+
+/* One whose view has less in caches. */
+static void sweep_more(void)
+{
+    struct vel_swept swept;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        ((struct vel_view_dataset *)vel_view_find_dataset(&sweeplab_view, ids[0]))
+            ->is_cached = false;
+        _exit(sweeplab_sweep(fs(), &swept) < 0);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+static void two_at_once(void)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct vel_swept swept;
+    char left[64];
+
+    begin_held(names, 3, ids);
+    twin_begin();
+    twin.on_write = sweep_and_die;
+    must(sweeplab_sweep(&twin.fs, &swept));
+    snprintf(left, sizeof left, "seal.%lld ", (long long)ids[3]);
+    is_str(sweeplab_listed("m"), left,
+           "a sweep that is killed while it writes a list spoils no other's");
+
+    begin_held(names, 3, ids);
+    vel_vec_fini(&sweeplab_view.datasets);
+    vel_vec_init(&sweeplab_view.datasets, sizeof(struct vel_view_dataset));
+    sweeplab_see(ids[0], true);
+    sweeplab_see(ids[3], true);
+    twin_begin();
+    twin.at_read = 2;
+    twin.on_read = sweep_more;
+    must(sweeplab_sweep(&twin.fs, &swept));
+    ok(!sweeplab_has_seal("m", ids[0]), "another sweep has removed one more");
+    is_str(sweeplab_listed("m"), left, "and that is not listed again");
 }
 
 int main(void)
 {
-    char path[4400];
-    char *node = (char[]){"n"};
-
-    snprintf(prefix, sizeof prefix, "%s", tap_path("p"));
-    snprintf(dir, sizeof dir, "%s/.veloc", prefix);
-    tap_fresh_dir(prefix);
-    tap_fresh_dir(dir);
-    snprintf(path, sizeof path, "%s/index", dir);
-    tap_fresh_dir(path);
-    vel_vec_init(&view.nodes, sizeof(char *));
-    vel_vec_init(&view.alive, sizeof(int64_t));
-    vel_vec_init(&view.datasets, sizeof(struct vel_view_dataset));
-    vel_vec_init(&view.lost, sizeof(struct vel_view_lost));
-    vel_vec_init(&view.names, sizeof(struct vel_view_name));
-    vel_vec_push(&view.nodes, &node);
     seals_go();
     singles_go();
-    vel_vec_fini(&view.nodes);
+    newest_stays();
+    evidence_stays();
+    many("f", ".{rank}", 300, 300, "seals that stay keep nothing else from going");
+    many("{", "}.h5", 300, 0, "seals of names with a brace go");
+    newer_stays();
+    launches_fail();
+    killed();
+    two_at_once();
+    vel_view_fini(&sweeplab_view);
     return done_testing();
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/settlement.h"
+#include "jobs/compose.h"
+#include "meta/entry.h"
+#include "meta/filelist.h"
+#include "meta/ids.h"
+#include "record/record.h"
+#include "tap/files.h"
+#include "tap/sweeplab.h"
+#include "tap/tap.h"
+
+char sweeplab_prefix[4096], sweeplab_dir[4200];
+struct vel_view sweeplab_view;
+
+static struct vel_err err;
+
+static struct vel_fs *fs(void)
+{
+    return vel_fs_posix();
+}
+
+static void must(int rc)
+{
+    if (rc < 0)
+        bail_out("%s", err.text);
+}
+
+void sweeplab_fresh(void)
+{
+    char path[4400];
+    char *node = strdup("n");
+
+    snprintf(sweeplab_prefix, sizeof sweeplab_prefix, "%s", tap_path("p"));
+    snprintf(sweeplab_dir, sizeof sweeplab_dir, "%s/.veloc", sweeplab_prefix);
+    tap_fresh_dir(sweeplab_prefix);
+    tap_fresh_dir(sweeplab_dir);
+    snprintf(path, sizeof path, "%s/index", sweeplab_dir);
+    tap_fresh_dir(path);
+    vel_view_fini(&sweeplab_view);
+    sweeplab_view = (struct vel_view){.launch = strdup("now"), .highest = 100000};
+    vel_vec_init(&sweeplab_view.nodes, sizeof(char *));
+    vel_vec_init(&sweeplab_view.alive, sizeof(int64_t));
+    vel_vec_init(&sweeplab_view.datasets, sizeof(struct vel_view_dataset));
+    vel_vec_init(&sweeplab_view.lost, sizeof(struct vel_view_lost));
+    vel_vec_init(&sweeplab_view.names, sizeof(struct vel_view_name));
+    vel_vec_push(&sweeplab_view.nodes, &node);
+}
+
+void sweeplab_see(int64_t id, bool is_cached)
+{
+    struct vel_view_dataset seen = {.about = {.id = id, .name = strdup("seen")},
+                                    .is_cached = is_cached,
+                                    .is_published = !is_cached};
+
+    vel_vec_init(&seen.sets, sizeof(struct vel_view_set));
+    vel_vec_insert(&sweeplab_view.datasets, 0, &seen);
+}
+
+int sweeplab_sweep(struct vel_fs *by, struct vel_swept *swept)
+{
+    const struct vel_sweep of = {.fs = by,
+                                 .prefix = sweeplab_prefix,
+                                 .dir = sweeplab_dir,
+                                 .launch = "now",
+                                 .view = &sweeplab_view};
+    int rc = vel_sweep(&of, swept, &err);
+
+    if (rc < 0)
+        printf("# %s\n", err.text);
+    return rc;
+}
+
+bool sweeplab_has_seal(const char *launch, int64_t id)
+{
+    char path[4400];
+
+    snprintf(path, sizeof path, "%s/launch.%s/seal.%lld", sweeplab_dir, launch,
+             (long long)id);
+    return access(path, F_OK) == 0;
+}
+
+bool sweeplab_is_recorded(int64_t id)
+{
+    char entry[4400], records[4400], gone[4400];
+
+    snprintf(entry, sizeof entry, "%s/index/dataset.%lld.1", sweeplab_dir,
+             (long long)id);
+    snprintf(records, sizeof records, "%s/dataset.%lld", sweeplab_dir, (long long)id);
+    snprintf(gone, sizeof gone, "%s/.dataset.%lld.h5v-tmp", sweeplab_dir,
+             (long long)id);
+    return access(entry, F_OK) == 0 || access(records, F_OK) == 0 ||
+           access(gone, F_OK) == 0;
+}
+
+int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
+                         const char *node)
+{
+    const struct vel_id_owner maker = {.launch = launch, .is_leaders = true};
+    struct vel_listed listed = {.name = (char *)file, .container = -1};
+    struct vel_vec list = {.items = &listed, .n = 1};
+    struct vel_entry entry = {.owner = 1, .lists = 1, .place = VEL_ON_PREFIX};
+    struct vel_seat seat = {0};
+    struct vel_settlement settlement = {
+
+        .scheme = VEL_SINGLE,
+        .is_flushed = true,
+        .nodes = (char **)&node,
+        .n_nodes = 1,
+        .seats = &seat};
+    struct vel_buf bytes;
+    char path[4400];
+    char *own;
+    int64_t id;
+
+    snprintf(path, sizeof path, "%s/%s", sweeplab_prefix, file);
+    tap_put_file(path, "data");
+    own = vel_compose_name(NULL, path);
+    must(vel_id_claim(fs(), sweeplab_dir, 0, &maker, &id, &err));
+    must(vel_filelist_save(fs(), sweeplab_dir, id, 0, &list, &err));
+    snprintf(path, sizeof path, "%s/dataset.%lld/owner.1", sweeplab_dir, (long long)id);
+    tap_put_file(path, "");
+    entry.dataset = (struct vel_dataset){.id = id,
+                                         .name = name ? (char *)name : own,
+                                         .version = 1,
+                                         .checkpoint = id,
+                                         .use = VEL_USE_CHECKPOINT,
+                                         .ranks = 1,
+                                         .nodes = 1,
+                                         .files = 1};
+    must(vel_entry_save(fs(), sweeplab_dir, &entry, &err));
+    settlement.dataset = entry.dataset;
+    vel_buf_init(&bytes);
+    must(vel_settlement_encode(&settlement, &bytes, &err));
+    snprintf(path, sizeof path, "%s/dataset.%lld/settlement", sweeplab_dir,
+             (long long)id);
+    must(vel_fs_replace(fs(), path, bytes.data, bytes.len, 0600, &err));
+    vel_buf_fini(&bytes);
+    free(own);
+    return id;
+}
+
+void sweeplab_put_seal(const char *launch, int64_t id, const char *template)
+{
+    sweeplab_put_verdict(launch, id, template, VEL_VERDICT_SEALED, "n");
+}
+
+void sweeplab_put_verdict(const char *launch, int64_t id, const char *template,
+                          enum vel_verdict verdict, const char *node)
+{
+    const struct vel_seal_member member = {.node = (char *)node, .scheme = VEL_SINGLE};
+    struct vel_node *body = NULL;
+    struct vel_buf text;
+    struct vel_seal seal;
+    char path[4400];
+
+    vel_seal_init(&seal);
+    seal.id = verdict == VEL_VERDICT_VOID ? 0 : id;
+    seal.verdict = verdict;
+    seal.template = strdup(template);
+    seal.step = strdup("");
+    must(vel_seal_add(&seal, &member, &err));
+    vel_buf_init(&text);
+    must(vel_seal_encode(&seal, &text, &err));
+    must(vel_node_parse(text.data, text.len, &body, &err));
+    snprintf(path, sizeof path, "%s/launch.%s/seal.%lld", sweeplab_dir, launch,
+             (long long)id);
+    must(vel_record_save(fs(), path, "seal", 1, body, &err));
+    vel_node_destroy(body);
+    vel_buf_fini(&text);
+    vel_seal_fini(&seal);
+}
+
+void sweeplab_end(const char *launch, const int64_t *ids, size_t n)
+{
+    struct vel_node *body = vel_node_object(), *list = vel_node_list();
+    char path[4400], name[64];
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "seal.%lld", (long long)ids[i]);
+        vel_node_append_name(list, name);
+    }
+    vel_node_adopt(body, "seals", list);
+    snprintf(path, sizeof path, "%s/launch.%s/seals", sweeplab_dir, launch);
+    must(vel_record_save(fs(), path, "seals", 1, body, &err));
+    vel_node_destroy(body);
+    snprintf(path, sizeof path, "%s/launch.%s/end", sweeplab_dir, launch);
+    tap_put_file(path, "");
+}
+
+const char *sweeplab_listed(const char *launch)
+{
+    static char names[4096];
+    const struct vel_node *list;
+    struct vel_node *body = NULL;
+    char path[4400];
+    int version;
+
+    snprintf(path, sizeof path, "%s/launch.%s/seals", sweeplab_dir, launch);
+    must(vel_record_load(fs(), path, "seals", 1, &version, &body, &err));
+    must(vel_node_get_list(body, "seals", &list, &err));
+    names[0] = '\0';
+    for (size_t i = 0; i < vel_node_count(list); i++) {
+        char *name;
+
+        must(vel_node_name_at(list, i, &name, &err));
+        strcat(strcat(names, name), " ");
+        free(name);
+    }
+    vel_node_destroy(body);
+    return names;
+}
+
+void sweeplab_make_launch(const char *launch)
+{
+    char path[4400];
+
+    snprintf(path, sizeof path, "%s/launch.%s", sweeplab_dir, launch);
+    tap_fresh_dir(path);
+}
+
+void sweeplab_fail(int64_t id)
+{
+    struct vel_entry entry;
+
+    must(vel_entry_load(fs(), sweeplab_dir, id, &entry, &err));
+    entry.failed = 12345;
+    must(vel_entry_save(fs(), sweeplab_dir, &entry, &err));
+    vel_entry_fini(&entry);
+}
