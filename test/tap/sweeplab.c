@@ -58,9 +58,14 @@ void sweeplab_see(int64_t id, bool is_cached)
     struct vel_view_dataset seen = {.about = {.id = id, .name = strdup("seen")},
                                     .is_cached = is_cached,
                                     .is_published = !is_cached};
+    struct vel_vec *all = &sweeplab_view.datasets;
+    size_t at = 0;
 
     vel_vec_init(&seen.sets, sizeof(struct vel_view_set));
-    vel_vec_insert(&sweeplab_view.datasets, 0, &seen);
+    while (at < all->n &&
+           ((struct vel_view_dataset *)vel_vec_at(all, at))->about.id > id)
+        at++; /* the newest first */
+    vel_vec_insert(all, at, &seen);
 }
 
 int sweeplab_sweep(struct vel_fs *by, struct vel_swept *swept)

@@ -410,10 +410,7 @@ static void two_at_once(void)
            "a sweep that is killed while it writes a list spoils no other's");
 
     begin_held(names, 3, ids);
-    vel_vec_fini(&sweeplab_view.datasets);
-    vel_vec_init(&sweeplab_view.datasets, sizeof(struct vel_view_dataset));
     sweeplab_see(ids[0], true);
-    sweeplab_see(ids[3], true);
     twin_begin();
     twin.at_read = 2;
     twin.on_read = sweep_more;
