@@ -270,8 +270,12 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
     parse(&s, argc, argv);
     begin(&s);
-    if (VELOC_Init(MPI_COMM_WORLD, s.conf) != VELOC_SUCCESS)
-        die("VELOC_Init failed");
+    if (VELOC_Init(MPI_COMM_WORLD, s.conf) != VELOC_SUCCESS) {
+        /* on all ranks; an abort by one may overtake on its way what another has said
+         */
+        MPI_Finalize();
+        return 2;
+    }
     VELOC_Mem_protect(0, &s.step, 1, sizeof s.step);
     VELOC_Mem_protect(1, s.cell, (size_t)s.n + 2, sizeof *s.cell);
     restart(&s);
