@@ -158,14 +158,19 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
     vel_serve_end(leader, wait);
 }
 
-/* Given up: it counts no more, whatever became of its bytes. */
+/* Given up: it counts no more, whatever became of its bytes. Where others have files of
+ * the same key, who has opened and not changed his has been through this one. */
 static void dropped(struct vel_leader *leader, const struct vel_leader_task *task,
                     struct vel_leader_wait *wait)
 {
     struct vel_file *file = vel_file_get(leader, task->file);
 
-    if (file && file->state != VEL_FILE_TAKEN && file->state != VEL_FILE_NATIVE)
-        vel_file_remove(leader, file);
+    if (file && file->state != VEL_FILE_TAKEN && file->state != VEL_FILE_NATIVE) {
+        if (file->generation->is_alone)
+            vel_create_forget(leader, file);
+        else
+            vel_file_remove(leader, file);
+    }
     if (!wait)
         return;
     agree(leader, wait);

@@ -171,6 +171,8 @@ void vel_create_placed(struct vel_leader *leader, const struct vel_leader_task *
                        const struct vel_leader_wait *wait,
                        const struct vel_msg_place *place);
 void vel_create_undo(struct vel_leader *leader, const struct vel_leader_task *task);
+/* It was not created at all, or nothing was changed: it is no create that counts. */
+void vel_create_forget(struct vel_leader *leader, struct vel_file *file);
 void vel_create_failed(struct vel_leader *leader, const struct vel_leader_task *task,
                        const struct vel_leader_wait *wait, int rc, const char *text);
 void vel_place_send(struct vel_leader *leader, const struct vel_leader_wait *wait,

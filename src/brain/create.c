@@ -419,8 +419,7 @@ static void made(struct vel_leader *leader, struct vel_file *file,
     vel_announce_changed(leader, file->generation);
 }
 
-/* It was not created at all, most likely: it is no create that counts. */
-static void forget(struct vel_leader *leader, struct vel_file *file)
+void vel_create_forget(struct vel_leader *leader, struct vel_file *file)
 {
     int64_t *count = count_of(leader, file->generation->template,
                               file->generation->step, file->rank, file->name);
@@ -442,7 +441,7 @@ void vel_create_placed(struct vel_leader *leader, const struct vel_leader_task *
         made(leader, file, wait, place);
     } else {
         if (file)
-            forget(leader, file);
+            vel_create_forget(leader, file);
         if (wait)
             vel_place_send(leader, wait, place);
     }
@@ -454,7 +453,7 @@ void vel_create_undo(struct vel_leader *leader, const struct vel_leader_task *ta
     struct vel_file *file = vel_file_get(leader, task->file);
 
     if (file)
-        forget(leader, file);
+        vel_create_forget(leader, file);
 }
 
 /* It is written natively then; but one that is open somewhere must be said to be lost.

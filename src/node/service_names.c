@@ -197,7 +197,7 @@ static bool stays(struct vel_service_job *job, const char *name)
 }
 
 /* What stands at its name becomes what is in the file; *ret_is_done: it is not to have
- * a place here, and job->place tells why. */
+ * a place here, because nothing does, or job->place tells why. */
 static int begin_with(struct vel_service_job *job, const char *name, const char *path,
                       const struct vel_watch *watch, bool *ret_is_done,
                       struct vel_err *err)
@@ -207,8 +207,8 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
 
     if (rc < 0)
         return rc;
-    *ret_is_done = found.where == 3;
-    if (found.where == 3) {
+    *ret_is_done = found.where == VEL_AT_NONE || found.where == VEL_AT_LOST;
+    if (*ret_is_done) {
         job->place = found;
         return 0;
     }

@@ -328,7 +328,8 @@ static int list_ids(const struct vel_view_making *making, struct vel_vec *ids,
         if (vel_entry_is_fetchable(&of->entries[i]))
             rc = note_id(ids, of->entries[i].dataset.id, err);
     for (size_t i = 0; rc == 0 && i < of->n_seals; i++)
-        rc = note_id(ids, of->seals[i].id, err);
+        if (of->seals[i].id > 0) /* a key that was void never had a dataset */
+            rc = note_id(ids, of->seals[i].id, err);
     for (size_t i = 0; rc == 0 && i < of->n_makers; i++)
         if (!is_over(of, of->makers[i].launch))
             rc = note_id(ids, of->makers[i].id, err);

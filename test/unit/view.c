@@ -265,6 +265,28 @@ static void properties(void)
     is_int(right[7], SEEDS, "so do the same facts in any order");
 }
 
+/* --- what never became a dataset --- */
+
+/* Of files that were begun and given up, or whose like was closed before they were: the
+ * seal of their key has no dataset. */
+static void void_seals(void)
+{
+    struct viewlab lab;
+    struct vel_view view;
+
+    viewlab_plain(&lab);
+    lab.over[lab.of.n_over++] = "before";
+    for (size_t i = 0; i < 2; i++)
+        lab.seals[lab.of.n_seals++] = (struct vel_view_seal){
+            .launch = "before", .verdict = 3, .is_listed = true};
+    look(&lab, &view);
+    ok(view.datasets.n == 1 && view.lost.n == 0,
+       "files that were given up before they were a dataset are none that is lost");
+    ok(survives_its_record(&view), "and the view that says so can be read");
+    vel_view_fini(&view);
+    viewlab_fini(&lab);
+}
+
 /* --- sentences --- */
 
 static void sentences(void)
@@ -380,6 +402,7 @@ static void hostile_inventory(void)
 int main(void)
 {
     properties();
+    void_seals();
     sentences();
     hostile_view();
     hostile_inventory();
