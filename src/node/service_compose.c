@@ -69,7 +69,8 @@ static void tell_exposed(struct vel_service *service, const struct vel_settlemen
                 "the prefix",
                 of->nodes[0]);
     else
-        vel_log(VEL_LOG_WARN, "%s: until then a single copy of every dataset is kept",
+        vel_log(VEL_LOG_WARN,
+                "%s: a single copy of every dataset is kept until it is on the prefix",
                 why->text);
 }
 

@@ -152,24 +152,18 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
 
 /* Who leads here, when the name is one of ours. For any other, and for one that is
  * nowhere, nobody begins to lead, and nothing is left behind. */
-static int ask(const struct vel_files_of *of, const char *name, bool writes, bool makes,
-               struct vel_file_name *ret_name, struct vel_client **ret_client,
-               struct vel_err *err)
+static struct vel_client *ask(const struct vel_files_of *of, const char *name,
+                              bool writes, bool makes, struct vel_file_name *ret_name)
 {
-    bool is_off;
-    int rc = vel_files_know(of, &is_off, err);
-
-    *ret_client = NULL;
-    if (rc < 0 || is_off)
-        return rc;
+    if (!vel_files_know(of))
+        return NULL;
     if (!vel_files_resolve(name, writes, ret_name)) {
         if (makes)
             vel_files_tell_outside(name);
-        return 0;
+        return NULL;
     }
     makes = makes || (writes && ret_name->is_there);
-    return vel_files_here(of, makes ? VEL_FILES_MAKES : VEL_FILES_LOOKS, ret_client,
-                          err);
+    return vel_files_here(of, makes ? VEL_FILES_MAKES : VEL_FILES_LOOKS);
 }
 
 int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
@@ -186,8 +180,8 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
     rc = vel_files_session_write(of, name, VEL_CREATE_NEW, is_new, &is_taken, ret, err);
     if (rc < 0 || is_taken)
         return rc;
-    rc = ask(of, name, true, true, &n, &client, err);
-    if (rc == 0 && client) {
+    client = ask(of, name, true, true, &n);
+    if (client) {
         bool is_refused = is_new && n.is_there; /* by HDF5, as without us */
 
         if (!is_refused && !vel_file_join(&n, &answer)) {
@@ -198,7 +192,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
         }
     }
     vel_file_name_fini(&n);
-    answer.is_off = rc == 0 && !vel_files_conf()->enable;
+    answer.is_off = !vel_files_know(of);
     if (rc == 0)
         *ret = answer;
     return rc;
@@ -242,18 +236,18 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
 {
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
     struct vel_file_name n = {0};
-    struct vel_client *client;
+    struct vel_client *client = ask(of, name, writes, false, &n);
     int64_t dataset = 0;
-    int rc = ask(of, name, writes, false, &n, &client, err);
+    int rc = 0;
 
-    if (rc == 0 && client && !vel_file_join(&n, &answer))
+    if (client && !vel_file_join(&n, &answer))
         rc = writes ? create(client, &n, VEL_CREATE_OPEN, &answer, err)
                     : look(client, &n, pulls, &answer, &dataset, err);
     vel_file_name_fini(&n);
     if (rc < 0 && !found->path)
         return rc;
     vel_files_session_read(found, dataset, &answer);
-    answer.is_off = rc == 0 && !vel_files_conf()->enable;
+    answer.is_off = !vel_files_know(of);
     *ret = answer;
     return 0;
 }
@@ -264,13 +258,12 @@ static int find_to_read(const struct vel_files_of *of, const char *name, bool pu
 {
     struct vel_session_found found = {0};
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
-    bool is_off;
-    int rc = vel_files_know(of, &is_off, err);
+    int rc = 0;
 
-    if (rc == 0 && !is_off && vel_files_session_find(name, &found) &&
+    if (vel_files_know(of) && vel_files_session_find(name, &found) &&
         found.is_under_way)
         vel_files_session_read(&found, 0, &answer);
-    if (rc == 0 && answer.at == VEL_FILE_OWN)
+    if (answer.at == VEL_FILE_OWN)
         rc = find(of, name, false, pulls, &found, &answer, err);
     free(found.path);
     if (rc == 0)
@@ -305,12 +298,12 @@ int vel_files_remove(const struct vel_files_of *of, const char *name, bool *ret_
                      struct vel_err *err)
 {
     struct vel_file_name n = {0};
-    struct vel_client *client;
+    struct vel_client *client = ask(of, name, false, false, &n);
     struct vel_err why = {0};
     bool is_gone = false, is_of_session = vel_files_session_remove(name);
-    int rc = ask(of, name, false, false, &n, &client, err);
+    int rc = 0;
 
-    if (rc == 0 && client) {
+    if (client) {
         is_gone = !n.is_there && is_in_cache(client, &n);
         rc = vel_client_file_remove(client, n.path, &why);
         if (rc == VEL_ENOENT || rc == VEL_EUNSUP) /* no file of ours */

@@ -129,11 +129,9 @@ static int judge(const struct vel_files_of *of, const char *text,
 {
     struct vel_file_name name = {0};
     struct vel_place place = {0};
-    struct vel_client *client;
-    int rc = vel_files_here(of, VEL_FILES_LOOKS, &client, err);
+    struct vel_client *client = vel_files_here(of, VEL_FILES_LOOKS);
+    int rc;
 
-    if (rc < 0)
-        return rc;
     if (!client || !vel_files_resolve(text, false, &name))
         return judge_own(text, ret, err);
     rc = vel_client_file_look(client, false, name.path, &place, err);

@@ -25,6 +25,7 @@
 #include "process/launcher.h"
 #include "process/presence.h"
 #include "sys/lock.h"
+#include "topo/check.h"
 #include "topo/group.h"
 
 enum stage {
@@ -91,16 +92,20 @@ static int find_prefix(struct vel_err *err)
     return rc < 0 || here.dir ? rc : vel_out_of_memory(err, "the prefix");
 }
 
-static int find_self(const struct vel_files_of *of, struct vel_err *err)
+static void find_rank(const struct vel_files_of *of)
 {
-    struct vel_conf *conf = here.conf;
-    int rc = vel_host_init(&here.host, err);
-
     vel_launcher_ask(vel_conf_variable, NULL, &here.launcher);
     here.rank = here.launcher.rank;
     here.ranks = here.launcher.ranks;
     if (of->rank)
         of->rank(&here.rank, &here.ranks);
+}
+
+static int find_self(struct vel_err *err)
+{
+    struct vel_conf *conf = here.conf;
+    int rc = vel_host_init(&here.host, err);
+
     if (rc == 0 && conf->user_name)
         rc = vel_host_set_user(&here.host, conf->user_name, err);
     if (rc == 0)
@@ -122,34 +127,46 @@ static int open_log(struct vel_err *err)
     return vel_logsink_open(here.conf, fs(), here.node, &sink, &here.logfile, err);
 }
 
-static int know(const struct vel_files_of *of, struct vel_err *err)
+static int learn(const struct vel_files_of *of, struct vel_err *err)
 {
     const struct vel_conf_layers layers = {.user_file = of->config};
     int rc = vel_conf_create(&here.conf, err);
 
     if (rc == 0)
         rc = vel_conf_load(here.conf, fs(), &layers, err);
-    if (rc == 0 && !here.conf->enable) {
-        here.stage = OFF;
-        return 0;
-    }
-    if (rc == 0)
-        rc = find_prefix(err);
-    if (rc == 0)
-        rc = find_self(of, err);
-    if (rc == 0)
-        rc = open_log(err);
-    if (rc < 0) {
-        forget();
+    if (rc < 0 || !here.conf->enable)
         return rc;
+    if (vel_topo_check(here.conf, err) != VEL_TOPO_VALID)
+        return VEL_ECONFIG;
+    rc = find_prefix(err);
+    if (rc == 0)
+        rc = find_self(err);
+    return rc < 0 ? rc : open_log(err);
+}
+
+/* Settings that VELOC_Init would refuse, and their like: the program's files are as
+ * they are without us, those of all its processes, and rank 0 says why. */
+static void know(const struct vel_files_of *of)
+{
+    struct vel_err why = {0};
+
+    find_rank(of);
+    if (learn(of, &why) < 0) {
+        if (here.rank == 0)
+            vel_log(VEL_LOG_ERROR,
+                    "%s: until this is mended HDF5 files are written to their own "
+                    "paths, and are not protected",
+                    why.text);
+        forget();
+        here.stage = OFF;
+        return;
     }
-    here.stage = KNOWN;
-    if (here.conf->mode == VEL_MODE_SYNC) {
+    here.stage = here.conf->enable ? KNOWN : OFF;
+    if (here.stage == KNOWN && here.conf->mode == VEL_MODE_SYNC) {
         vel_log_shared(VEL_LOG_WARN, "MODE=SYNC has nobody who would protect HDF5 "
                                      "files: they are written where they belong");
         here.stage = OFF;
     }
-    return 0;
 }
 
 /* --- caches, launch --- */
@@ -285,31 +302,25 @@ void vel_files_begin(void)
     pthread_mutex_unlock(&here.lock);
 }
 
-int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
-                   struct vel_client **ret_client, struct vel_err *err)
+struct vel_client *vel_files_here(const struct vel_files_of *of,
+                                  enum vel_files_need need)
 {
-    int rc = 0;
-
     pthread_mutex_lock(&here.lock);
     if (here.stage == NEW)
-        rc = know(of, err);
+        know(of);
     if (here.stage == KNOWN)
         enter(need);
     pthread_mutex_unlock(&here.lock);
-    *ret_client = vel_files_client();
-    return rc;
+    return vel_files_client();
 }
 
-int vel_files_know(const struct vel_files_of *of, bool *ret_is_off, struct vel_err *err)
+bool vel_files_know(const struct vel_files_of *of)
 {
-    int rc = 0;
-
     pthread_mutex_lock(&here.lock);
     if (here.stage == NEW)
-        rc = know(of, err);
+        know(of);
     pthread_mutex_unlock(&here.lock);
-    *ret_is_off = rc < 0 || !here.conf || !here.conf->enable;
-    return rc;
+    return here.conf && here.conf->enable;
 }
 
 struct vel_client *vel_files_client(void)
@@ -376,6 +387,10 @@ int vel_files_view(struct vel_view *ret, struct vel_err *err)
 {
     int rc;
 
+    if (!here.conf)
+        return vel_fail(err, VEL_ECONFIG,
+                        "this process has settings that cannot be used: the log says "
+                        "why");
     if (here.stage == KNOWN || !here.conf->enable)
         return vel_fail(err, VEL_ENOENT, "no program has used this prefix");
     if (!vel_files_client())

@@ -29,16 +29,16 @@ enum vel_files_need {
     VEL_FILES_MAKES,
 };
 
-/* The leader's client; *ret_client NULL: files are at their own paths, which was told
- * if it had to be. Fails when the settings are wrong. */
-int vel_files_here(const struct vel_files_of *of, enum vel_files_need need,
-                   struct vel_client **ret_client, struct vel_err *err);
+/* The leader's client; NULL: files are at their own paths, which was told if it had to
+ * be. */
+struct vel_client *vel_files_here(const struct vel_files_of *of,
+                                  enum vel_files_need need);
 
-/* Only the settings; *ret_is_off: ENABLE=0. */
-int vel_files_know(const struct vel_files_of *of, bool *ret_is_off,
-                   struct vel_err *err);
+/* Only the settings. False: files are as they are without us, by ENABLE=0 or since the
+ * settings cannot be used, which was told. */
+bool vel_files_know(const struct vel_files_of *of);
 
-/* After that; the settings in force. */
+/* After that, where it is true; the settings in force. */
 const struct vel_conf *vel_files_conf(void);
 
 /* What the view says when no leader does: VEL_ENOENT: nothing of this name. */

@@ -270,14 +270,12 @@ int vel_files_list(const struct vel_files_of *of, const char *pattern, size_t mo
                    struct vel_vec *ret, struct vel_err *err)
 {
     struct listing l = {.pattern = pattern, .most = most, .found = ret};
-    struct vel_client *client;
     int rc = vel_rule_check(pattern, err);
 
     vel_vec_init(ret, sizeof(struct vel_file_version));
-    if (rc == 0)
-        rc = vel_files_here(of, VEL_FILES_LOOKS, &client, err);
     if (rc < 0)
         return rc;
+    vel_files_here(of, VEL_FILES_LOOKS);
     rc = vel_files_view(&l.view, err);
     if (rc < 0)
         return rc == VEL_ENOENT ? 0 : rc;

@@ -51,7 +51,7 @@ int vel_homes_make(struct vel_fs *fs, const struct vel_conf *conf,
     int rc = vel_comm_self(&self, err);
 
     if (rc == 0)
-        rc = vel_groups_create(self, conf, host->node, &groups, err);
+        rc = vel_groups_alone(self, conf, host->node, &groups, err);
     if (rc == 0)
         rc = vel_stores_create(self, conf, groups, &stores, err);
     if (rc == 0)

@@ -7,14 +7,16 @@
 #include "topo/check.h"
 #include "topo/level.h"
 
-static bool is_pfs(const struct vel_conf *conf, const char *dir)
+/* The STORE line of a directory; NULL: it has none. */
+static const struct vel_store_line *store_at(const struct vel_conf *conf,
+                                             const char *dir)
 {
     const struct vel_line *line;
 
     for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
         if (vel_path_is_same(line->name, dir))
-            return ((const struct vel_store_line *)line->data)->type == VEL_STORE_PFS;
-    return false;
+            return line->data;
+    return NULL;
 }
 
 static enum vel_topo_fault check_level(const struct vel_conf *conf,
@@ -23,12 +25,18 @@ static enum vel_topo_fault check_level(const struct vel_conf *conf,
 {
     enum vel_scheme scheme = vel_level_scheme(level);
     const char *type = vel_scheme_name(scheme);
+    const struct vel_store_line *store = store_at(conf, level->store);
     char name[VEL_LEVEL_NAME];
 
+    vel_level_name(level, name);
+    if (store && !store->enabled) {
+        vel_fail(err, VEL_ECONFIG, "%s: the store %s is not enabled: give it ENABLED=1",
+                 name, level->store);
+        return VEL_TOPO_OTHER;
+    }
     if (scheme == VEL_SINGLE)
         return VEL_TOPO_VALID;
-    vel_level_name(level, name);
-    if (is_pfs(conf, level->store)) {
+    if (store && store->type == VEL_STORE_PFS) {
         vel_fail(err, VEL_ECONFIG,
                  "%s: %s on the parallel file system %s: only SINGLE makes sense there",
                  name, type, level->store);

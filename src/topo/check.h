@@ -14,7 +14,7 @@ enum vel_topo_fault {
     VEL_TOPO_SCHEME_AND_STORE = 1, /* INCORRECT_COMB_ENC_AND_STORAGE */
     VEL_TOPO_RS_GROUP_SIZE = 2,    /* INCORRECT_RS_GROUP_SIZE */
     VEL_TOPO_SCHEME_AND_GROUP = 3, /* WORLD is one failure group: nothing is outside */
-    VEL_TOPO_OTHER = 4, /* never found here: for settings that have other faults */
+    VEL_TOPO_OTHER = 4,            /* any other fault of the settings */
 };
 
 /* The first fault that a level has by itself, with its sentence in *err (status

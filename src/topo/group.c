@@ -69,9 +69,8 @@ static int make_room(struct vel_comm *world, struct vel_groups *groups, size_t m
                           items ? 0 : vel_out_of_memory(err, "describing groups"), err);
 }
 
-int vel_groups_create(struct vel_comm *world, const struct vel_conf *conf,
-                      const char *node, struct vel_groups **ret_groups,
-                      struct vel_err *err)
+static int make(struct vel_comm *world, const struct vel_conf *conf, const char *node,
+                bool is_alone, struct vel_groups **ret_groups, struct vel_err *err)
 {
     struct vel_groups *groups = calloc(1, sizeof *groups);
     struct vel_vec pairs;
@@ -86,7 +85,8 @@ int vel_groups_create(struct vel_comm *world, const struct vel_conf *conf,
     if (rc == 0)
         rc = add_group(world, groups, "WORLD", "WORLD", err);
     if (rc == 0)
-        rc = vel_group_lines(world, conf, &groups->items[0], &pairs, err);
+        rc = is_alone ? vel_group_lines_alone(conf, node, &pairs, err)
+                      : vel_group_lines(world, conf, &groups->items[0], &pairs, err);
     if (rc == 0 && pairs.n > 0)
         rc = make_room(world, groups, pairs.n, err);
     for (size_t i = 0; rc == 0 && i < pairs.n; i++) {
@@ -100,6 +100,20 @@ int vel_groups_create(struct vel_comm *world, const struct vel_conf *conf,
     else
         *ret_groups = groups;
     return rc;
+}
+
+int vel_groups_create(struct vel_comm *world, const struct vel_conf *conf,
+                      const char *node, struct vel_groups **ret_groups,
+                      struct vel_err *err)
+{
+    return make(world, conf, node, false, ret_groups, err);
+}
+
+int vel_groups_alone(struct vel_comm *self, const struct vel_conf *conf,
+                     const char *node, struct vel_groups **ret_groups,
+                     struct vel_err *err)
+{
+    return make(self, conf, node, true, ret_groups, err);
 }
 
 void vel_groups_destroy(struct vel_groups *groups)

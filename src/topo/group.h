@@ -46,6 +46,13 @@ int vel_groups_create(struct vel_comm *world, const struct vel_conf *conf,
                       const char *node, struct vel_groups **ret_groups,
                       struct vel_err *err);
 
+/* The same for one process, which hears of no other: a node that the GROUPS lines leave
+ * out is in groups of its own. What that costs a dataset is told when its sets are made
+ * (topo/seats.h). */
+int vel_groups_alone(struct vel_comm *self, const struct vel_conf *conf,
+                     const char *node, struct vel_groups **ret_groups,
+                     struct vel_err *err);
+
 /* Collective, as vel_comm_destroy() may be. NULL is nothing. */
 void vel_groups_destroy(struct vel_groups *groups);
 

@@ -299,6 +299,43 @@ out:
     return rc;
 }
 
+/* A name is taken once, from whichever line has it. */
+static bool has_pair(const struct vel_vec *pairs, const char *name)
+{
+    for (size_t i = 0; i < pairs->n; i++)
+        if (strcmp(((const struct vel_group_pair *)vel_vec_at(pairs, i))->name, name) ==
+            0)
+            return true;
+    return false;
+}
+
+int vel_group_lines_alone(const struct vel_conf *conf, const char *node,
+                          struct vel_vec *ret_pairs, struct vel_err *err)
+{
+    const struct vel_groups_line *own = line_of(conf, node);
+    const struct vel_line *line;
+    struct vel_vec pairs;
+    int rc = 0;
+
+    vel_vec_init(&pairs, sizeof(struct vel_group_pair));
+    for (size_t i = 0; rc == 0 && (line = vel_conf_line(conf, VEL_GROUPS, i)); i++) {
+        const struct vel_groups_line *groups = line->data;
+
+        for (size_t k = 0; rc == 0 && k < groups->pairs.n; k++) {
+            const struct vel_group_pair *pair = vel_vec_at(&groups->pairs, k);
+            const char *value = value_of(own, pair->name);
+
+            if (!has_pair(&pairs, pair->name))
+                rc = add_pair(&pairs, pair->name, value ? value : node, node, err);
+        }
+    }
+    if (rc < 0)
+        vel_group_lines_fini(&pairs);
+    else
+        *ret_pairs = pairs;
+    return rc;
+}
+
 void vel_group_lines_fini(struct vel_vec *pairs)
 {
     for (size_t i = 0; i < pairs->n; i++) {

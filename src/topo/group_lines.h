@@ -15,6 +15,10 @@
 int vel_group_lines(struct vel_comm *world, const struct vel_conf *conf,
                     const struct vel_group *node, struct vel_vec *ret_pairs,
                     struct vel_err *err);
+/* The same for one process, which hears of no other: where its own node's line does not
+ * say which group it is in, it is in one of its own. */
+int vel_group_lines_alone(const struct vel_conf *conf, const char *node,
+                          struct vel_vec *ret_pairs, struct vel_err *err);
 /* The group that a node is in under a name, by these settings alone: NODE, WORLD, or
  * one of its GROUPS line; NULL: they do not say. */
 const char *vel_group_value(const struct vel_conf *conf, const char *node,

@@ -78,10 +78,6 @@ static int find_parts(const struct build *b, const struct vel_ckpt *level,
     if (!desc->store)
         return vel_fail(b->err, VEL_ECONFIG, "%s: there is no store %s",
                         vel_level_name(level, name), level->store);
-    if (level->enabled && !desc->store->enabled)
-        return vel_fail(b->err, VEL_ECONFIG,
-                        "%s: the store %s is not enabled: give it ENABLED=1",
-                        vel_level_name(level, name), level->store);
     return 0;
 }
 

@@ -188,15 +188,22 @@ static int find_groups(const struct vel_conf *conf, const char *group,
                        const char *const *nodes, size_t n, const char **ret,
                        struct vel_err *why)
 {
+    const char *first = NULL;
+    bool are_more = false;
+
     for (size_t i = 0; i < n; i++) {
         ret[i] = vel_group_value(conf, nodes[i], group);
-        if (!ret[i])
-            return vel_fail(why, VEL_EINVAL,
-                            "GROUP=%s: the GROUPS lines that this process knows do "
-                            "not say which %s node %s is in",
-                            group, group, nodes[i]);
+        if (ret[i])
+            continue;
+        are_more = are_more || (first && strcmp(first, nodes[i]) != 0);
+        first = first ? first : nodes[i];
     }
-    return 0;
+    return first ? vel_fail(why, VEL_EINVAL,
+                            "GROUP=%s: no GROUPS line says which %s node %s is in%s, "
+                            "and every node of the job needs one when any has",
+                            group, group, first,
+                            are_more ? " (nor those of other nodes)" : "")
+                 : 0;
 }
 
 static int split(const struct vel_conf *conf, const struct vel_ckpt *level,

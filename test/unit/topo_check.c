@@ -55,6 +55,7 @@ static void stores(void)
 int main(void)
 {
     stores();
+    expect(VEL_TOPO_OTHER, "not enabled", "STORE=/tmp ENABLED=0");
     expect(VEL_TOPO_VALID, "", "COPY_TYPE=RS");
     expect(VEL_TOPO_VALID, "", "COPY_TYPE=RS\nSET_SIZE=12");
     expect(VEL_TOPO_RS_GROUP_SIZE, "SET_SIZE=6", "COPY_TYPE=RS\nSET_SIZE=6");

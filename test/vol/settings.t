@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Settings that cannot protect anything: VELOC_Init refuses them, and a program that has only HDF5 files
+# goes on as without us, all of its ranks alike, and is told why in one line.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+[ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
+dir=$(tap_dir)
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_VIRTUAL_NODES=3 VELOC_SEAL_AFTER=1000
+
+# run SETTINGS...: by three ranks, two steps, in an empty prefix
+run() {
+    rm -rf "$dir/cache" "$dir/prefix"
+    mkdir "$dir/cache" "$dir/prefix"
+    printf '%s\n' "$@" >"$dir/prefix/.velocconf"
+    (cd "$dir/prefix" && TEST_TIMEOUT=60 HDF5_VOL_CONNECTOR=veloc \
+        "$top_srcdir/test/mpirun.sh" 3 "$top_builddir/test/vol/brief" 2 >"$dir/out" 2>&1)
+    result=$?
+}
+files() { find "$dir/prefix" -name 'ck.*.h5' -size +1k | wc -l; }
+lines() { grep '^h5veloc: ' "$dir/out"; }
+# refused TEXT PATTERN SETTINGS...: the program has all its files, nothing is in the cache, and one line says why
+refused() {
+    local text=$1 pattern=$2
+    shift 2
+    run "$@"
+    like "$result,$(files),$(find "$dir/cache" -type f | wc -l),$(lines)" \
+        "0,6,0,h5veloc: error: $pattern: until this is mended HDF5 files are written to their own paths, and are not protected" \
+        "$text: one line says so, and all files are at their paths"
+    [ "$(lines | wc -l)" = 1 ] || note "$(cat "$dir/out")"
+}
+refused 'a setting that is misspelled' '*/.velocconf:2: *CACHE_SIEZ*CACHE_SIZE*' COPY_TYPE=SINGLE CACHE_SIEZ=2
+refused 'XOR on the parallel file system' '*XOR on the parallel file system*only SINGLE makes sense there' \
+    "STORE=$dir/cache TYPE=PFS"
+refused 'a store that is not enabled' "*the store $dir/cache is not enabled: give it ENABLED=1" "STORE=$dir/cache ENABLED=0"
+refused 'RS with half of a set that has no half' '*SET_SIZE=6 must be a multiple of 4*' COPY_TYPE=RS SET_SIZE=6
+refused 'a group that is everybody' '*GROUP=WORLD*' GROUP=WORLD
+refused 'a file for messages that cannot be' '*LOG_FILE*' "LOG_FILE=$dir/none/log"
+
+# Only the process of a node knows that no line is for it.
+host=$(uname -n)
+run 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' GROUP=RACK SET_SIZE=2 "GROUPS=${host%%.*}.v0 RACK=0" "GROUPS=${host%%.*}.v1 RACK=1"
+is "$result,$(files)" 0,6 'a node that the GROUPS lines leave out has its files like all others'
+like "$(lines)" "h5veloc: warn: *no GROUPS line says which RACK node *.v2 is in*single copy*" 'one line names it'
+is "$(lines | wc -l)" 1 'and nothing else is said'
+is "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | awk '$3 ~ /^[0-9]+$/ { print $7 }' | sort -u)" 3 'and no dataset is offered without its files'
+done_testing
