@@ -1,4 +1,6 @@
 # The libraries. core_sources is filled by the rooms; a room never links by itself.
+# calls within a library are its own: no program puts a function of the same name in between
+own_calls = -Wl,-Bsymbolic-functions
 lib_LTLIBRARIES += %D%/libveloc_core.la
 core_sources =
 include %D%/base/local.mk
@@ -25,9 +27,10 @@ include %D%/process/local.mk
 %C%_libveloc_core_la_SOURCES = $(core_sources) %D%/core.map
 %C%_libveloc_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(ISAL_CFLAGS) $(JANSSON_CFLAGS) \
 	-DH5VELOC_SYSCONFDIR='"$(sysconfdir)"' -DH5VELOC_TRANSPORTDIR='"$(transportdir)"'
-%C%_libveloc_core_la_LIBADD = $(ISAL_LIBS) $(JANSSON_LIBS) -lm
+# ISA-L and jansson are loaded, not linked: base/library.h
+%C%_libveloc_core_la_LIBADD = -lm
 # nodelete: its threads work on when HDF5 unloads the plug-in that has brought it
-%C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,nodelete $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
+%C%_libveloc_core_la_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,nodelete $(own_calls) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/core.map
 EXTRA_%C%_libveloc_core_la_DEPENDENCIES = %D%/core.map
 

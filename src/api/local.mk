@@ -27,7 +27,7 @@ src_libveloc_la_SOURCES = \
 	%D%/version.c
 src_libveloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 src_libveloc_la_LIBADD = src/libmemory.la src/libveloc_core.la $(MPI_LIBS)
-src_libveloc_la_LDFLAGS = $(AM_LDFLAGS) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
+src_libveloc_la_LDFLAGS = $(AM_LDFLAGS) $(own_calls) $(H5V_SOFLAGS) -no-undefined -version-info 0:0:0 \
 	-Wl,--version-script=$(srcdir)/%D%/api.map
 EXTRA_src_libveloc_la_DEPENDENCIES = %D%/api.map
 

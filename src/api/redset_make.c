@@ -9,6 +9,7 @@
 
 #include "api/redset.h"
 #include "base/crc.h"
+#include "base/library.h"
 #include "base/path.h"
 #include "comm/mpi.h"
 #include "red/exec.h"
@@ -64,7 +65,9 @@ static int take_options(struct vel_red_set *set, const VELOC_Redset_options *opt
                         "the options have %zu bytes and not %zu: begin them with = "
                         "VELOC_REDSET_OPTIONS",
                         options->options_size, sizeof *options);
-    rc = check_numbers(options, err);
+    rc = vel_library_check(err);
+    if (rc == 0)
+        rc = check_numbers(options, err);
     set->label = strdup(options->label ? options->label : default_label);
     if (rc == 0)
         rc = set->label ? vel_red_check_label(set->label, err)

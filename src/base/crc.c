@@ -2,23 +2,34 @@
 #include "config.h"
 
 #include <limits.h>
+#include <pthread.h>
 
 #include <isa-l/crc.h>
 
 #include "base/crc.h"
+#include "base/library.h"
+
+static __typeof__(crc32_iscsi) *isal_crc32_iscsi;
+
+static void bind(void)
+{
+    isal_crc32_iscsi = vel_library_find(VEL_LIBRARY_ISAL, "crc32_iscsi");
+}
 
 uint32_t vel_crc32c(uint32_t crc, const void *bytes, size_t len)
 {
     /* ISA-L takes an int and neither inverts at the start nor at the end */
     const size_t most = INT_MAX & ~(size_t)4095;
     const unsigned char *at = bytes;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+    pthread_once(&once, bind);
     crc = ~crc;
     while (len > 0) {
         size_t n = len < most ? len : most;
 
         /* it reads only; its prototype lacks the const */
-        crc = crc32_iscsi((unsigned char *)(uintptr_t)at, (int)n, crc);
+        crc = isal_crc32_iscsi((unsigned char *)(uintptr_t)at, (int)n, crc);
         at += n;
         len -= n;
     }

@@ -4,6 +4,7 @@ core_sources += \
 	%D%/crc.c %D%/crc.h \
 	%D%/err.c %D%/err.h \
 	%D%/le.c %D%/le.h \
+	%D%/library.c %D%/library.h \
 	%D%/log.c %D%/log.h \
 	%D%/map.c %D%/map.h \
 	%D%/path.c %D%/path.h \

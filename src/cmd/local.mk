@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += src/libtool_common.la
 src_libtool_common_la_SOURCES = %D%/tool.c %D%/tool.h
 src_libtool_common_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tool_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tool_ldadd = src/libtool_common.la src/libveloc_core.la $(JANSSON_LIBS)
+tool_ldadd = src/libtool_common.la src/libveloc_core.la
 
 bin_PROGRAMS += src/cmd/h5veloc-schema
 src_cmd_h5veloc_schema_SOURCES = %D%/schema.c %D%/schema_print.c %D%/schema_print.h

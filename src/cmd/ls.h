@@ -11,7 +11,6 @@
 #ifndef VEL_CMD_LS_H
 #define VEL_CMD_LS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +18,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "conf/conf.h"
+#include "record/json.h"
 #include "sys/host.h"
 #include "view/evidence.h"
 #include "view/view.h"

@@ -3,9 +3,8 @@
 #ifndef VEL_CMD_SCHEMA_PRINT_H
 #define VEL_CMD_SCHEMA_PRINT_H
 
-#include <jansson.h>
-
 #include "conf/conf.h"
+#include "record/json.h"
 
 void vel_schema_print(const struct vel_conf *conf);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/library.h"
 #include "cmd/tool.h"
 
 static void print_version(FILE *to, struct argp_state *state)
@@ -15,10 +16,14 @@ static void print_version(FILE *to, struct argp_state *state)
 
 void vel_tool_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    struct vel_err err = {0};
+
     argp_program_version_hook = print_version;
     argp_err_exit_status = VEL_EXIT_USAGE;
     if (argp_parse(argp, argc, argv, 0, NULL, input) != 0)
         exit(VEL_EXIT_USAGE);
+    if (vel_library_check(&err) < 0)
+        vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
 }
 
 static void say(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

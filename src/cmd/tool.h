@@ -4,9 +4,9 @@
 #define VEL_CMD_TOOL_H
 
 #include <argp.h>
-#include <jansson.h>
 
 #include "base/err.h"
+#include "record/json.h"
 
 enum {
     VEL_EXIT_DONE = 0,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <isa-l/erasure_code.h>
 #include <isa-l/raid.h>
 
+#include "base/library.h"
 #include "code/gf.h"
 
 enum {
@@ -25,15 +27,40 @@ struct vel_gf_coder {
     uint8_t tables[];
 };
 
+static struct isal {
+    __typeof__(ec_encode_data) *encode_data;
+    __typeof__(ec_init_tables) *init_tables;
+    __typeof__(gf_inv) *inv;
+    __typeof__(gf_mul) *mul;
+    __typeof__(xor_gen) *xor_gen;
+} functions;
+
+static void bind(void)
+{
+    functions.encode_data = vel_library_find(VEL_LIBRARY_ISAL, "ec_encode_data");
+    functions.init_tables = vel_library_find(VEL_LIBRARY_ISAL, "ec_init_tables");
+    functions.inv = vel_library_find(VEL_LIBRARY_ISAL, "gf_inv");
+    functions.mul = vel_library_find(VEL_LIBRARY_ISAL, "gf_mul");
+    functions.xor_gen = vel_library_find(VEL_LIBRARY_ISAL, "xor_gen");
+}
+
+static const struct isal *isal(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, bind);
+    return &functions;
+}
+
 uint8_t vel_gf_mul(uint8_t a, uint8_t b)
 {
-    return gf_mul(a, b);
+    return isal()->mul(a, b);
 }
 
 uint8_t vel_gf_inverse(uint8_t a)
 {
     assert(a != 0);
-    return gf_inv(a);
+    return isal()->inv(a);
 }
 
 static bool all_ones(const uint8_t *coefs, size_t n)
@@ -56,8 +83,8 @@ int vel_gf_coder_create(size_t rows, size_t sources, const uint8_t *coefs,
     coder->sources = sources;
     coder->is_xor = rows == 1 && all_ones(coefs, sources);
     /* it reads the coefficients only; its prototype lacks the const */
-    ec_init_tables((int)sources, (int)rows, (unsigned char *)(uintptr_t)coefs,
-                   coder->tables);
+    isal()->init_tables((int)sources, (int)rows, (unsigned char *)(uintptr_t)coefs,
+                        coder->tables);
     *ret_coder = coder;
     return 0;
 }
@@ -88,7 +115,7 @@ static size_t run_xor(size_t sources, size_t len, const uint8_t *const *in,
         vectors[i] = (void *)(uintptr_t)in[i];
     }
     vectors[sources] = out;
-    return xor_gen((int)sources + 1, (int)whole, vectors) == 0 ? whole : 0;
+    return isal()->xor_gen((int)sources + 1, (int)whole, vectors) == 0 ? whole : 0;
 }
 
 void vel_gf_coder_run(const struct vel_gf_coder *coder, size_t len,
@@ -105,8 +132,8 @@ void vel_gf_coder_run(const struct vel_gf_coder *coder, size_t len,
             from[i] = (uint8_t *)(uintptr_t)in[i] + done;
         for (size_t r = 0; r < coder->rows; r++)
             to[r] = out[r] + done;
-        ec_encode_data((int)n, (int)coder->sources, (int)coder->rows,
-                       (unsigned char *)(uintptr_t)coder->tables, from, to);
+        isal()->encode_data((int)n, (int)coder->sources, (int)coder->rows,
+                            (unsigned char *)(uintptr_t)coder->tables, from, to);
         done += n;
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "conf/conf.h"
 #include "conf/near.h"
 
@@ -55,7 +56,7 @@ int vel_conf_create(struct vel_conf **ret_conf, struct vel_err *err)
 {
     struct vel_conf *conf = calloc(1, sizeof *conf);
     size_t n = vel_schema_count();
-    int rc = 0;
+    int rc;
 
     if (!conf)
         return vel_out_of_memory(err, "preparing settings");
@@ -66,6 +67,9 @@ int vel_conf_create(struct vel_conf **ret_conf, struct vel_err *err)
     conf->texts = calloc(n, sizeof *conf->texts);
     if (!conf->names || !conf->sources || !conf->texts)
         rc = vel_out_of_memory(err, "preparing settings");
+    else
+        rc = vel_library_check(
+            err); /* whatever works with settings goes on to call them */
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const struct vel_source source = {.layer = VEL_LAYER_DEFAULT};
 

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
+#include "record/json.h"
 #include "record/name.h"
 #include "record/node.h"
 
