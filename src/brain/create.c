@@ -103,14 +103,16 @@ static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
                  struct vel_leader_rule *rule)
 {
     struct vel_buf split, numbers, template, step;
+    const char *below = wait->record + rule->plain;
     int place = 0;
 
     vel_buf_init(&split);
     vel_buf_init(&numbers);
     vel_buf_init(&template);
     vel_buf_init(&step);
-    if (vel_template_split(wait->record, &split, &numbers) > 0 &&
-        split.len <= TEMPLATE_MOST && numbers.len <= NUMBERS_MOST)
+    vel_buf_append(&split, wait->record, rule->plain);
+    if (vel_template_split(below, &split, &numbers) > 0 && split.len <= TEMPLATE_MOST &&
+        numbers.len <= NUMBERS_MOST)
         place = vel_announce_guess(leader, wait->rank, vel_buf_text(&split),
                                    vel_buf_text(&numbers));
     if (is_first(leader, wait->rank, vel_buf_text(&split)))

@@ -113,7 +113,8 @@ struct vel_leader_rule {
     bool is_alone;   /* one file is all: PATTERN has neither {rank} nor * */
     char *template;  /* the line's name and pattern; the leader frees both */
     char *step;      /* the text at {step}, or "" */
-    char why[256];   /* is_native */
+    size_t plain;  /* bytes of the name that are the prefix: no number in them counts */
+    char why[256]; /* is_native */
 };
 
 /* What new.N is for: its record `about`. */

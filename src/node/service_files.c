@@ -79,9 +79,12 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
     const struct vel_service *service = arg;
     struct vel_leader_rule rule = {.is_through = true, .is_alone = true};
     struct vel_rule_fit fit;
+    const char *below;
 
     if (*name != '/')
         return vel_fail(err, VEL_EINVAL, "'%s' is no whole path of a file", name);
+    below = vel_path_below(service->prefix, name);
+    rule.plain = below ? (size_t)(below - name) : 0;
     rule.is_there = vel_rules_find(service->conf, service->prefix, name, &fit);
     if (rule.is_there) {
         rule.is_alone = !fit.has_rank && !strchr(fit.rule->pattern, '*');

@@ -13,13 +13,22 @@ export VELOC_PEER_TIMEOUT=1000 VELOC_SEAL_AFTER=1000
 
 # brief STEPS: by two ranks
 brief() {
-    (cd "$dir/prefix" && TEST_TIMEOUT=60 HDF5_VOL_CONNECTOR=veloc \
+    (cd "$prefix" && TEST_TIMEOUT=60 HDF5_VOL_CONNECTOR=veloc \
         "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/vol/brief" "$@" >/dev/null 2>&1)
 }
-files() { find "$dir/prefix" -name 'ck.*.h5' -size +1k | wc -l; }
+files() { find "$prefix" -name 'ck.*.h5' -size +1k | wc -l; }
 
-mkdir "$dir/prefix" "$dir/cache"
+prefix=$dir/prefix
+mkdir "$prefix" "$dir/cache"
 ok 'the first launch begins and ends at once' brief 3
 is "$(files)" 6 'and its files are at their path'
 ok 'so does the next' brief 3
+
+# Digits of the directory that a program runs in are neither its rank nor its step.
+prefix=$dir/run3.07/u12
+mkdir -p "$prefix"
+ok 'a launch in a directory with numbers in its name' brief 4
+told() { "$top_builddir/src/cmd/h5veloc-ls" --json "$prefix" | sed -nE "s/^ *\"$1\": \"?([^\",]*)\"?,?\$/\1/p"; }
+like "$(told name | grep '{step}' | sort -u)" '*run3.07_u12_ck.{step}.{rank}.h5' 'what they have in common is found in the names of its files'
+is "$(told step | sort -n | tail -1)" 3 'and the number of the step is theirs'
 done_testing
