@@ -14,6 +14,20 @@ static const char *const layer_names[] = {
     [VEL_LAYER_ENVIRONMENT] = "environment",
 };
 
+/* For the table, and for the manual. */
+static const char *const whom_names[] = {
+    [VEL_WHOM_ALL] = "all",
+    [VEL_WHOM_VELOC] = "VELOC",
+    [VEL_WHOM_HDF5] = "HDF5",
+    [VEL_WHOM_NOBODY] = "nobody",
+};
+static const char *const whom_texts[] = {
+    [VEL_WHOM_ALL] = "For all",
+    [VEL_WHOM_VELOC] = "For VELOC programs",
+    [VEL_WHOM_HDF5] = "For HDF5 files",
+    [VEL_WHOM_NOBODY] = "For nobody: not yet in force",
+};
+
 static void print_source(const struct vel_source *source, struct vel_buf *to)
 {
     vel_buf_clear(to);
@@ -54,14 +68,14 @@ void vel_schema_print(const struct vel_conf *conf)
     struct vel_buf text;
 
     vel_buf_init(&text);
-    printf("%-20s %-12s %-24s %s\n", "SETTING", "VALUE", "FROM", "MEANING");
+    printf("%-20s %-12s %-24s %-6s %s\n", "SETTING", "VALUE", "FROM", "FOR", "MEANING");
     for (size_t i = 0; i < vel_schema_count(); i++) {
         const struct vel_field *field = vel_schema_setting(i);
 
         print_source(&conf->sources[i], &text);
-        printf("%-20s %-12s %-24s %s\n", field->key,
+        printf("%-20s %-12s %-24s %-6s %s\n", field->key,
                conf->texts[i][0] ? conf->texts[i] : "-", vel_buf_text(&text),
-               field->doc);
+               whom_names[field->whom], field->doc);
     }
     if (conf->lines.n)
         printf("\nLINES%s\n",
@@ -100,10 +114,11 @@ static json_t *json_settings(const struct vel_conf *conf)
     for (size_t i = 0; i < vel_schema_count(); i++) {
         const struct vel_field *field = vel_schema_setting(i);
 
-        json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:s, s:s}", "key",
-                                             field->key, "value", conf->texts[i],
-                                             "source", json_source(&conf->sources[i]),
-                                             "default", field->def, "doc", field->doc));
+        json_array_append_new(
+            all, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s}", "key", field->key, "value",
+                           conf->texts[i], "source", json_source(&conf->sources[i]),
+                           "default", field->def, "for", whom_names[field->whom], "doc",
+                           field->doc));
     }
     return all;
 }
@@ -177,7 +192,7 @@ static void man_field(const struct vel_field *field)
     roff(field->key);
     printf("\n");
     roff(field->doc);
-    printf(".\n.br\n");
+    printf(".\n.br\n%s: ", whom_texts[field->whom]);
     roff(expects);
     if (field->def[0]) {
         printf("; default ");

@@ -155,6 +155,45 @@ bool vel_conf_gives(const struct vel_line *line, const char *key)
     return line->given >> vel_schema_child(line->parent, key) & 1;
 }
 
+static bool is_unheeded(const struct vel_field *field, const struct vel_source *source,
+                        enum vel_whom who)
+{
+    bool is_said = source->layer == VEL_LAYER_PROGRAM ||
+                   source->layer == VEL_LAYER_ENVIRONMENT ||
+                   (source->layer == VEL_LAYER_USER && source->line > 0);
+
+    return is_said && field->whom != VEL_WHOM_ALL && field->whom != who;
+}
+
+static void list_key(struct vel_buf *ret, const char *parent, const char *key)
+{
+    vel_buf_printf(ret, "%s%s%s%s", ret->len > 0 ? ", " : "", parent,
+                   *parent ? " " : "", key);
+}
+
+void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
+                            struct vel_buf *ret)
+{
+    uint32_t told[VEL_PARENTS] = {0};
+
+    for (size_t i = 0; i < vel_schema_count(); i++)
+        if (is_unheeded(vel_schema_setting(i), &conf->sources[i], who))
+            list_key(ret, "", vel_schema_setting(i)->key);
+    for (size_t i = 0; i < conf->lines.n; i++) {
+        const struct vel_line *line = vel_vec_at(&conf->lines, i);
+        const struct vel_parent_info info = vel_schema_parent(line->parent);
+
+        for (size_t k = 0; k < info.n; k++) {
+            uint32_t bit = line->given & ~told[line->parent] & UINT32_C(1) << k;
+
+            if (!bit || !is_unheeded(&info.children[k], &line->source, who))
+                continue;
+            told[line->parent] |= bit;
+            list_key(ret, info.key, info.children[k].key);
+        }
+    }
+}
+
 bool vel_conf_has_levels(const struct vel_conf *conf)
 {
     struct vel_meaning meaning;

@@ -146,7 +146,7 @@ struct vel_unused {
 void vel_conf_line_fini(struct vel_line *line);
 
 struct vel_conf {
-#define SETTING(KEY, field, TYPE, def, least, most, choices, doc)                      \
+#define SETTING(KEY, field, whom, TYPE, def, least, most, choices, doc)                \
     VEL_FIELD_##TYPE field;
 #include "conf/schema.def"
     struct vel_source *sources; /* one per setting */
@@ -178,6 +178,11 @@ const struct vel_line *vel_conf_line(const struct vel_conf *conf,
 
 /* Does the line itself give this key, one of its kind? */
 bool vel_conf_gives(const struct vel_line *line, const char *key);
+
+/* What is given by the user, or by the program, and obeyed by others than `who` alone:
+ * "FETCH, STORE COUNT", each once, appended. */
+void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
+                            struct vel_buf *ret);
 
 /* Are the CKPT lines used (COPY_TYPE=FILE, or it was left open and there are some)? */
 bool vel_conf_has_levels(const struct vel_conf *conf);

@@ -22,8 +22,12 @@ enum vel_type {
     VEL_TYPE_INTERVAL, /* int64_t: a count, or minus the seconds when there is a unit */
 };
 
+/* Who obeys a setting. */
+enum vel_whom { VEL_WHOM_ALL, VEL_WHOM_VELOC, VEL_WHOM_HDF5, VEL_WHOM_NOBODY };
+
 struct vel_field {
     const char *key;
+    enum vel_whom whom;
     enum vel_type type;
     const char *def;
     double least; /* both 0: any */

@@ -10,41 +10,77 @@
 #include "conf/schema.h"
 
 static const struct vel_field settings[] = {
-#define SETTING(KEY, field, TYPE, def, least, most, choices, doc)                      \
-    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
-     most, choices,         doc, offsetof(struct vel_conf, field)},
+#define SETTING(KEY, field, whom, TYPE, def, least, most, choices, doc)                \
+    {#KEY,                                                                             \
+     VEL_WHOM_##whom,                                                                  \
+     VEL_TYPE_##TYPE,                                                                  \
+     def,                                                                              \
+     least,                                                                            \
+     most,                                                                             \
+     choices,                                                                          \
+     doc,                                                                              \
+     offsetof(struct vel_conf, field)},
 #include "conf/schema.def"
 };
 
 /* the place of a setting in the table, by name */
 enum {
-#define SETTING(KEY, field, TYPE, def, least, most, choices, doc) AT_##KEY,
+#define SETTING(KEY, field, whom, TYPE, def, least, most, choices, doc) AT_##KEY,
 #include "conf/schema.def"
     SETTINGS
 };
 
-#define CKPT_ROW(KEY, field, TYPE, def, least, most, choices, doc)                     \
-    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
-     most, choices,         doc, offsetof(struct vel_ckpt, field)},
-#define STORE_ROW(KEY, field, TYPE, def, least, most, choices, doc)                    \
-    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
-     most, choices,         doc, offsetof(struct vel_store_line, field)},
-#define DATASET_ROW(KEY, field, TYPE, def, least, most, choices, doc)                  \
-    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
-     most, choices,         doc, offsetof(struct vel_dataset_rule, field)},
-#define CNTLDIR_ROW(KEY, field, TYPE, def, least, most, choices, doc)                  \
-    {#KEY, VEL_TYPE_##TYPE, def, least,                                                \
-     most, choices,         doc, offsetof(struct vel_dir_line, field)},
+#define CKPT_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)               \
+    {#KEY,                                                                             \
+     VEL_WHOM_##whom,                                                                  \
+     VEL_TYPE_##TYPE,                                                                  \
+     def,                                                                              \
+     least,                                                                            \
+     most,                                                                             \
+     choices,                                                                          \
+     doc,                                                                              \
+     offsetof(struct vel_ckpt, field)},
+#define STORE_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)              \
+    {#KEY,                                                                             \
+     VEL_WHOM_##whom,                                                                  \
+     VEL_TYPE_##TYPE,                                                                  \
+     def,                                                                              \
+     least,                                                                            \
+     most,                                                                             \
+     choices,                                                                          \
+     doc,                                                                              \
+     offsetof(struct vel_store_line, field)},
+#define DATASET_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)            \
+    {#KEY,                                                                             \
+     VEL_WHOM_##whom,                                                                  \
+     VEL_TYPE_##TYPE,                                                                  \
+     def,                                                                              \
+     least,                                                                            \
+     most,                                                                             \
+     choices,                                                                          \
+     doc,                                                                              \
+     offsetof(struct vel_dataset_rule, field)},
+#define CNTLDIR_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)            \
+    {#KEY,                                                                             \
+     VEL_WHOM_##whom,                                                                  \
+     VEL_TYPE_##TYPE,                                                                  \
+     def,                                                                              \
+     least,                                                                            \
+     most,                                                                             \
+     choices,                                                                          \
+     doc,                                                                              \
+     offsetof(struct vel_dir_line, field)},
 #define CACHEDIR_ROW CNTLDIR_ROW
 
 /* children of all parents in one table, each parent's side by side */
 static const struct vel_field children[] = {
-#define CHILD(PARENT, KEY, field, TYPE, def, least, most, choices, doc)                \
-    PARENT##_ROW(KEY, field, TYPE, def, least, most, choices, doc)
+#define CHILD(PARENT, KEY, field, whom, TYPE, def, least, most, choices, doc)          \
+    PARENT##_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)
 #include "conf/schema.def"
 };
 static const enum vel_parent child_parent[] = {
-#define CHILD(PARENT, KEY, field, TYPE, def, least, most, choices, doc) VEL_##PARENT,
+#define CHILD(PARENT, KEY, field, whom, TYPE, def, least, most, choices, doc)          \
+    VEL_##PARENT,
 #include "conf/schema.def"
 };
 

@@ -50,6 +50,7 @@ static struct here {
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
     struct vel_logfile *logfile;
     bool is_alone_told; /* that a session works without leaders */
+    bool is_unheeded_told;
     struct vel_presence *presence;
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -294,6 +295,24 @@ static void enter(enum vel_files_need need)
     pthread_atfork(NULL, NULL, abandon);
 }
 
+/* What of the user's settings does nothing for the files that are made. */
+static void tell_unheeded(void)
+{
+    struct vel_buf keys;
+
+    here.is_unheeded_told = true;
+    if (vel_files_has_session()) /* that obeys them */
+        return;
+    vel_buf_init(&keys);
+    vel_conf_list_unheeded(here.conf, VEL_WHOM_HDF5, &keys);
+    if (keys.len > 0 && !keys.failed)
+        vel_log_shared(VEL_LOG_WARN,
+                       "HDF5 files do not obey these settings: %s (veloc.conf(5) says "
+                       "whom each is for)",
+                       vel_buf_text(&keys));
+    vel_buf_fini(&keys);
+}
+
 void vel_files_begin(void)
 {
     pthread_mutex_lock(&here.lock);
@@ -310,6 +329,8 @@ struct vel_client *vel_files_here(const struct vel_files_of *of,
         know(of);
     if (here.stage == KNOWN)
         enter(need);
+    if (here.stage == PRESENT && need == VEL_FILES_MAKES && !here.is_unheeded_told)
+        tell_unheeded();
     pthread_mutex_unlock(&here.lock);
     return vel_files_client();
 }

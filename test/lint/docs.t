@@ -27,18 +27,18 @@ settings() {
     }' src/conf/schema.def | missing_in doc/veloc.conf.5)
 }
 
-# in_force TREE: settings that no source reads, unless their words say so; and those that do wrongly
+# in_force TREE: settings that no source reads, unless they are for nobody; and those that do wrongly
 in_force() {
     (cd "$1" && {
         grep -rhoE --include='*.[ch]' --exclude-dir=conf 'conf(\([^)]*\))?(->|\.)[a-z_]+' src |
             sed 's/.*[>.]//'
         echo '=='
-        awk -F '[(,] *' '/^SETTING\(/ { print $3, FILENAME ":" FNR, $2, /not yet in force/ }' \
+        awk -F '[(,] *' '/^SETTING\(/ { print $3, FILENAME ":" FNR, $2, ($4 == "NOBODY") }' \
             src/conf/schema.def
     } | awk '/^==/ { table = 1; next }
         !table { is_read[$1] = 1; next }
-        !($1 in is_read) && !$4 { print $2 ": nothing reads " $3 ": say \"not yet in force\"" }
-        $1 in is_read && $4 { print $2 ": " $3 " is in force: its words say that it is not" }')
+        !($1 in is_read) && !$4 { print $2 ": nothing reads " $3 ": say NOBODY" }
+        $1 in is_read && $4 { print $2 ": " $3 " is in force: say for whom" }')
 }
 
 # described TREE: sources that doc/architecture.md does not name under the heading of their room
@@ -151,14 +151,14 @@ plant "$tree" doc/veloc.conf.5 '.SH NAME' '.B SET_SIZE' '.\" SET' 'its \fBMKDIR\
 caught 'src/conf/schema.def:4: the setting SET is not in doc/veloc.conf.5' \
     "a setting without a word is caught" settings "$tree"
 
-plant "$tree" src/conf/schema.def 'SETTING(A, one, INT, "", "1: that")' \
-    'SETTING(B, two, INT, "", "that; not yet in force")'
+plant "$tree" src/conf/schema.def 'SETTING(A, one, ALL, INT, "", "1: that")' \
+    'SETTING(B, two, NOBODY, INT, "", "that")'
 plant "$tree" src/topo/a.c 'return conf->one;'
-clean "settings that are read need no words" in_force "$tree"
+clean "settings that are read are for somebody" in_force "$tree"
 plant "$tree" src/topo/a.c 'return other->one;'
 caught 'src/conf/schema.def:1: nothing reads A: *' "one that nobody reads does" in_force "$tree"
 plant "$tree" src/topo/a.c 'return conf->one && settings_conf(s->session)->two;'
-caught 'src/conf/schema.def:2: B is in force: *' "and words that have become wrong are caught" \
+caught 'src/conf/schema.def:2: B is in force: *' "and one for nobody that is read is caught" \
     in_force "$tree"
 
 plant "$tree" doc/architecture.md '### src/topo' "- \`a\`, \`b.def\` are two" '### src/red' "- \`c\` another"

@@ -10,6 +10,7 @@ dir=$(tap_dir)
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_VIRTUAL_NODES=3 VELOC_SEAL_AFTER=1000
 
+host=$(uname -n)
 # run SETTINGS...: by three ranks, two steps, in an empty prefix
 run() {
     rm -rf "$dir/cache" "$dir/prefix"
@@ -39,11 +40,20 @@ refused 'RS with half of a set that has no half' '*SET_SIZE=6 must be a multiple
 refused 'a group that is everybody' '*GROUP=WORLD*' GROUP=WORLD
 refused 'a file for messages that cannot be' '*LOG_FILE*' "LOG_FILE=$dir/none/log"
 
+# What was set and does nothing for HDF5 files is said once, where they are made; a system's file is for everybody.
+run COPY_TYPE=SINGLE CACHE_SIZE=2 FETCH_WIDTH=2 WATCHDOG=1 "STORE=$dir/cache COUNT=3" "STORE=$dir/other COUNT=1 MTBF=100h"
+is "$result,$(files),$(lines | grep obey)" "0,6,h5veloc: warn: rank 0 on ${host%%.*}.v0: HDF5 files do not obey these settings: \
+FETCH_WIDTH, WATCHDOG, STORE COUNT, STORE MTBF (veloc.conf(5) says whom each is for)" 'settings that HDF5 files do not obey are told in one line'
+is "$(cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/pause" read ck.0.0.h5 </dev/null 2>&1 >"$dir/out" | grep '^h5veloc: ')" '' \
+    'but not to who only reads'
+mv "$dir/prefix/.velocconf" "$dir/system.conf"
+VELOC_SYSTEM_FILE="$dir/system.conf" run COPY_TYPE=SINGLE
+is "$result,$(files),$(lines | grep obey)" 0,6, 'nor where the settings are those of the system'
+
 # Only the process of a node knows that no line is for it.
-host=$(uname -n)
 run 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' GROUP=RACK SET_SIZE=2 "GROUPS=${host%%.*}.v0 RACK=0" "GROUPS=${host%%.*}.v1 RACK=1"
 is "$result,$(files)" 0,6 'a node that the GROUPS lines leave out has its files like all others'
-like "$(lines)" "h5veloc: warn: *no GROUPS line says which RACK node *.v2 is in*single copy*" 'one line names it'
-is "$(lines | wc -l)" 1 'and nothing else is said'
+like "$(lines | grep GROUPS)" "h5veloc: warn: *no GROUPS line says which RACK node *.v2 is in*single copy*" 'one line names it'
+is "$(lines | grep -c GROUPS)" 1 'and no other does'
 is "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | awk '$3 ~ /^[0-9]+$/ { print $7 }' | sort -u)" 3 'and no dataset is offered without its files'
 done_testing
