@@ -63,6 +63,14 @@ void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link 
     vel_file_gone(leader, link->number);
 }
 
+bool vel_connector_hands_back(const struct vel_leader *leader, int64_t id)
+{
+    return leader->connector && !leader->connector->has_work &&
+           !leader->conf.is_agent && !leader->conf.is_guest &&
+           vel_leader_processes(leader) == 0 && id > 0 &&
+           leader->ops->is_before(leader->arg, id);
+}
+
 void vel_connector_advance(struct vel_leader *leader)
 {
     vel_generation_advance(leader);

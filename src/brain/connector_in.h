@@ -78,6 +78,7 @@ struct vel_connector {
     struct vel_map *patterns;   /* inferred: template with {n}; int64_t * */
     struct vel_names begun;     /* a rank and such a template: has it made one? */
     struct vel_vec gone;        /* struct vel_rank_gone */
+    bool has_work;              /* processes here have not only read */
     uint64_t last_file, last_order;
     struct vel_vec reports; /* struct vel_leader_report */
     char *present_told;     /* to this chair */
@@ -101,6 +102,10 @@ struct vel_connector *vel_connector_create(size_t many);
 void vel_connector_destroy(struct vel_connector *connector);
 void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link *link);
 void vel_connector_advance(struct vel_leader *leader);
+
+/* Is it a dataset of launches before, and have this node's processes, who are all gone,
+ * only read? Readers owe nothing: it stays on record for whoever comes next. */
+bool vel_connector_hands_back(const struct vel_leader *leader, int64_t id);
 
 /* --- generation --- */
 

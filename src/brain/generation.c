@@ -437,6 +437,7 @@ void vel_generation_load(struct vel_leader *leader)
 
     vel_vec_init(&parts, sizeof(struct vel_leader_part));
     leader->ops->parts(leader->arg, &parts, NULL); /* else the next who looks */
+    leader->connector->has_work = leader->leads.n > 0 || parts.n > 0;
     for (size_t i = 0; i < parts.n; i++) {
         struct vel_leader_part *part = vel_vec_at(&parts, i);
 

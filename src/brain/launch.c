@@ -16,6 +16,17 @@ static bool has_unsealed(const struct vel_leader *leader)
            (vel_generation_left(leader) > 0 || vel_expect_owes(leader));
 }
 
+static bool has_tasks(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->tasks.n; i++) {
+        const struct vel_leader_task *task = vel_vec_at(&leader->tasks, i);
+
+        if (!vel_connector_hands_back(leader, task->id))
+            return true;
+    }
+    return false;
+}
+
 static bool owes(const struct vel_leader *leader)
 {
     uint64_t limit = leader->conf.limit;
@@ -23,13 +34,13 @@ static bool owes(const struct vel_leader *leader)
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *lead = vel_lead_at(leader, i);
 
-        if (vel_lead_is_over(lead))
+        if (vel_lead_is_over(lead) || vel_connector_hands_back(leader, lead->id))
             continue;
         if (lead->state == VEL_DATASET_ANNOUNCED ? leader->now < leader->left_at + limit
                                                  : lead->is_led || lead->owed)
             return true;
     }
-    return leader->waits.n > 0 || leader->tasks.n > 0 || has_unsealed(leader);
+    return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader);
 }
 
 bool vel_leader_is_done(const struct vel_leader *leader)

@@ -55,6 +55,7 @@ struct vel_leader_conf {
     uint64_t seal_after;      /* SEAL_AFTER */
     int64_t ranks;            /* of the launch; 0: not known */
     bool is_guest;            /* no process need ever be here */
+    bool is_agent;            /* it outlives all processes */
     size_t many;              /* so many datasets that are over are known; 0: 64 */
 };
 
@@ -289,6 +290,8 @@ struct vel_leader_ops {
     int (*is_dropped)(void *arg, int64_t id, bool *ret_is_dropped, struct vel_err *err);
     /* Is anything of it in a cache of this node? */
     bool (*is_held)(void *arg, int64_t id);
+    /* Has a launch before this one left it, which the view knows? */
+    bool (*is_before)(void *arg, int64_t id);
     /* Do two datasets have a name on the prefix in common? By what this node has of
      * both; are_listed: by the lists of who has copied them, too, which are all there.
      */

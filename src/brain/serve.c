@@ -48,8 +48,11 @@ static uint64_t left_of(const struct vel_leader *leader, int64_t id)
         return lead ? vel_lead_left(lead) : 0;
     if (leader->connector && !leader->is_ended)
         left += vel_generation_left(leader);
-    for (size_t i = 0; i < leader->leads.n; i++)
-        left += vel_lead_left(vel_lead_at(leader, i));
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        lead = vel_lead_at(leader, i);
+        if (!vel_connector_hands_back(leader, lead->id))
+            left += vel_lead_left(lead);
+    }
     return left;
 }
 
@@ -86,6 +89,13 @@ static void answer_state(struct vel_leader *leader, uint64_t link, uint64_t seq,
 
 /* --- requests --- */
 
+/* A process has not only read. */
+static void note_work(struct vel_leader *leader)
+{
+    if (leader->connector)
+        leader->connector->has_work = true;
+}
+
 static void hear_owe(struct vel_leader *leader, const struct vel_leader_link *from,
                      const struct vel_msg *msg)
 {
@@ -94,6 +104,8 @@ static void hear_owe(struct vel_leader *leader, const struct vel_leader_link *fr
 
     if (!wait)
         return;
+    if (msg->u.owe.what & (VEL_OWED_ENCODE | VEL_OWED_FLUSH))
+        note_work(leader);
     wait->owe = msg->u.owe;
     wait->record = strdup(msg->u.owe.dir);
     wait->owe.dir = wait->record;
@@ -110,6 +122,7 @@ static void hear_settle(struct vel_leader *leader, const struct vel_leader_link 
 
     if (!wait)
         return;
+    note_work(leader);
     wait->record = malloc(record->len);
     wait->len = record->len;
     if (wait->record)
@@ -156,6 +169,8 @@ static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
     if (!wait)
         return;
     wait->rank = from->rank == VEL_MSG_NO_RANK ? 0 : from->rank;
+    if (msg->kind != VEL_MSG_LOOK)
+        note_work(leader);
     switch (msg->kind) {
     case VEL_MSG_CREATE:
         name = msg->u.create.name;

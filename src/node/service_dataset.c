@@ -285,6 +285,13 @@ bool vel_service_is_held(void *arg, int64_t id)
     return is_held;
 }
 
+bool vel_service_is_before(void *arg, int64_t id)
+{
+    struct vel_service *service = arg;
+
+    return service->view && vel_view_find_dataset(service->view, id);
+}
+
 /* --- names --- */
 
 /* Cached names of what this node has of a dataset, into a set of them. */

@@ -295,6 +295,7 @@ int vel_service_current(void *arg, int64_t id, struct vel_err *err);
 int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
                            struct vel_err *err);
 bool vel_service_is_held(void *arg, int64_t id);
+bool vel_service_is_before(void *arg, int64_t id);
 bool vel_service_shares(void *arg, int64_t id, int64_t other, bool are_listed);
 int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
                      struct vel_vec *ret, struct vel_err *err);

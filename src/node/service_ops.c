@@ -76,6 +76,7 @@ const struct vel_leader_ops vel_service_ops = {
     .current = vel_service_current,
     .is_dropped = vel_service_is_dropped,
     .is_held = vel_service_is_held,
+    .is_before = vel_service_is_before,
     .shares = vel_service_shares,
     .owe = vel_service_owe,
     .forget = vel_service_forget,

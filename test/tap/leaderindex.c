@@ -148,6 +148,20 @@ int lab_find(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *
     return 0;
 }
 
+bool lab_is_held(void *arg, int64_t id)
+{
+    const struct lab_leader *of = arg;
+
+    return of->lab->nodes[of->node].caches[id].here != 0;
+}
+
+bool lab_is_before(void *arg, int64_t id)
+{
+    const struct lab_leader *of = arg;
+
+    return of->lab->launches[of->launch].view & LAB_BIT(id);
+}
+
 /* By what nodes of these hold: each set lost no more than its redundancy gives back. */
 bool lab_is_restorable(struct lab *lab, int64_t id, uint64_t nodes)
 {

@@ -292,6 +292,8 @@ void lab_get_seal(const struct lab *lab, int64_t id, struct vel_seal *ret);
 bool lab_is_listed(const struct lab *lab, int64_t id);
 int lab_find(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
              struct vel_err *err);
+bool lab_is_held(void *arg, int64_t id);
+bool lab_is_before(void *arg, int64_t id);
 struct lab_link *lab_link_at(const struct lab *lab, int number);
 bool lab_has_process(const struct lab *lab, int node, int launch);
 

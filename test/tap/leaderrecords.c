@@ -340,13 +340,6 @@ static int op_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
     return 0;
 }
 
-static bool op_is_held(void *arg, int64_t id)
-{
-    const struct lab_leader *of = arg;
-
-    return of->lab->nodes[of->node].caches[id].here != 0;
-}
-
 static bool has_files(const struct lab_leader *of, int64_t id)
 {
     const struct vel_vec *files = &of->lab->datasets[id].files;
@@ -476,7 +469,8 @@ const struct vel_leader_ops lab_ops = {
     .entry = op_entry,
     .current = op_current,
     .is_dropped = op_is_dropped,
-    .is_held = op_is_held,
+    .is_held = lab_is_held,
+    .is_before = lab_is_before,
     .shares = op_shares,
     .rule = lab_rule,
     .part_new = lab_part_new,
