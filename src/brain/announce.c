@@ -269,7 +269,8 @@ static void announce(struct vel_leader *leader, struct vel_generation *generatio
     if (open < 0 || vel_buf_status(&line, NULL) < 0)
         vel_leader_fail(leader, "a report");
     generation->is_dirty = false;
-    if (open <= 0 || !has_sealed(leader, generation->template)) {
+    if (open <= 0 || generation->is_through ||
+        !has_sealed(leader, generation->template)) {
         bool is_new =
             !generation->told || strcmp(generation->told, vel_buf_text(&line)) != 0;
 
