@@ -22,8 +22,9 @@ struct vel_anchor {
     char *name; /* cached name of the file that will be published */
     char *path; /* where it stood, absolute */
     bool is_stub;
-    uint64_t mark; /* of the stub */
-    uint64_t inode, size;
+    uint64_t mark;  /* of the stub */
+    uint64_t inode; /* 0: an older dataset has published the file already */
+    uint64_t size;
     int64_t mtime_s;
     uint32_t mtime_ns;
     bool is_patched; /* a flush of ours changes it in place: size and time tell nothing

@@ -175,6 +175,8 @@ static int is_unlinked(struct vel_fs *fs, const struct vel_anchor_hold *hold)
 {
     struct stat st;
 
+    if (hold->anchor->inode == 0) /* published already, and nothing to wait for */
+        return true;
     return hold->fd >= 0 && fs->ops->fstat(fs, hold->fd, &st) == 0 && st.st_nlink == 0;
 }
 

@@ -94,6 +94,25 @@ int vel_placeholder_put(struct vel_placeholders *all, size_t at,
     return 0;
 }
 
+int vel_placeholder_put_beside(struct vel_placeholders *all,
+                               const struct vel_placeholder *like,
+                               struct vel_placeholder *item, struct vel_err *err)
+{
+    size_t at = 0;
+
+    while (at < all->items.n && vel_placeholder_at(all, at) != like)
+        at++;
+    at = at < all->items.n ? at + 1 : at;
+    if (!item || !vel_vec_insert(&all->items, at, &item)) {
+        if (item)
+            vel_placeholder_discard(all, item);
+        return vel_out_of_memory(err, "an anchor");
+    }
+    item->users = 1;
+    all->held += item->hold.fd >= 0;
+    return 0;
+}
+
 void vel_placeholder_drop(struct vel_placeholders *all, size_t at)
 {
     struct vel_placeholder *item = vel_placeholder_at(all, at);
@@ -268,6 +287,19 @@ static int on_level(struct vel_placeholders *all, const char *dir, const char *p
     return visit_all(all, path, datasets, 2, err);
 }
 
+/* Datasets are in the order of their ids, and new.N behind all of them: what is in
+ * those was closed later. */
+static int compare_ages(const void *a, const void *b)
+{
+    int64_t x = INT64_MAX, y = INT64_MAX;
+
+    vel_number_behind(vel_path_base((*(struct vel_placeholder *const *)a)->dir),
+                      "dataset.", &x);
+    vel_number_behind(vel_path_base((*(struct vel_placeholder *const *)b)->dir),
+                      "dataset.", &y);
+    return (x > y) - (x < y);
+}
+
 int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
                           size_t n_homes, struct vel_err *err)
 {
@@ -277,6 +309,7 @@ int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
     pthread_mutex_lock(&all->lock);
     for (size_t i = 0; rc == 0 && i < n_homes; i++)
         rc = visit_all(all, homes[i], &levels, 1, err);
+    vel_vec_sort(&all->items, compare_ages);
     pthread_mutex_unlock(&all->lock);
     return rc;
 }

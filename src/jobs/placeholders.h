@@ -42,10 +42,12 @@ int vel_placeholders_set(struct vel_placeholders *all,
                          const struct vel_placeholder_file *file, const char *path,
                          const struct vel_stub_maker *maker, struct vel_err *err);
 
-/* The file is that of another dataset, too. It has none: 0. */
+/* The file is that of another dataset, too. It has none: 0; or (path) the older one has
+ * published it there, and whatever stands there by now, the newer one does not. */
 int vel_placeholders_share(struct vel_placeholders *all,
                            const struct vel_placeholder_file *from,
-                           const struct vel_placeholder_file *to, struct vel_err *err);
+                           const struct vel_placeholder_file *to, const char *path,
+                           struct vel_err *err);
 
 /* It is the file of that dataset alone, if that shares its placeholder; else of none.
  */

@@ -82,8 +82,29 @@ int vel_placeholders_follow(struct vel_placeholders *all,
     return rc;
 }
 
+/* The file gets an item of this anchor, which is that of file `like` (NULL: of none),
+ * if it has none. */
+static int add(struct vel_placeholders *all, const struct vel_placeholder *like,
+               const struct vel_placeholder_file *file, const struct vel_anchor *anchor,
+               const char *path, struct vel_err *err)
+{
+    struct vel_placeholder *item = vel_placeholder_make(all, file, anchor, path);
+    int rc = 0;
+
+    pthread_mutex_lock(&all->lock);
+    if (item && vel_placeholder_find(all, file) < all->items.n) {
+        vel_placeholder_discard(all, item);
+    } else {
+        rc = vel_placeholder_put_beside(all, like, item, err);
+        if (rc == 0)
+            rc = vel_placeholder_save(all, file->dir, file->rank, err);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
 /* The file gets an item of this anchor: in the place of `old`, if that is still its
- * own; of NULL, if it has none. */
+ * own. */
 static int replace(struct vel_placeholders *all, const struct vel_placeholder *old,
                    const struct vel_placeholder_file *file,
                    const struct vel_anchor *anchor, const char *path,
@@ -97,7 +118,7 @@ static int replace(struct vel_placeholders *all, const struct vel_placeholder *o
         return vel_out_of_memory(err, "an anchor");
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
-    if ((at < all->items.n ? vel_placeholder_at(all, at) : NULL) == old) {
+    if (at < all->items.n && vel_placeholder_at(all, at) == old) {
         rc = vel_placeholder_put(all, at, item, err);
         if (rc == 0)
             rc = vel_placeholder_save(all, file->dir, file->rank, err);
@@ -110,14 +131,18 @@ static int replace(struct vel_placeholders *all, const struct vel_placeholder *o
 
 int vel_placeholders_share(struct vel_placeholders *all,
                            const struct vel_placeholder_file *from,
-                           const struct vel_placeholder_file *to, struct vel_err *err)
+                           const struct vel_placeholder_file *to, const char *path,
+                           struct vel_err *err)
 {
+    const struct vel_anchor published = {.inode = 0};
     struct use use;
     int rc = begin_use(all, from, &use, err);
 
+    if (rc == VEL_ENOENT)
+        return path ? add(all, NULL, to, &published, path, err) : 0;
     if (rc < 0)
-        return rc == VEL_ENOENT ? 0 : rc;
-    rc = replace(all, NULL, to, &use.anchor, use.anchor.path, err);
+        return rc;
+    rc = add(all, use.item, to, &use.anchor, use.anchor.path, err);
     end_use(all, &use);
     return rc;
 }
@@ -285,7 +310,7 @@ char *vel_placeholders_recorded(struct vel_placeholders *all,
 
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
-    if (at < all->items.n)
+    if (at < all->items.n && vel_placeholder_at(all, at)->anchor.inode > 0)
         path = strdup(vel_placeholder_at(all, at)->anchor.path);
     pthread_mutex_unlock(&all->lock);
     return path;
@@ -332,7 +357,7 @@ static bool is_found(const struct vel_anchor *anchor, const void *found)
 
 static bool was_at(const struct vel_anchor *anchor, const void *path)
 {
-    return strcmp(anchor->path, path) == 0;
+    return anchor->inode > 0 && strcmp(anchor->path, path) == 0;
 }
 
 /* The newest file whose anchor fits. */

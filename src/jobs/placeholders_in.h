@@ -46,6 +46,11 @@ size_t vel_placeholder_find(const struct vel_placeholders *all,
 /* Into the table, in the place of item `at` or behind all; takes the item. */
 int vel_placeholder_put(struct vel_placeholders *all, size_t at,
                         struct vel_placeholder *item, struct vel_err *err);
+/* The same, right behind item `like`: another name of a file is as old as that. NULL,
+ * or one that is there no more: behind all. */
+int vel_placeholder_put_beside(struct vel_placeholders *all,
+                               const struct vel_placeholder *like,
+                               struct vel_placeholder *item, struct vel_err *err);
 void vel_placeholder_drop(struct vel_placeholders *all, size_t at);
 void vel_placeholder_leave(struct vel_placeholders *all, struct vel_placeholder *item);
 

@@ -207,7 +207,7 @@ static int take_file(struct work *w, const struct vel_part_new *from, const char
         rc = add_name(w, source, path);
     is.name = name;
     if (rc == 0)
-        rc = vel_placeholders_share(w->take->placeholders, &was, &is, w->err);
+        rc = vel_placeholders_share(w->take->placeholders, &was, &is, NULL, w->err);
     free(path);
     free(name);
     free(source);
@@ -323,16 +323,20 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
 {
     const struct vel_placeholder_file was = {w->take->after, rank, file->listed.name},
                                       is = {w->home, rank, file->listed.name};
-    char *path = vel_path_join(dir, file->listed.name);
-    int rc = path ? 0 : vel_out_of_memory(w->err, "a file");
+    char *path = vel_path_join(dir, file->listed.name), *called = NULL;
+    int rc =
+        path ? vel_cachename_path(w->take->prefix, file->listed.name, &called, w->err)
+             : vel_out_of_memory(w->err, "a file");
 
     if (rc == 0 && !vel_fs_exists(w->take->fs, path)) {
         rc = make_above(w, path);
         if (rc == 0)
             rc = vel_fs_link(w->take->fs, file->from, path, w->err);
         if (rc == 0)
-            rc = vel_placeholders_share(w->take->placeholders, &was, &is, w->err);
+            rc = vel_placeholders_share(w->take->placeholders, &was, &is, called,
+                                        w->err);
     }
+    free(called);
     free(path);
     return rc;
 }

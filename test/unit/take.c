@@ -402,6 +402,81 @@ static void made_while_scanned(void)
        "who makes a place while another looks what is there has one");
 }
 
+/* --- which version --- */
+
+static bool is_newest_in(struct vel_placeholders *placeholders, const char *dir,
+                         const char *base)
+{
+    char *found = NULL, *name = NULL;
+    int64_t rank;
+    int rc = vel_placeholders_whose(placeholders, in(dir, "p/x.h5"), &found, &rank,
+                                    &name, NULL);
+    bool is = rc == 0 && strcmp(strrchr(found, '/') + 1, base) == 0;
+
+    if (!is)
+        note("it is that of %s", rc == 0 ? found : "nobody");
+    free(found);
+    free(name);
+    return is;
+}
+
+/* A name is written twice, and a dataset that is sealed afterwards has a link to the
+ * first version. */
+static void linked_later(void)
+{
+    static const char *const dirs[] = {"dataset.9", "dataset.10", "new.3"};
+    struct vel_placeholders *all = vel_placeholders_create(vel_fs_posix());
+    const char *dir = tap_path("linked");
+    struct vel_placeholder_file of[3];
+    char places[3][600], home[600];
+    char *homes[] = {home};
+    const struct vel_stub_maker maker = {.launch = "L"};
+    struct vel_err err = {0};
+
+    tap_fresh_dir(dir);
+    tap_fresh_dir(in(dir, "p"));
+    snprintf(home, sizeof home, "%s", in(dir, "c"));
+    for (int i = 0; i < 3; i++) {
+        snprintf(places[i], sizeof places[i], "%s/%s", in(dir, "c/index.0"), dirs[i]);
+        must(vel_fs_make_dirs(vel_fs_posix(), places[i], 0700, &err), &err);
+        of[i] = (struct vel_placeholder_file){places[i], 0, "x.h5"};
+    }
+    must(vel_placeholders_set(all, &of[0], in(dir, "p/x.h5"), &maker, &err), &err);
+    must(vel_placeholders_set(all, &of[2], in(dir, "p/x.h5"), &maker, &err), &err);
+    must(vel_placeholders_share(all, &of[0], &of[1], in(dir, "p/x.h5"), &err), &err);
+    ok(is_newest_in(all, dir, "new.3"),
+       "a link to an older version that is made later is no newer version");
+    vel_placeholders_destroy(all);
+    all = vel_placeholders_create(vel_fs_posix());
+    must(vel_placeholders_load(all, homes, 1, &err), &err);
+    ok(is_newest_in(all, dir, "new.3"), "nor is it for the next leader");
+    must(vel_placeholders_forget(all, places[2], -1, &err), &err);
+    ok(is_newest_in(all, dir, "dataset.10"), "of datasets the highest has the newest");
+    vel_placeholders_destroy(all);
+}
+
+/* A dataset has a link to a file that an older one has published. */
+static void linked_published(void)
+{
+    struct vel_placeholders *all = vel_placeholders_create(vel_fs_posix());
+    const char *dir = tap_path("published");
+    const struct vel_placeholder_file older = {in(dir, "dataset.1"), 0, "x.h5"},
+                                      newer = {in(dir, "dataset.2"), 0, "x.h5"};
+    enum vel_anchor_now now = VEL_ANCHOR_STANDS;
+    char *path = NULL;
+    struct vel_err err = {0};
+
+    tap_fresh_dir(dir);
+    tap_fresh_dir(newer.dir);
+    tap_put_file(in(dir, "x.h5"), "somebody's");
+    must(vel_placeholders_share(all, &older, &newer, in(dir, "x.h5"), &err), &err);
+    must(vel_placeholders_follow(all, &newer, &now, &path, &err), &err);
+    ok(now == VEL_ANCHOR_UNLINKED,
+       "what an older dataset has published is not published again");
+    free(path);
+    vel_placeholders_destroy(all);
+}
+
 int main(void)
 {
     const struct sweep sweep = {
@@ -421,5 +496,7 @@ int main(void)
     sweep_run(&whole);
     sweep_run(&made);
     made_while_scanned();
+    linked_later();
+    linked_published();
     return done_testing();
 }
