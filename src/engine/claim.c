@@ -67,28 +67,33 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch)
     return !is_there(s, launch, "", true) || is_there(s, launch, "/end", false);
 }
 
-bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
+/* Leaders have datasets of HDF5 files that programs make outside of checkpoints. Those
+ * of a launch at work are its leaders' alone; of others the files on the prefix may
+ * lose their names to a checkpoint, and that is all that a session does to them. */
+static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id)
 {
     char launch[VEL_LAUNCH_NAME];
-    bool is_leaders;
-    int rc;
+    bool is_leaders, is_over;
+    int rc = load_launch(s, id, launch, &is_leaders, NULL);
 
-    if (!s->background)
-        return false;
-    rc = load_launch(s, id, launch, &is_leaders, NULL);
-    if (rc < 0) /* of a time when nobody else was there; or nobody knows */
-        return rc != VEL_ENOENT;
-    if (strcmp(launch, s->launch) == 0) /* the program's files, beside its session */
-        return is_leaders;
-    return !vel_session_is_over(s, launch);
+    if (rc == VEL_ENOENT) /* of a time when nobody else was there */
+        return VEL_OWNER_SESSION;
+    if (rc < 0) /* nobody knows */
+        return VEL_OWNER_BUSY;
+    if (!s->background) /* nobody else is here */
+        is_over = true;
+    else if (strcmp(launch, s->launch) == 0)
+        is_over = !is_leaders;
+    else
+        is_over = vel_session_is_over(s, launch);
+    if (!is_over)
+        return VEL_OWNER_BUSY;
+    return is_leaders ? VEL_OWNER_LEADERS : VEL_OWNER_SESSION;
 }
 
-bool vel_session_is_files(const struct vel_session *s, int64_t id)
+bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
 {
-    char launch[VEL_LAUNCH_NAME];
-    bool is_leaders;
-
-    return load_launch(s, id, launch, &is_leaders, NULL) == 0 && is_leaders;
+    return find_owner(s, id) != VEL_OWNER_SESSION;
 }
 
 bool vel_session_is_own(const struct vel_session *s, int64_t id)
@@ -107,18 +112,18 @@ bool vel_session_is_ended(const struct vel_session *s)
     return s->background && is_there(s, s->launch, "/end", true);
 }
 
-int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
-                           struct vel_err *err)
+int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
+                           struct vel_vec *ret_entries, struct vel_err *err)
 {
     struct vel_vec entries;
     int rc = vel_index_load(s->fs, s->dir, &entries, err);
 
     if (rc < 0)
         return rc;
-    for (size_t i = entries.n; s->background && i-- > 0;) {
+    for (size_t i = entries.n; i-- > 0;) {
         struct vel_entry *e = vel_vec_at(&entries, i);
 
-        if (!vel_session_is_anothers(s, e->dataset.id))
+        if (find_owner(s, e->dataset.id) <= most)
             continue;
         vel_entry_fini(e);
         vel_vec_remove(&entries, i);

@@ -58,7 +58,7 @@ struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
         struct vel_held *held = vel_session_held(s, i);
         const struct vel_dataset *d = &held->map.dataset;
 
-        if (!held->is_files && (!name || strcmp(d->name, name) == 0) &&
+        if ((!name || strcmp(d->name, name) == 0) &&
             (version < 0 || d->version == version))
             return held;
     }
@@ -132,10 +132,9 @@ bool vel_held_is_owed(const struct vel_held *held)
 
 /* Where several programs share a prefix one finds what the others will restart from,
  * and takes the place only of what has its own names. */
-static bool may_follow(const struct vel_session *s, const struct vel_held *older,
-                       const struct vel_held *newer)
+static bool may_follow(const struct vel_held *older, const struct vel_held *newer)
 {
-    return !s->background || !older->is_earlier ||
+    return !older->is_earlier ||
            strcmp(older->map.dataset.name, newer->map.dataset.name) == 0;
 }
 
@@ -150,8 +149,7 @@ static int64_t newer_ones(const struct vel_session *s, size_t i)
         const struct vel_held *held = vel_session_held(s, k);
 
         n += held->store == store && held->map.dataset.use & VEL_USE_CHECKPOINT &&
-             !(held->owed & VEL_OWE_ENCODE) &&
-             may_follow(s, vel_session_held(s, i), held);
+             !(held->owed & VEL_OWE_ENCODE) && may_follow(vel_session_held(s, i), held);
     }
     return n;
 }

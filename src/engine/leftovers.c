@@ -70,6 +70,7 @@ static void sweep_caches(struct vel_session *s, int64_t newest)
             struct vel_err why = {0};
 
             if (p[k].is_aside && p[k].id < newest &&
+                !vel_session_is_anothers(s, p[k].id) &&
                 vel_cache_remove_part(s->fs, p[k].level, p[k].id, p[k].rank, &why) < 0)
                 vel_log(VEL_LOG_WARN,
                         "dataset %" PRId64 ", which was set aside, stays in the cache: "
@@ -86,7 +87,7 @@ static void sweep_index(struct vel_session *s, int64_t newest)
     struct vel_vec entries;
     struct vel_entry *e;
     struct vel_err why = {0};
-    int rc = vel_session_load_index(s, &entries, &why);
+    int rc = vel_session_load_index(s, VEL_OWNER_SESSION, &entries, &why);
 
     if (rc < 0) {
         vel_log(VEL_LOG_WARN, "entries of lost datasets stay in the index: %s",

@@ -48,7 +48,7 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
 
     if (!s->conf->prefix_size)
         return 0;
-    rc = vel_session_index(s, &entries, err);
+    rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
     if (rc < 0)
         return rc;
     e = entries.items;
@@ -205,7 +205,7 @@ int vel_session_settle_before(struct vel_session *s, struct vel_err *err)
 
     if (!s->has_staged)
         return 0;
-    rc = vel_session_index(s, &entries, err);
+    rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
     if (rc < 0)
         return rc;
     rc = vel_session_settle_flushes(s, &entries, err);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "engine/session_in.h"
+#include "meta/ids.h"
 #include "recover/revive.h"
 
 /* --- the index --- */
@@ -54,8 +55,8 @@ static int decode_entries(const struct vel_buf *bytes, struct vel_vec *ret,
     return rc;
 }
 
-int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
-                      struct vel_err *err)
+int vel_session_index(struct vel_session *s, enum vel_session_owner most,
+                      struct vel_vec *ret_entries, struct vel_err *err)
 {
     struct vel_vec own = {0}, entries;
     struct vel_buf bytes;
@@ -64,7 +65,7 @@ int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
     vel_buf_init(&bytes);
     vel_vec_init(&entries, sizeof(struct vel_entry));
     if (s->world->rank == 0) {
-        rc = vel_session_load_index(s, &own, err);
+        rc = vel_session_load_index(s, most, &own, err);
         if (rc == 0)
             rc = encode_entries(&own, &bytes, err);
         vel_index_fini(&own);
@@ -242,16 +243,12 @@ static bool is_refused(struct vel_session *s, const struct vel_vec *entries, int
 static int keep(struct vel_session *s, struct vel_revived *revived,
                 const struct vel_vec *entries, unsigned before, struct vel_err *err)
 {
-    int64_t id = revived->map.dataset.id,
-            is_files = s->world->rank == 0 && vel_session_is_files(s, id);
-    int rc = vel_comm_agree_fold(s->world, hold(s, revived, entries, err), VEL_COMM_MAX,
-                                 &is_files, 1, err);
-
+    int64_t id = revived->map.dataset.id;
+    int rc = vel_comm_agree(s->world, hold(s, revived, entries, err), err);
     struct vel_held *held = rc == 0 ? vel_session_held_of(s, id) : NULL;
 
     if (!held)
         return rc;
-    held->is_files = is_files;
     return s->background ? vel_session_owe_again(s, held, before, err) : 0;
 }
 
@@ -296,13 +293,12 @@ static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t 
     return rc < 0 ? rc : vel_comm_barrier(s->world, err);
 }
 
-/* Collective. Another launch is at work with it. */
+/* Collective. By rank 0's look, for launches may end meanwhile. */
 static int is_others(struct vel_session *s, int64_t id, int64_t *ret_is,
                      struct vel_err *err)
 {
     *ret_is = s->world->rank == 0 && vel_session_is_anothers(s, id);
-    return s->background ? vel_comm_allreduce(s->world, VEL_COMM_MAX, ret_is, 1, err)
-                         : 0;
+    return vel_comm_allreduce(s->world, VEL_COMM_MAX, ret_is, 1, err);
 }
 
 /* Purged, or deleted by somebody. */
@@ -383,11 +379,12 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
 }
 
 /* Collective. Numbers go on above all that was ever used: here those of the index, be
- * its entries readable or not, and of what services may still write. */
+ * its entries readable or not, those that leaders and sessions have claimed, and those
+ * of what services may still write. */
 static int begin_numbers(struct vel_session *s, struct vel_err *err)
 {
     int64_t last = 0, moved = vel_takeover_last_id(s->takeover);
-    int rc = s->world->rank == 0 ? vel_index_last(s->fs, s->dir, &last, err) : 0;
+    int rc = s->world->rank == 0 ? vel_id_last(s->fs, s->dir, &last, err) : 0;
 
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
@@ -447,7 +444,7 @@ static int recover(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries = {0}, dropped = {0}, seen;
     struct vel_err why = {0};
-    int rc = vel_session_index(s, &entries, err);
+    int rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
 
     vel_vec_init(&seen, sizeof(int64_t));
     if (rc == 0)

@@ -68,7 +68,7 @@ int vel_session_mark_replaced(struct vel_session *s, int64_t id, bool takes_name
 
     if (rc < 0 || !any)
         return rc;
-    rc = vel_session_index(s, &entries, err);
+    rc = vel_session_index(s, VEL_OWNER_LEADERS, &entries, err);
     if (rc < 0)
         return rc;
     stands = calloc(entries.n + 1, sizeof *stands);

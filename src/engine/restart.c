@@ -37,8 +37,7 @@ static const struct vel_entry *find_entry(const struct vel_session *s,
         if (vel_entry_is_fetchable(&e[i]) && !vel_session_has_id(&s->declined, d->id) &&
             matches(d, wanted->name, wanted->version) &&
             (!wanted->below || d->version < wanted->below) &&
-            (!best || d->version > best->dataset.version) &&
-            !vel_session_is_files(s, d->id))
+            (!best || d->version > best->dataset.version))
             best = &e[i];
     }
     return best;
@@ -100,7 +99,7 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
     if (rc == 0 && s->state != VEL_READING)
         rc = forget_vanished(s, err);
     if (rc == 0 && s->world->rank == 0)
-        rc = vel_session_load_index(s, &entries, err);
+        rc = vel_session_load_index(s, VEL_OWNER_SESSION, &entries, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc < 0)
         return rc;
@@ -111,8 +110,7 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
         const struct vel_held *held = vel_session_held(s, i);
         const struct vel_dataset *d = &held->map.dataset;
 
-        if (!held->is_files && matches(d, name, -1) && (!below || d->version < below) &&
-            d->version > best)
+        if (matches(d, name, -1) && (!below || d->version < below) && d->version > best)
             best = d->version;
     }
     vel_index_fini(&entries);
@@ -161,7 +159,7 @@ static int fetch_version(struct vel_session *s, const char *name, int64_t versio
     struct wanted wanted = {.name = name, .version = version};
     struct vel_vec entries;
     const struct vel_entry *entry;
-    int rc = vel_session_index(s, &entries, err);
+    int rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
 
     if (rc < 0)
         return rc;
@@ -331,7 +329,7 @@ int vel_session_where(struct vel_session *session, const char *name,
     int rc = 0;
 
     if (s->world->rank == 0 && where == VEL_WHERE_NONE) {
-        rc = vel_session_load_index(s, &entries, err);
+        rc = vel_session_load_index(s, VEL_OWNER_SESSION, &entries, err);
         if (rc == 0 && (held || find_entry(s, &entries, &wanted)))
             where = VEL_WHERE_PREFIX;
         vel_index_fini(&entries);

@@ -36,8 +36,7 @@ struct vel_held {
     bool is_exposed; /* nothing protects it until it is flushed */
     unsigned owed;   /* what the background has still to do, as far as all ranks know */
     bool is_earlier; /* another launch has made it */
-    bool is_files; /* leaders have, of HDF5 files: none of the program's checkpoints */
-    bool is_told;  /* that the background has failed */
+    bool is_told;    /* that the background has failed */
 };
 
 /* The dataset that is being written. */
@@ -182,20 +181,24 @@ int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
 int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err);
 /* Rank 0: nothing has come of it. */
 void vel_session_unclaim(struct vel_session *s, int64_t id);
-/* Local. Has a launch made it that is neither ours nor over? Never without a
- * background: then no other launch is here. */
+/* Who has to do with a dataset. */
+enum vel_session_owner {
+    VEL_OWNER_SESSION, /* we have: a session made it, this one or one that is over */
+    VEL_OWNER_LEADERS, /* it has HDF5 files of a launch that is over */
+    VEL_OWNER_BUSY     /* others are at work with it, or nobody can tell */
+};
+/* Local. Is it no session's, or that of a launch that is neither ours nor over? Then we
+ * neither offer nor change it. */
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
 /* Local. Has this launch made it, and no leader of it? */
 bool vel_session_is_own(const struct vel_session *s, int64_t id);
-/* Local. Have leaders made it, of HDF5 files? Whoever reads those opens them. */
-bool vel_session_is_files(const struct vel_session *s, int64_t id);
 /* Local. Has that launch ended, or are its records gone? */
 bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */
 bool vel_session_is_ended(const struct vel_session *s);
-/* Rank 0: the index without what is another's. */
-int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
-                           struct vel_err *err);
+/* Rank 0: the index, without datasets whose owner is above `most`. */
+int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
+                           struct vel_vec *ret_entries, struct vel_err *err);
 /* Local. Remove this rank's part of a held dataset from the cache. */
 int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
                             struct vel_err *err);
@@ -398,10 +401,10 @@ int vel_session_check_in_place(struct vel_session *s, const struct vel_held *hel
                                struct vel_err *err);
 /* Collective. The current one, else the newest that can be fetched; VEL_ENOENT. */
 int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err);
-/* Collective. What rank 0's index has, for all. Items struct vel_entry, newest first.
- */
-int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
-                      struct vel_err *err);
+/* Collective. What rank 0's index has of owners up to `most`, for all. Items struct
+ * vel_entry, newest first. */
+int vel_session_index(struct vel_session *s, enum vel_session_owner most,
+                      struct vel_vec *ret_entries, struct vel_err *err);
 
 /* Rank 0 writes an event; others do nothing. Local. */
 void vel_session_tell(struct vel_session *s, struct vel_event event,

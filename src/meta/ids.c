@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "meta/entry.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "record/record.h"
@@ -36,16 +37,20 @@ static int save_launch(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-/* Above all that is there; two programs may look at the same time. */
+/* Above all that is there; two programs may look at the same time. A session that has
+ * the prefix for itself claims nothing: what it has written is in the index. */
 static int last_above(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                       struct vel_err *err)
 {
     struct vel_vec names;
-    int64_t id;
-    int rc = vel_fs_list(fs, dir, &names, err);
+    int64_t id = 0;
+    int rc = vel_index_last(fs, dir, &id, err);
 
+    if (rc == 0)
+        rc = vel_fs_list(fs, dir, &names, err);
     if (rc < 0)
         return rc;
+    *ret_id = id > *ret_id ? id : *ret_id;
     for (size_t i = 0; i < names.n; i++) {
         const char *name = ((char **)names.items)[i];
 
@@ -126,4 +131,14 @@ int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_lau
     vel_node_destroy(body);
     free(path);
     return rc;
+}
+
+bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id)
+{
+    bool is_leaders = false;
+    char *launch = NULL;
+
+    vel_id_launch(fs, dir, id, &launch, &is_leaders, NULL);
+    free(launch);
+    return is_leaders;
 }

@@ -31,6 +31,9 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
                   bool *ret_is_leaders, struct vel_err *err);
 
+/* Surely: one that has no such record, or a damaged one, is not. */
+bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id);
+
 /* The path of the record, a new string; NULL when out of memory. */
 char *vel_id_launch_path(const char *dir, int64_t id);
 

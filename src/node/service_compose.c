@@ -87,7 +87,9 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
     int rc = next_checkpoint(service, &of.checkpoint, err);
 
     if (rc == 0)
-        rc = vel_id_claim(service->fs, service->dir, 0, &owner, &of.id, err);
+        rc = vel_id_claim(service->fs, service->dir,
+                          service->view ? service->view->highest : 0, &owner, &of.id,
+                          err);
     if (rc == 0)
         rc = vel_compose(&of, seal, &settlement, &why, err);
     if (rc < 0)

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "jobs/sweep.h"
 #include "meta/entry.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
 
@@ -181,15 +182,10 @@ static int evict(struct vel_service *service, int64_t id, struct vel_err *err)
     return rc;
 }
 
-/* Sessions drop what is theirs by COUNT. */
-static bool is_of_session(struct vel_service *service, int64_t id)
+/* Sessions drop what is theirs by COUNT, whatever its name is. */
+static bool is_of_leaders(struct vel_service *service, int64_t id)
 {
-    struct vel_seal seal = {.id = id};
-    char *path = vel_service_seal_path(service, service->launch, &seal);
-    bool is = !path || vel_fs_exists(service->fs, path);
-
-    free(path);
-    return is;
+    return vel_id_is_of_leaders(service->fs, service->dir, id);
 }
 
 static const struct vel_line *line_of(const struct vel_conf *conf, const char *name)
@@ -238,7 +234,8 @@ static int thin_out(struct vel_service *service, const struct vel_view *view,
                  !line_of(service->conf, old->about.name) &&
                  is_here(service, old->about.id) &&
                  ++n > vel_leader_by_itself(service->ranks) &&
-                 is_on_prefix(service, old->about.id, NULL))
+                 is_on_prefix(service, old->about.id, NULL) &&
+                 is_of_leaders(service, old->about.id))
             rc = evict(service, old->about.id, err);
     }
     vel_map_destroy(newer, NULL);
@@ -255,14 +252,15 @@ static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err
     int rc = 0;
 
     (void)how;
-    if (is_of_session(service, job->seal.id) ||
+    if (!is_of_leaders(service, job->seal.id) ||
         !is_on_prefix(service, job->seal.id, &name) || !name)
         return 0;
     keep = keep_of(service->conf, name);
     for (size_t i = 0; rc == 0 && i < job->view->datasets.n; i++) {
         const struct vel_view_dataset *old = vel_vec_at(&job->view->datasets, i);
 
-        if (strcmp(old->about.name, name) != 0 || old->about.id >= job->seal.id)
+        if (strcmp(old->about.name, name) != 0 || old->about.id >= job->seal.id ||
+            !is_of_leaders(service, old->about.id))
             continue;
         if (newer++ >= keep && old->is_cached &&
             (is_on_prefix(service, old->about.id, NULL) ||

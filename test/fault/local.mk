@@ -7,6 +7,7 @@ fault_tests = \
 	test/fault/kill.t \
 	test/fault/life.t \
 	test/fault/replace.t
+fault_scripts = test/cluster/kills.t
 if HAVE_MPI
 fault_tests += test/fault/leaders.t test/fault/frozen.t test/fault/three.t \
 	test/fault/storage.t
@@ -66,5 +67,5 @@ test_fault_behind_t_LDADD = $(test_ldadd) -lpthread
 
 .PHONY: check-fault
 check-fault:
-	@SEEDS='$(SEEDS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fault_tests) test/cluster/kills.t'
+	@SEEDS='$(SEEDS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(fault_tests) $(fault_scripts)'
 # End of test/fault

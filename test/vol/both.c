@@ -11,7 +11,10 @@
  *   restart                  the newest checkpoint: what its three parts have
  *   look                     which number the HDF5 file of the checkpoints has
  *   wait                     VELOC_Checkpoint_wait
- *   kill                     all ranks end by SIGKILL
+ *   remove=V, drop=V, current=V    VELOC_Delete, VELOC_Drop, VELOC_Current
+ *   name=TEXT, file=TEXT     what checkpoints with their HDF5 files, and the file
+ * outside of them, are called safe=N                   until that file is as safe as
+ * this (H5VL_veloc_safety_t) kill                     all ranks end by SIGKILL
  */
 #include <signal.h>
 #include <stdio.h>
@@ -22,10 +25,12 @@
 #include <hdf5.h>
 #include <mpi.h>
 
+#include "H5VLveloc.h"
 #include "veloc.h"
 
 static int rank;
 static long memory;
+static const char *called = "both", *state = "state", *plain = "plain";
 
 /* --- one number in a file --- */
 
@@ -93,6 +98,18 @@ static long get(const char *what)
     return number;
 }
 
+/* The file outside of checkpoints is that safe within a minute. */
+static int wait_safe(long safety)
+{
+    char name[64];
+    H5VL_veloc_status_t status;
+
+    name_of(plain, name);
+    return H5VL_veloc_wait(name, H5P_DEFAULT, (H5VL_veloc_safety_t)safety, 60,
+                           &status) >= 0 &&
+           status.safety >= safety;
+}
+
 /* --- a file that is routed by hand --- */
 
 static FILE *open_note(const char *mode)
@@ -149,13 +166,13 @@ static void tell(const char *what, long number)
 static int fill(long version, int (*h5)(const char *what, long number))
 {
     memory = version;
-    return h5("state", version) || (rank % 2 == 1 && put_note(version)) ||
+    return h5(state, version) || (rank % 2 == 1 && put_note(version)) ||
            VELOC_Checkpoint_mem() != VELOC_SUCCESS;
 }
 
 static void write_one(long version, int (*h5)(const char *what, long number))
 {
-    int rc = VELOC_Checkpoint_begin("both", (int)version);
+    int rc = VELOC_Checkpoint_begin(called, (int)version);
 
     if (rc == VELOC_SUCCESS)
         rc = fill(version, h5) != 0;
@@ -168,8 +185,8 @@ static void leave_open(long version)
     hid_t file;
     char name[64];
 
-    name_of("state", name);
-    VELOC_Checkpoint_begin("both", (int)version);
+    name_of(state, name);
+    VELOC_Checkpoint_begin(called, (int)version);
     VELOC_Checkpoint_mem();
     file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     tell("ended", VELOC_Checkpoint_end(1) == VELOC_SUCCESS);
@@ -182,15 +199,15 @@ static void leave_open(long version)
 
 static void restart(void)
 {
-    int version = VELOC_Restart_test("both", 0);
+    int version = VELOC_Restart_test(called, 0);
     long h5 = -1, note = -1;
     int rc;
 
     tell("newest", version);
-    if (version <= 0 || VELOC_Restart_begin("both", version) != VELOC_SUCCESS)
+    if (version <= 0 || VELOC_Restart_begin(called, version) != VELOC_SUCCESS)
         return;
     memory = -1;
-    h5 = get("state");
+    h5 = get(state);
     note = rank % 2 == 1 ? get_note() : version;
     rc = VELOC_Recover_mem() != VELOC_SUCCESS || memory != version || h5 != version ||
          note != version;
@@ -222,9 +239,9 @@ static void act(const char *word)
     else if (IS("close"))
         H5close();
     else if (IS("plain"))
-        tell("made", make("plain", number) == 0);
+        tell("made", make(plain, number) == 0);
     else if (IS("see"))
-        tell("plain", get("plain"));
+        tell("plain", get(plain));
     else if (IS("write"))
         write_one(number, make);
     else if (IS("append"))
@@ -233,8 +250,20 @@ static void act(const char *word)
         leave_open(number);
     else if (IS("restart"))
         restart();
+    else if (IS("remove"))
+        tell("removed", VELOC_Delete(called, (int)number) == VELOC_SUCCESS);
+    else if (IS("drop"))
+        tell("dropped", VELOC_Drop(called, (int)number) == VELOC_SUCCESS);
+    else if (IS("current"))
+        tell("made current", VELOC_Current(called, (int)number) == VELOC_SUCCESS);
+    else if (IS("name"))
+        called = state = equals ? equals + 1 : called;
+    else if (IS("file"))
+        plain = equals ? equals + 1 : plain;
+    else if (IS("safe"))
+        tell("safe", wait_safe(number));
     else if (IS("look"))
-        tell("state", get("state"));
+        tell("state", get(state));
     else if (IS("wait"))
         tell("waited", VELOC_Checkpoint_wait() == VELOC_SUCCESS);
     else if (IS("kill"))

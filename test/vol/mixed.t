@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Campaign: programs that call VELOC_* and programs that have HDF5 files alone, on one prefix, one after the
+# other, with settings by chance, some of them killed. After each of them the newest version of every HDF5 file
+# is there, and every checkpoint that nobody has deleted.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${PARALLEL_HDF5:?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+[ "$PARALLEL_HDF5" = yes ] || skip_all 'this HDF5 is serial'
+# shellcheck source=test/vol/shared.sh
+. "$top_srcdir/test/vol/shared.sh"
+
+shopt -s extglob
+names=(both other)
+files=(plain both.1 both.2 own)
+pick() { echo "${@:RANDOM % $# + 1:1}"; }
+chance() { ((RANDOM % $1 == 0)); }
+
+# Files that are closed, and checkpoints that are complete, are there afterwards though their program is killed.
+# has[file] is a pattern: of a program that is killed at any moment the versions that it may have left.
+step_files() {
+    local settings=FLUSH_BANDWIDTH=0 words=() file i n=$((RANDOM % 3 + 1)) end='' ok=1 cut=''
+    ! chance 4 || cut=0.$(pick 04 06 08 12 16 24)
+    chance 2 && end=kill && settings=$(pick "$held" FLUSH_BANDWIDTH=0)
+    for ((i = 0; i < n; i++)); do
+        file=$(pick "${files[@]}")
+        # one without a line is at its path when it is closed, if ever
+        [ "$settings" != "$held" ] || while [ "$file" = own ]; do file=$(pick "${files[@]}"); done
+        number=$((number + 1))
+        words+=("file=$file" "plain=$number")
+        if [ "$cut" ]; then has[$file]="@(${has[$file]:--1}|$number)"; else has[$file]=$number; fi
+    done
+    [ "$end" != kill ] || words+=("$(pick safe=2 safe=1)" kill)
+    told+=" [$settings${cut:+ $cut s}: ${words[*]}]"
+    said=$(program "$settings" "${words[@]}")
+    [ -z "$cut" ] || return 0
+    for ((i = 0; i < n; i++)); do [ "$(cut -d, -f$((i + 1)) <<<"$said")" = 'made 1' ] || ok=0; done
+    ((ok))
+}
+
+# What is known of checkpoints: newest[name], or -1: none, or empty: anything up to `number`.
+step_session() {
+    local name settings words n i ends=finalize cut=''
+    ! chance 4 || cut=0.$(pick 04 06 08 12 16 24)
+    name=$(pick "${names[@]}")
+    settings="MODE=$(pick SYNC ASYNC) FLUSH=$(pick 0 1 2)"
+    chance 3 && settings+=" PREFIX_SIZE=$(pick 1 2)"
+    chance 6 && settings+=' CACHE_PURGE=1'
+    chance 6 && settings+=' PREFIX_PURGE=1'
+    chance 4 && settings+=" CACHE_SIZE=$(pick 1 2)"
+    chance 6 && settings+=" $(pick FLUSH_ON_RESTART=1 GLOBAL_RESTART=1 DROP_AFTER_CURRENT=1)"
+    case $settings in *PURGE* | *PREFIX_SIZE* | *DROP*) newest=() ;; esac
+    words=("name=$name" init)
+    n=$((RANDOM % 4))
+    for ((i = 0; i < n; i++)); do
+        number=$((number + 1))
+        words+=("write=$number")
+        chance 2 && words+=(wait)
+        newest[$name]=$number
+        if chance 5; then
+            words+=("$(pick "current=$number" "remove=$number" "drop=$number")")
+            case ${words[-1]} in current*) ;; *) newest[$name]='' ;; esac
+        fi
+    done
+    # of HDF5 files there may be some with such a number
+    chance 3 && words+=("$(pick remove drop current)=$(pick 1 2 $((number + 1)))")
+    case ${words[-1]} in remove* | drop* | current*) newest[$name]='' ;; esac
+    chance 2 && ends=kill
+    words+=("$ends")
+    told+=" [$settings${cut:+ $cut s}: ${words[*]}]"
+    [ -z "$cut" ] || newest[$name]=''
+    said=$(program "$settings" "${words[@]}")
+    [ -z "$cut" ] || return 0
+    [[ $said == 'init 1'* && $said != *wrote\ 1* && $said != *ended\ 0* ]] && [[ $ends == kill || $said == *'finalized 1' ]]
+}
+
+files_are_there() {
+    local file words=() want=() settings=$held
+    for file in "${!has[@]}"; do
+        words+=("file=$file" see)
+        want+=("plain ${has[$file]}")
+    done
+    [ ${#words[@]} -gt 0 ] || return 0
+    if chance 3; then settings=FLUSH_BANDWIDTH=0; else words+=(kill); fi
+    want=$(printf '%s\n' "${want[@]}" | paste -sd,)
+    said=$(program "$settings" "${words[@]}")
+    # shellcheck disable=SC2053
+    [[ $said == $want ]] || { why="files: $said, not $want"; return 1; }
+}
+checkpoints_are_there() {
+    local name mode
+    for name in "${!newest[@]}"; do
+        [ -n "${newest[$name]}" ] || continue
+        mode=$(pick SYNC ASYNC)
+        said=$(program "MODE=$mode FLUSH=0" "name=$name" init restart kill)
+        [ "$said" = "init 1,$(restarted "${newest[$name]}")" ] || { why="$mode: $name: $said, not ${newest[$name]}"; return 1; }
+    done
+}
+
+run_scene() {
+    local -A has=() newest=()
+    local i number=10
+    RANDOM=$1 told='' why=''
+    begin
+    for ((i = 0; i < 6; i++)); do
+        "$(pick step_files step_session)" || { why="the program itself: $said"; return 1; }
+        files_are_there && checkpoints_are_there || return 1
+    done
+}
+
+failed=0
+mapfile -t seeds < <(if [ -n "${SEEDS-}" ]; then seq "${SEEDS%-*}" "${SEEDS#*-}"; else printf '%s\n' 1 2 8 14; fi)
+for seed in "${seeds[@]}"; do
+    run_scene $seed && continue
+    note "SEEDS=$seed: $why, after$told"
+    failed=$((failed + 1))
+done
+is $failed 0 "after programs of both kinds in any order all files and all checkpoints are there, seeds ${SEEDS:-${seeds[*]}}"
+done_testing
