@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions with the leaders of their nodes, in processes without MPI: what the threads
- * of a process do with each other, and what is left when processes are killed. */
+ * of a process do with each other, and what is left when processes are killed. No two
+ * nodes have the same time of day. */
 #include "config.h"
 
 #include <glob.h>
@@ -16,6 +17,30 @@
 #include "tap/tap.h"
 
 enum { RANKS = 4, SAVES = 3 };
+
+/* Every node has its own time of day: this one's is some seconds ahead. */
+static int64_t seconds_ahead;
+
+static uint64_t monotonic(struct vel_clock *clock)
+{
+    (void)clock;
+    return vel_clock_monotonic(vel_clock_system());
+}
+
+static int64_t wall(struct vel_clock *clock)
+{
+    (void)clock;
+    return vel_clock_wall(vel_clock_system()) + seconds_ahead * (int64_t)VEL_CLOCK_S;
+}
+
+static void do_sleep(struct vel_clock *clock, uint64_t ns)
+{
+    (void)clock;
+    vel_clock_sleep(vel_clock_system(), ns);
+}
+
+static const struct vel_clock_ops clock_ops = {monotonic, wall, do_sleep};
+static struct vel_clock node_clock = {&clock_ops};
 
 struct play {
     struct seslab lab;
@@ -59,8 +84,10 @@ static int member(struct vel_comm *comm, void *arg)
     struct vel_session *s = NULL;
     struct vel_err err = {0};
     bool is_finished = false;
-    int rc = seslab_open_with(&p->lab, comm, vel_fs_posix(), vel_attend(), &s, &err);
+    int rc;
 
+    seconds_ahead = comm->rank;
+    rc = seslab_open_with(&p->lab, comm, vel_fs_posix(), vel_attend(), &s, &err);
     if (rc == 0)
         rc = restore(p, s, &err);
     for (int64_t i = 1; rc == 0 && i <= p->saves; i++) {
@@ -83,13 +110,14 @@ static void begin(struct play *p)
 {
     memset(p, 0, sizeof *p);
     seslab_init(&p->lab, 3);
+    p->lab.clock = &node_clock;
     seslab_set(&p->lab, "MODE", "ASYNC");
     seslab_set(&p->lab, "CNTL_BASE", tap_path("cntl"));
     seslab_set(&p->lab, "VIRTUAL_NODES", "4");
     seslab_set(&p->lab, "COPY_TYPE", "XOR");
     seslab_set(&p->lab, "FLUSH", "2");
     seslab_set(&p->lab, "PEER_TIMEOUT", "5");
-    seslab_set(&p->lab, "FLUSH_STALL", "3");
+    seslab_set(&p->lab, "FLUSH_STALL", "30");
     tap_fresh_dir(tap_path("cntl"));
     p->victim = -1;
     p->saves = SAVES;
