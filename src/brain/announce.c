@@ -97,6 +97,9 @@ static int64_t collect(const struct vel_leader *leader,
             rank->files++;
             rank->bytes += file->size;
             rank->upto = file->order > rank->upto ? file->order : rank->upto;
+        } else if (file->state == VEL_FILE_GIVEN) {
+            rank->has_given = true;
+            rank->upto = file->order > rank->upto ? file->order : rank->upto;
         } else if (file->state != VEL_FILE_TAKEN) {
             rank->is_open = true;
             open += file->link && file->state != VEL_FILE_NATIVE;

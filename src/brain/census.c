@@ -103,7 +103,7 @@ static bool has_closed(const struct vel_expect *expect, const struct vel_census 
 {
     const struct vel_tally_one *one = vel_tally_find(&census->closed, rank);
 
-    return expect->is_through ? one && one->rank.files > 0
+    return expect->is_through ? one && (one->rank.files > 0 || one->rank.has_given)
                               : vel_tally_has_closed(&census->closed, rank, least);
 }
 

@@ -7,7 +7,6 @@
 #include "brain/connector_in.h"
 
 enum { COMPLETE = 0, VERSION_POINT = 1, GIVEN_UP = 2 };
-enum { OWN_UNLINK = 1 }; /* how of DROP: the process unlinks its placeholder itself */
 
 /* --- close --- */
 
@@ -86,7 +85,7 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
                         struct vel_file *file)
 {
     wait->is_through = file->generation->is_through;
-    if (file->state == VEL_FILE_CLOSED || file->state == VEL_FILE_TAKEN) {
+    if (file->state >= VEL_FILE_CLOSED) {
         file->link = 0; /* asked again, of a new leader */
         wait->is_done = true;
         return wait->is_through ? try_through(leader, wait, file) : agree(leader, wait);
@@ -121,10 +120,39 @@ bool vel_close_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     return begin_close(leader, wait, file);
 }
 
+/* Is it one that a rank has closed before another did? */
+static bool is_given(const struct vel_file *file, const struct vel_file *last)
+{
+    return file->state == VEL_FILE_CLOSED && file->rank != last->rank &&
+           file->order < last->order && strcmp(file->name, last->name) == 0;
+}
+
+void vel_file_take_over(struct vel_leader *leader, const struct vel_file *last)
+{
+    const struct vel_generation *of = last->generation;
+
+    for (size_t i = 0; !of->is_alone && i < leader->connector->generations.n; i++) {
+        struct vel_generation *generation = vel_generation_at(leader, i);
+
+        if (generation->is_decided || strcmp(generation->template, of->template) != 0 ||
+            strcmp(generation->step, of->step) != 0)
+            continue;
+        for (size_t k = 0; k < generation->files.n; k++) {
+            struct vel_file *file = vel_generation_file(generation, k);
+
+            if (!is_given(file, last))
+                continue;
+            file->state = VEL_FILE_GIVEN;
+            vel_announce_changed(leader, generation);
+        }
+    }
+}
+
 static void closed(struct vel_leader *leader, struct vel_file *file)
 {
     file->state = VEL_FILE_CLOSED;
     file->link = 0;
+    vel_file_take_over(leader, file);
     vel_announce_changed(leader, file->generation);
     if (file->generation->lead)
         vel_lead_event(leader, file->generation->lead, VEL_DATASET_ON_CLOSE, 0);
@@ -263,7 +291,7 @@ static void removed(struct vel_leader *leader, const struct vel_leader_wait *wai
     struct vel_file *file = find_closed(leader, (int64_t)place->file);
 
     if (file) {
-        vel_file_start(leader, VEL_WORK_DROP, file, OWN_UNLINK);
+        vel_file_start(leader, VEL_WORK_DROP, file, VEL_DROP_NAME_STAYS);
         vel_file_remove(leader, file);
     }
     if (wait)

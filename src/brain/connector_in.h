@@ -19,8 +19,12 @@ enum vel_file_state {
     VEL_FILE_OPEN,
     VEL_FILE_CLOSING,
     VEL_FILE_CLOSED,
+    VEL_FILE_GIVEN, /* another rank has closed it later, and has it then */
     VEL_FILE_TAKEN, /* a part of its dataset now: only its name counts */
 };
+
+/* how of VEL_WORK_DROP: its placeholder is not unlinked. */
+enum { VEL_DROP_NAME_STAYS = 1 };
 
 struct vel_file {
     uint64_t number;
@@ -131,6 +135,9 @@ struct vel_file *vel_file_make(struct vel_leader *leader,
 void vel_file_remove(struct vel_leader *leader, struct vel_file *file);
 struct vel_file *vel_file_get(const struct vel_leader *leader, uint64_t number);
 int64_t vel_file_next_order(struct vel_leader *leader);
+/* Ranks that write one file in turn: who has closed it last has it. What others have
+ * closed before stays until their dataset is decided. */
+void vel_file_take_over(struct vel_leader *leader, const struct vel_file *last);
 
 /* The generation that its process is in by it: what it creates anew is of the next. */
 void vel_file_count(struct vel_leader *leader, const struct vel_file *file);

@@ -236,9 +236,11 @@ void vel_generation_sealed(struct vel_leader *leader, const struct vel_seal *sea
     for (size_t i = 0; i < generation->files.n; i++) {
         struct vel_file *file = vel_generation_file(generation, i);
 
-        if (file->state == VEL_FILE_CLOSED &&
-            file->order <= upto_of(leader, seal, file->rank))
-            file->id = seal->id;
+        if ((file->state != VEL_FILE_CLOSED && file->state != VEL_FILE_GIVEN) ||
+            file->order > upto_of(leader, seal, file->rank))
+            continue;
+        file->state = VEL_FILE_CLOSED;
+        file->id = seal->id;
     }
     forget_names(leader, seal->template, seal->step);
     leader->steps++;
@@ -287,10 +289,13 @@ static void drop_replaced(struct vel_leader *leader, struct vel_generation *gene
     for (size_t i = generation->files.n; i > 0; i--) {
         struct vel_file *file = vel_generation_file(generation, i - 1);
 
-        if (file->state == VEL_FILE_CLOSED && !file->link && has_newer(leader, file)) {
-            vel_file_start(leader, VEL_WORK_DROP, file, 0);
-            vel_file_remove(leader, file);
-        }
+        bool is_given = file->state == VEL_FILE_GIVEN;
+
+        if (!is_given && (generation->id != 0 || file->state != VEL_FILE_CLOSED ||
+                          file->link || !has_newer(leader, file)))
+            continue;
+        vel_file_start(leader, VEL_WORK_DROP, file, is_given ? VEL_DROP_NAME_STAYS : 0);
+        vel_file_remove(leader, file);
     }
 }
 
@@ -394,8 +399,7 @@ void vel_generation_advance(struct vel_leader *leader)
 
         if (!generation->is_taken || leader->now < generation->retry_at)
             continue;
-        if (generation->id == 0)
-            drop_replaced(leader, generation);
+        drop_replaced(leader, generation);
         for (size_t k = 0; k < generation->files.n; k++)
             has_late = has_late || is_late(vel_generation_file(generation, k));
         if (has_late)
@@ -448,6 +452,13 @@ void vel_generation_load(struct vel_leader *leader)
         free(part->path);
     }
     vel_vec_fini(&parts);
+    for (size_t i = 0; i < leader->connector->generations.n; i++) {
+        const struct vel_generation *generation = vel_generation_at(leader, i);
+
+        for (size_t k = 0; k < generation->files.n; k++)
+            if (vel_generation_file(generation, k)->state == VEL_FILE_CLOSED)
+                vel_file_take_over(leader, vel_generation_file(generation, k));
+    }
 }
 
 uint64_t vel_generation_left(const struct vel_leader *leader)

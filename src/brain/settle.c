@@ -97,7 +97,7 @@ static int add_member(const struct vel_leader *leader, const struct vel_census *
     const struct vel_seal_member *before = member_of(after, rank);
     struct vel_seal_member member = {.rank = rank};
 
-    if (one && one->rank.files > 0) {
+    if (one && (one->rank.files > 0 || one->rank.has_given)) {
         member.node = (char *)one->node;
         member.files = one->rank.files;
         member.upto = one->rank.upto;
@@ -386,7 +386,8 @@ static bool is_linked(const struct vel_leader *leader, const struct vel_lead *le
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *late = vel_lead_at(leader, i);
 
-        if (late->seal.after == lead->id && late->state == VEL_DATASET_SEALED)
+        /* who is not to be encoded may still be taken */
+        if (late->seal.after == lead->id && late->state < VEL_DATASET_FLUSHED)
             return true;
     }
     for (size_t i = 0; i < leader->connector->expects.n; i++) {

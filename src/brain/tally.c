@@ -8,6 +8,8 @@
 #include "brain/tally.h"
 #include "meta/dataset.h"
 
+enum { OPEN = 1, GIVEN = 2 }; /* of a rank in a line */
+
 static struct vel_tally_node *node_at(const struct vel_tally *tally, size_t i)
 {
     return vel_vec_at(&tally->nodes, i);
@@ -46,7 +48,11 @@ void vel_tally_print(const char *node, int64_t open, const struct vel_vec *ranks
         const struct vel_tally_rank *rank = vel_vec_at(ranks, i);
 
         vel_buf_printf(ret, " %" PRId64 ":%d:%" PRId64 ":%" PRId64 ":%" PRId64,
-                       rank->rank, rank->is_open, rank->files, rank->upto, rank->bytes);
+                       rank->rank,
+                       rank->is_open     ? OPEN
+                       : rank->has_given ? GIVEN
+                                         : 0,
+                       rank->files, rank->upto, rank->bytes);
     }
     vel_buf_putc(ret, '\n');
 }
@@ -73,7 +79,10 @@ static bool take_rank(const char **at, struct vel_tally_rank *ret)
         if (!take_number(at, i < 4 ? ":" : " \n", fields[i]))
             return false;
     }
-    ret->is_open = is_open > 0;
+    ret->is_open = is_open == OPEN;
+    ret->has_given = is_open == GIVEN;
+    if (is_open > GIVEN)
+        return false;
     return ret->rank < VEL_RANKS_MAX;
 }
 
@@ -216,5 +225,6 @@ bool vel_tally_has_closed(const struct vel_vec *ones, int64_t rank, int64_t file
 {
     const struct vel_tally_one *one = vel_tally_find(ones, rank);
 
-    return one && !one->rank.is_open && one->rank.files >= files;
+    return one && !one->rank.is_open &&
+           (one->rank.has_given || one->rank.files >= files);
 }

@@ -3,7 +3,7 @@
  * of it. A node says what there is, not what has changed: its newest word counts.
  *
  * Pure. In reports a node is a line: its name, how many of its files are open, and for
- * each rank that has a file "rank:open:files:upto:bytes".
+ * each rank that has a file "rank:open:files:upto:bytes"; open is 2 for has_given.
  */
 #ifndef VEL_BRAIN_TALLY_H
 #define VEL_BRAIN_TALLY_H
@@ -17,7 +17,9 @@
 
 struct vel_tally_rank {
     int64_t rank;
-    bool is_open;  /* it has a file that is not closed */
+    bool is_open; /* it has a file that is not closed */
+    bool
+        has_given; /* or none, and one that another rank has closed since, who has it */
     int64_t files; /* that are closed */
     int64_t upto;  /* order of closing of the last of them */
     int64_t bytes;
@@ -70,7 +72,7 @@ int vel_tally_collect(const struct vel_tally *tally, struct vel_vec *ret,
 /* Of those: NULL: it has no file. */
 const struct vel_tally_one *vel_tally_find(const struct vel_vec *ones, int64_t rank);
 
-/* Has it closed so many, and none open? */
+/* Has it closed so many, or given one away, and none open? */
 bool vel_tally_has_closed(const struct vel_vec *ones, int64_t rank, int64_t files);
 
 #endif

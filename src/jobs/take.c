@@ -28,6 +28,7 @@ struct work {
     char *level;
     char *home; /* LEVEL/dataset.D */
     uint8_t id[VEL_ENCODING_ID];
+    bool gives; /* another member has a file of the one that is taken */
 };
 
 static const struct vel_seal_member *member_at(const struct work *w, size_t i)
@@ -221,26 +222,35 @@ static bool is_file(const struct vel_seal_member *member,
     return rank->rank == member->rank && file->order > 0 && file->order <= member->upto;
 }
 
-/* Of several with one name the last counts. */
-static bool is_last(const struct work *w, const struct vel_seal_member *member,
-                    const struct vel_new_file *file)
+static const struct vel_seal_member *member_here(const struct work *w, int64_t rank)
+{
+    for (size_t i = 0; i < w->take->seal->members.n; i++)
+        if (member_at(w, i)->rank == rank && is_here(w, member_at(w, i)))
+            return member_at(w, i);
+    return NULL;
+}
+
+/* Of several with one name the last counts, whichever rank has closed it: is there one
+ * after that order? */
+static bool has_later(const struct work *w, const char *name, int64_t order)
 {
     for (size_t i = 0; i < w->sources.n; i++) {
         const struct vel_part_new *from = vel_vec_at(&w->sources, i);
 
         for (size_t r = 0; r < from->ranks.n; r++) {
             const struct vel_new_rank *rank = vel_vec_at(&from->ranks, r);
+            const struct vel_seal_member *member = member_here(w, rank->rank);
 
-            for (size_t k = 0; k < rank->files.n; k++) {
-                const struct vel_new_file *other = vel_vec_at(&rank->files, k);
+            for (size_t k = 0; member && k < rank->files.n; k++) {
+                const struct vel_new_file *file = vel_vec_at(&rank->files, k);
 
-                if (is_file(member, rank, other) && other->order > file->order &&
-                    strcmp(other->name, file->name) == 0)
-                    return false;
+                if (is_file(member, rank, file) && file->order > order &&
+                    strcmp(file->name, name) == 0)
+                    return true;
             }
         }
     }
-    return true;
+    return false;
 }
 
 /* Called for files of a member in a new.N. */
@@ -261,8 +271,11 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
             for (size_t k = 0; rc == 0 && k < rank->files.n; k++) {
                 const struct vel_new_file *file = vel_vec_at(&rank->files, k);
 
-                if (is_file(member, rank, file) &&
-                    (!only_last || is_last(w, member, file)))
+                if (!is_file(member, rank, file))
+                    continue;
+                if (only_last && has_later(w, file->name, file->order))
+                    w->gives = true;
+                else
                     rc = each(w, from, dir, rank->rank, file->name);
             }
         }
@@ -327,8 +340,10 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
     int rc =
         path ? vel_cachename_path(w->take->prefix, file->listed.name, &called, w->err)
              : vel_out_of_memory(w->err, "a file");
+    bool is_others = has_later(w, file->listed.name, 0);
 
-    if (rc == 0 && !vel_fs_exists(w->take->fs, path)) {
+    w->gives |= is_others;
+    if (rc == 0 && !is_others && !vel_fs_exists(w->take->fs, path)) {
         rc = make_above(w, path);
         if (rc == 0)
             rc = vel_fs_link(w->take->fs, file->from, path, w->err);
@@ -370,11 +385,13 @@ static int link_before(struct work *w, const char *dir,
 static int make_part(struct work *w, const struct vel_seal_member *member,
                      const char *dir)
 {
+    struct vel_seal_member left = *member;
     struct vel_filemap map;
     int rc = vel_take_map(w->take, w->level, member, &map, w->err);
 
     if (rc < 0)
         return rc;
+    w->gives = false;
     rc = save_map(w, &map);
     if (rc == 0)
         rc = begin_anew(w, member, dir);
@@ -384,8 +401,10 @@ static int make_part(struct work *w, const struct vel_seal_member *member,
         rc = each_file(w, member, dir, true, take_file);
     if (rc == 0)
         rc = link_before(w, dir, member);
+    if (w->gives)
+        left.files = 0; /* it may have none at all then */
     if (rc == 0)
-        rc = vel_take_protect(w->take, w->id, &map, member, dir, w->err);
+        rc = vel_take_protect(w->take, w->id, &map, &left, dir, w->err);
     vel_filemap_fini(&map);
     return rc;
 }

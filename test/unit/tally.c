@@ -32,6 +32,11 @@ static void hears(void)
     ok(vel_tally_has_closed(&ones, 3, 2) && !vel_tally_has_closed(&ones, 3, 3) &&
            !vel_tally_has_closed(&ones, 0, 0),
        "who has closed how many");
+    ones.n = 0;
+    is_int(vel_tally_hear(&tally, "n2 0 2:2:0:7:0\n", &err), 0, "one was given away");
+    is_int(vel_tally_collect(&tally, &ones, &err), 0, "they are put together again");
+    ok(vel_tally_has_closed(&ones, 2, 1), "who has given one away has closed it");
+    is_int(vel_tally_hear(&tally, "n2 0 2:0:1:3:4\n", &err), 0, "it has one again");
     vel_vec_fini(&ones);
     vel_tally_doubt(&tally, "n1");
     ok(!vel_tally_has(&tally, 3) && vel_tally_has(&tally, 2),

@@ -18,6 +18,16 @@ test_vol_both_SOURCES = %D%/both.c
 test_vol_both_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_both_LDADD = src/libveloc.la $(HDF5_LIBS) $(MPI_LIBS)
 endif
+if HAVE_MPI
+vol_tests += %D%/baton.t
+fault_scripts += %D%/baton.t
+check_PROGRAMS += test/vol/baton
+test_vol_baton_SOURCES = %D%/baton.c
+test_vol_baton_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_baton_LDADD = $(HDF5_LIBS) $(MPI_LIBS) -ldl
+test_vol_baton_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -no-install
+endif
+EXTRA_DIST += %D%/baton.t
 test_vol_brief_SOURCES = %D%/brief.c
 test_vol_brief_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_brief_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
