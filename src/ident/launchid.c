@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/siphash.h"
 #include "ident/endpoint.h"
@@ -170,11 +171,19 @@ static char *launch_dir(const struct vel_launch_self *self, const char *launch)
     return vel_buf_take(&dir, NULL);
 }
 
+/* A claim of a meeting, and the launch that it names. */
+struct claim {
+    const char *name;
+    int64_t k;
+    char launch[VEL_LAUNCH_ROOM];
+};
+
 /* Who has joined a launch. */
 struct joined {
     bool has_any, has_rank; /* ours */
     bool has_lost;          /* one, without a word: the program was killed */
-    bool is_here;           /* all of them are on this node */
+    bool is_alive;          /* one, as the locks of this machine tell; */
+    bool is_dead;           /* or none, and nobody has joined elsewhere */
 };
 
 static void look_at(const struct vel_vec *list, int64_t rank, struct joined *ret)
@@ -187,28 +196,44 @@ static void look_at(const struct vel_vec *list, int64_t rank, struct joined *ret
     }
 }
 
+static void look_who_lives(struct vel_fs *fs, const struct vel_launch_self *self,
+                           const char *launch, const struct vel_vec *list,
+                           struct joined *ret)
+{
+    const struct vel_role_here here = {fs, self->host, self->is_virtual,
+                                       self->cntl_base};
+
+    ret->is_dead = list->n > 0;
+    for (size_t i = 0; i < list->n; i++) {
+        enum vel_role_life life = vel_role_ask(&here, launch, vel_vec_at(list, i));
+
+        ret->is_alive = ret->is_alive || life == VEL_ROLE_LIVING;
+        ret->is_dead = ret->is_dead && (life == VEL_ROLE_DEAD || life == VEL_ROLE_LED);
+    }
+    if (list->n > 0 && self->host && /* one that is about to join */
+        vel_role_is_alive(fs, self->host, self->cntl_base, launch))
+        ret->is_alive = true;
+}
+
 /* Those who have left last: whoever leaves meanwhile is seen at least once. */
 static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
-                       const char *dir, struct joined *ret, struct vel_err *err)
+                       const char *launch, const char *dir, struct joined *ret,
+                       struct vel_err *err)
 {
     struct vel_vec list, left;
     int rc = vel_endpoint_list(fs, dir, &list, err);
 
     if (rc < 0)
         return rc;
-    *ret = (struct joined){.has_any = list.n > 0, .is_here = self->host != NULL};
+    *ret = (struct joined){.has_any = list.n > 0};
     look_at(&list, self->rank, ret);
     rc = vel_endpoint_list_left(fs, dir, &left, err);
     if (rc == 0) {
         look_at(&left, self->rank, ret);
         vel_endpoint_list_fini(&left);
     }
-    for (size_t i = 0; i < list.n; i++) {
-        const struct vel_endpoint *endpoint = vel_vec_at(&list, i);
-
-        if (self->host && strcmp(endpoint->node, self->host->node) != 0)
-            ret->is_here = false;
-    }
+    if (!ret->has_rank && !ret->has_lost)
+        look_who_lives(fs, self, launch, &list, ret);
     vel_endpoint_list_fini(&list);
     return rc;
 }
@@ -225,45 +250,37 @@ static int count_beats(struct vel_fs *fs, const char *dir, int64_t *ret,
 }
 
 /* Its beat moves, or comes. One that nobody has joined needs none yet: whoever claimed
- * it has just begun, or has left nothing. */
+ * it has just begun, or has left nothing. Another rank of ours may know better: that it
+ * has joined that launch, say, or by the locks of its machine. Then it claims the next
+ * one, `newer`. */
 static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
-                      const char *dir, bool is_begun, bool *ret_fits,
-                      struct vel_err *err)
+                      const char *dir, const struct claim *claim, bool is_begun,
+                      bool *ret_fits, struct vel_err *err)
 {
     uint64_t begun = vel_clock_monotonic(self->clock), most = self->limit / LOOKS;
     uint64_t pause = self->limit / QUICK;
-    int64_t first = 0, beat = 0;
+    int64_t first = 0, beat = 0, newest = claim->k;
     int rc = count_beats(fs, dir, &first, err);
 
     if (rc < 0 || (first == 0 && !is_begun))
         return rc;
     beat = first;
-    while (rc == 0 && beat == first &&
+    while (rc == 0 && beat == first && newest == claim->k &&
            vel_clock_monotonic(self->clock) - begun < self->limit) {
         vel_clock_sleep(self->clock, pause);
         pause = 2 * pause < most ? 2 * pause : most;
         rc = count_beats(fs, dir, &beat, err);
+        if (rc == 0)
+            rc = vel_claim_newest(fs, self->dir, claim->name, &newest, err);
     }
     if (rc == 0 && beat == first)
         *ret_fits = false;
+    if (rc == 0 && beat == first && newest == claim->k)
+        vel_log(VEL_LOG_INFO,
+                "waited %.1f s in vain for a sign of life of launch %s: this program "
+                "begins another one",
+                (double)self->limit / (double)VEL_CLOCK_S, claim->launch);
     return rc;
-}
-
-/* Does anybody of it live? This node's locks tell at once: of those who are here, and
- * of all when nobody has joined elsewhere. */
-static int check_alive(struct vel_fs *fs, const struct vel_launch_self *self,
-                       const char *launch, const char *dir, const struct joined *joined,
-                       bool *ret_fits, struct vel_err *err)
-{
-    if (self->host && joined->has_any) {
-        if (vel_role_is_alive(fs, self->host, self->cntl_base, launch))
-            return 0;
-        if (joined->is_here) {
-            *ret_fits = false;
-            return 0;
-        }
-    }
-    return check_beat(fs, self, dir, joined->has_any, ret_fits, err);
 }
 
 /* Without a directory it has been removed: it was made before the claim. */
@@ -274,21 +291,22 @@ static bool is_open(struct vel_fs *fs, const char *dir, const char *end)
 
 /* Can this be our launch? */
 static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
-                        const char *launch, bool *ret_fits, struct vel_err *err)
+                        const struct claim *claim, bool *ret_fits, struct vel_err *err)
 {
-    char *dir = launch_dir(self, launch);
+    char *dir = launch_dir(self, claim->launch);
     char *end = dir ? vel_path_join(dir, "end") : NULL;
     struct joined joined;
     bool fits;
-    int rc = end ? 0 : vel_out_of_memory(err, launch);
+    int rc = end ? 0 : vel_out_of_memory(err, claim->launch);
 
     fits = rc == 0 && is_open(fs, dir, end);
     if (rc == 0 && fits)
-        rc = find_joined(fs, self, dir, &joined, err);
+        rc = find_joined(fs, self, claim->launch, dir, &joined, err);
     if (rc == 0 && fits)
-        fits = !joined.has_rank && !joined.has_lost;
-    if (rc == 0 && fits)
-        rc = check_alive(fs, self, launch, dir, &joined, &fits, err);
+        fits = !joined.has_rank && !joined.has_lost &&
+               (joined.is_alive || !joined.is_dead);
+    if (rc == 0 && fits && !joined.is_alive)
+        rc = check_beat(fs, self, dir, claim, joined.has_any, &fits, err);
     if (rc == 0) /* what was removed meanwhile has told nothing */
         *ret_fits = fits && is_open(fs, dir, end);
     free(end);
@@ -297,28 +315,27 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
 }
 
 static int load_claim(struct vel_fs *fs, const struct vel_launch_self *self,
-                      const char *name, int64_t k, char ret[VEL_LAUNCH_ROOM],
-                      struct vel_err *err)
+                      struct claim *claim, struct vel_err *err)
 {
     struct vel_node *record = NULL;
     const char *launch;
     int rc;
 
-    rc = vel_claim_load(fs, self->dir, name, k, meet_type, FORMAT, &record, err);
+    rc = vel_claim_load(fs, self->dir, claim->name, claim->k, meet_type, FORMAT,
+                        &record, err);
     if (rc == 0)
         rc = vel_node_get_text(record, "launch", &launch, err);
     if (rc == 0 && !vel_launchid_is_name(launch))
         rc = vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a launch", launch);
     if (rc == 0)
-        snprintf(ret, VEL_LAUNCH_ROOM, "%s", launch);
+        snprintf(claim->launch, sizeof claim->launch, "%s", launch);
     vel_node_destroy(record);
     return rc;
 }
 
 /* VEL_EEXIST: another was faster, look again. */
 static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
-                        const char *name, int64_t above, char ret[VEL_LAUNCH_ROOM],
-                        struct vel_err *err)
+                        const char *name, int64_t above, struct vel_err *err)
 {
     char launch[VEL_LAUNCH_ROOM];
     struct vel_node *record = vel_node_object();
@@ -339,8 +356,6 @@ static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     rc = vel_claim(fs, self->dir, name, above, meet_type, FORMAT, record, &k, err);
     if (rc == VEL_EEXIST)
         fs->ops->rmdir(fs, dir);
-    if (rc == 0)
-        snprintf(ret, VEL_LAUNCH_ROOM, "%s", launch);
 out:
     free(dir);
     vel_node_destroy(record);
@@ -350,14 +365,15 @@ out:
 int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
                       char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
 {
-    char launch[VEL_LAUNCH_ROOM];
+    struct claim claim = {0};
     struct vel_buf name;
-    int64_t past = 0, k = 0; /* claims up to `past` are not ours */
+    int64_t past = 0; /* claims up to that are not ours */
     bool fits = false;
     int rc;
 
     vel_buf_init(&name);
     rc = claim_name(self, &name, err);
+    claim.name = vel_buf_text(&name);
     for (int round = 0; rc == 0 && !fits; round++) {
         if (round == ROUNDS) {
             rc = vel_fail(err, VEL_EBUSY,
@@ -366,25 +382,25 @@ int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
                           self->program);
             break;
         }
-        rc = vel_claim_newest(fs, self->dir, name.data, &k, err);
-        if (rc == 0 && k <= past) {
-            rc = claim_launch(fs, self, name.data, past, launch, err);
+        rc = vel_claim_newest(fs, self->dir, claim.name, &claim.k, err);
+        if (rc == 0 && claim.k <= past) {
+            rc = claim_launch(fs, self, claim.name, past, err);
             if (rc == VEL_EEXIST)
                 rc = 0;
             continue; /* the claim that is there now is looked at like any */
         }
         if (rc == 0)
-            rc = load_claim(fs, self, name.data, k, launch, err);
+            rc = load_claim(fs, self, &claim, err);
         if (rc == VEL_ENOENT) { /* there is a newer one, and it was removed */
             rc = 0;
             continue;
         }
         if (rc == 0)
-            rc = check_launch(fs, self, launch, &fits, err);
-        past = k;
+            rc = check_launch(fs, self, &claim, &fits, err);
+        past = claim.k;
     }
     if (rc == 0)
-        snprintf(ret, VEL_LAUNCH_ROOM, "%s", launch);
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", claim.launch);
     vel_buf_fini(&name);
     return rc;
 }

@@ -45,6 +45,7 @@ int vel_launchid_fresh(char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
 struct vel_launch_self {
     const char *dir;             /* .veloc of the prefix */
     const struct vel_host *host; /* whose locks tell who lives here; NULL: none do */
+    bool is_virtual;             /* its node is */
     const char *cntl_base;
     uid_t user;
     const char *program, *working_dir;

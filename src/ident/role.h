@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "ident/endpoint.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/host.h"
@@ -67,6 +68,24 @@ bool vel_role_is_deserted(const struct vel_role *role);
  * agent that leads it is nobody. When that cannot be known, yes. */
 bool vel_role_is_alive(struct vel_fs *fs, const struct vel_host *host, const char *base,
                        const char *launch);
+
+/* Who of that launch is on the node of an endpoint record. Only this machine's locks
+ * tell: of host's node, and of others that are virtual as it is; and only where the
+ * record's leader has listened in a directory that we see. */
+enum vel_role_life {
+    VEL_ROLE_UNKNOWN,
+    VEL_ROLE_DEAD,   /* nobody at all */
+    VEL_ROLE_LED,    /* nobody but an agent */
+    VEL_ROLE_LIVING, /* a process, or a leader in one */
+};
+struct vel_role_here {
+    struct vel_fs *fs;
+    const struct vel_host *host; /* NULL: no locks tell */
+    bool is_virtual;             /* host's node is */
+    const char *base;
+};
+enum vel_role_life vel_role_ask(const struct vel_role_here *here, const char *launch,
+                                const struct vel_endpoint *endpoint);
 
 /* Remove the directory of a launch of which nobody lives here. VEL_EBUSY: somebody, or
  * an agent leads it. VEL_ECANCEL: its leader has died, and an agent that comes, or

@@ -12,13 +12,17 @@
 #include "ident/once.h"
 #include "ident/role_in.h"
 
-enum { REMOVALS = 20 }; /* attempts */
+enum {
+    REMOVALS = 20, /* attempts */
+    LOOKS = 3,     /* more at a lock, apart by 1, 2, 4 ms */
+};
 
 static const char dir_prefix[] = VEL_ROLE_PREFIX;
 
 /* --- is anybody there? --- */
 
-/* Could we have that lock now? Nothing is made. */
+/* Could we have that lock now? Nothing is made. Who asks at the same moment has it for
+ * that moment: he is nobody. */
 static bool is_locked(struct vel_fs *fs, const char *path, int how)
 {
     int fd = fs->ops->open(fs, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -26,6 +30,10 @@ static bool is_locked(struct vel_fs *fs, const char *path, int how)
     if (fd < 0)
         return fd != -ENOENT;
     int rc = fs->ops->flock(fs, fd, how | LOCK_NB);
+    for (uint64_t i = 0; rc == -EAGAIN && how == LOCK_EX && i < LOOKS; i++) {
+        vel_clock_sleep(vel_clock_system(), VEL_CLOCK_MS << i);
+        rc = fs->ops->flock(fs, fd, how | LOCK_NB);
+    }
     if (rc == 0)
         fs->ops->flock(fs, fd, LOCK_UN);
     fs->ops->close(fs, fd);
@@ -42,6 +50,16 @@ bool vel_role_is_deserted(const struct vel_role *role)
     return role->alive < 0 && !is_locked(role->fs, role->alive_path, LOCK_EX);
 }
 
+static enum vel_role_life ask(const struct vel_role *role)
+{
+    if (!vel_role_is_deserted(role))
+        return VEL_ROLE_LIVING;
+    bool is_agents = vel_role_is_agents(role); /* it says so while it has the lock */
+    if (!vel_role_is_taken(role))
+        return VEL_ROLE_DEAD;
+    return is_agents ? VEL_ROLE_LED : VEL_ROLE_LIVING;
+}
+
 bool vel_role_is_alive(struct vel_fs *fs, const struct vel_host *host, const char *base,
                        const char *launch)
 {
@@ -49,10 +67,38 @@ bool vel_role_is_alive(struct vel_fs *fs, const struct vel_host *host, const cha
 
     if (vel_role_find(fs, host, base, launch, &role, NULL) < 0)
         return true;
-    bool is_alive = !vel_role_is_deserted(role) ||
-                    (!vel_role_is_agents(role) && vel_role_is_taken(role));
+    bool is_alive = ask(role) == VEL_ROLE_LIVING;
     vel_role_close(role);
     return is_alive;
+}
+
+/* Is that where the leader of the record has listened? */
+static bool is_its_role(const struct vel_role *role, const struct vel_endpoint *of)
+{
+    size_t len = strlen(role->endpoint);
+
+    return strncmp(of->endpoints, role->endpoint, len) == 0 &&
+           (of->endpoints[len] == ' ' || !of->endpoints[len]);
+}
+
+enum vel_role_life vel_role_ask(const struct vel_role_here *here, const char *launch,
+                                const struct vel_endpoint *endpoint)
+{
+    struct vel_host host = {.node = endpoint->node};
+    enum vel_role_life life = VEL_ROLE_UNKNOWN;
+    struct vel_role *role = NULL;
+
+    if (!here->host ||
+        !(here->is_virtual ? vel_host_is_beside(here->host->node, endpoint->node)
+                           : strcmp(here->host->node, endpoint->node) == 0))
+        return life;
+    host.user = here->host->user;
+    if (vel_role_find(here->fs, &host, here->base, launch, &role, NULL) < 0)
+        return life;
+    if (is_its_role(role, endpoint))
+        life = ask(role);
+    vel_role_close(role);
+    return life;
 }
 
 /* --- removing --- */

@@ -179,7 +179,8 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
     const char *session = vel_attend_launch(of, &differs);
     const struct vel_launch_self self = {
         .dir = here.dir,
-        .host = &here.host,
+        .host = &(struct vel_host){.node = here.node, .user = here.host.user},
+        .is_virtual = here.conf->virtual_nodes > 0,
         .cntl_base = here.conf->cntl_base,
         .user = geteuid(),
         .program = program_invocation_name,

@@ -21,6 +21,23 @@ bool vel_host_is_name(const char *name)
            strspn(name, letters) == len;
 }
 
+/* Without what makes it the name of a virtual node. */
+static size_t machine_len(const char *node)
+{
+    size_t len = strlen(node), n = len;
+
+    while (n > 0 && node[n - 1] >= '0' && node[n - 1] <= '9')
+        n--;
+    return n < len && n > 2 && node[n - 1] == 'v' && node[n - 2] == '.' ? n - 2 : len;
+}
+
+bool vel_host_is_beside(const char *node, const char *other)
+{
+    size_t len = machine_len(node);
+
+    return len == machine_len(other) && strncmp(node, other, len) == 0;
+}
+
 static int set_name(char **name, const char *to, const char *what, struct vel_err *err)
 {
     if (!vel_host_is_name(to))

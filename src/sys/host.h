@@ -27,6 +27,9 @@ int vel_host_set_node(struct vel_host *host, const char *node, struct vel_err *e
 /* The same for the user. */
 int vel_host_set_user(struct vel_host *host, const char *user, struct vel_err *err);
 
+/* Are two nodes the same, or virtual ones (HOST.vN) of one machine? */
+bool vel_host_is_beside(const char *node, const char *other);
+
 /* 1 to 200 letters, digits, and "._-", not beginning with a dot or a dash. */
 bool vel_host_is_name(const char *name);
 

@@ -23,6 +23,11 @@ static void names(void)
     ok(!vel_host_is_name("-f"), "nor what looks like an option");
     ok(!vel_host_is_name("a/b") && !vel_host_is_name("a b") && !vel_host_is_name("a\n"),
        "nor what a path or a line would trip over");
+    ok(vel_host_is_beside("vm.v0", "vm.v12") && vel_host_is_beside("vm", "vm"),
+       "virtual nodes of one machine are beside each other");
+    ok(!vel_host_is_beside("vm.v0", "vn.v0") && !vel_host_is_beside("vm.w0", "vm.w1") &&
+           !vel_host_is_beside("vm.v0", "vm.v"),
+       "others are not");
 }
 
 static void ourselves(void)

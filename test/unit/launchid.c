@@ -89,7 +89,8 @@ static void names_again(void)
 
 /* Time passes only while somebody sleeps; then what `sleeping` does. */
 static struct vel_manual_clock manual;
-static const char *beating; /* a launch whose beat moves meanwhile */
+static const char *beating;     /* a launch whose beat moves meanwhile */
+static void (*meanwhile)(void); /* once */
 
 static void save_beat(const char *launch_dir, int64_t count)
 {
@@ -105,6 +106,12 @@ static void beat_and_sleep(struct vel_clock *clock, uint64_t ns)
 
     (void)clock;
     manual.monotonic += ns;
+    if (meanwhile) {
+        void (*what)(void) = meanwhile;
+
+        meanwhile = NULL;
+        what();
+    }
     if (!beating)
         return;
     snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, beating);
@@ -264,6 +271,32 @@ static void meetings(void)
     ok(got[0] && strcmp(got, next) != 0, "nor one that was removed");
 }
 
+static char joined_then[VEL_LAUNCH_ROOM];
+
+static void rank_2_comes(void)
+{
+    meet_one(2, joined_then);
+}
+
+/* Only some ranks of a program had joined when it was killed, on another machine. Those
+ * know at once that it is not theirs, the others of themselves only after T. */
+static void half_begun(void)
+{
+    char first[VEL_LAUNCH_ROOM], got[VEL_LAUNCH_ROOM], launch_dir[4096];
+    uint64_t begun = manual.monotonic;
+
+    meet_all(first);
+    join(first, "n1", "1-2");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, first);
+    save_beat(launch_dir, 1);
+    meanwhile = rank_2_comes;
+    meet_one(7, got);
+    ok(joined_then[0] && strcmp(joined_then, first) != 0,
+       "who had joined a launch that is dead begins another one");
+    is_str(got, joined_then, "and who has waited for that comes along");
+    ok(manual.monotonic - begun < VEL_CLOCK_S / 2, "at once");
+}
+
 int main(void)
 {
     snprintf(dir, sizeof dir, "%s", tap_path("veloc"));
@@ -271,5 +304,6 @@ int main(void)
     names();
     names_again();
     meetings();
+    half_begun();
     return done_testing();
 }

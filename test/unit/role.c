@@ -117,6 +117,50 @@ static void deaths(void)
     ok(!is_alive("D"), "its death is noticed");
 }
 
+/* What is asked of the locks here. */
+static enum vel_role_life life_of(const char *node, bool is_virtual, bool is_ours)
+{
+    const struct vel_host there = {(char *)node, host.user};
+    const struct vel_role_here here = {vel_fs_posix(), &host, is_virtual, base};
+    struct vel_endpoint endpoint = {.node = (char *)node};
+    struct vel_role *role = NULL;
+    char endpoints[4096];
+    enum vel_role_life life;
+
+    if (vel_role_find(vel_fs_posix(), &there, base, "V", &role, &err) < 0)
+        bail_out("%s", err.text);
+    snprintf(endpoints, sizeof endpoints, "%s tcp:10.0.0.1:7",
+             is_ours ? vel_role_endpoint(role) : "unix:/elsewhere/s");
+    endpoint.endpoints = endpoints;
+    life = vel_role_ask(&here, "V", &endpoint);
+    vel_role_close(role);
+    return life;
+}
+
+static void virtual_nodes(void)
+{
+    char *own = host.node, nodes[3][300];
+    pid_t pid;
+
+    for (int i = 0; i < 3; i++)
+        snprintf(nodes[i], sizeof nodes[i], i < 2 ? "%s.v%d" : "%sx.v%d", own, i);
+    host.node = nodes[1];
+    pid = holder("V", false);
+    host.node = nodes[0];
+    is_int(life_of(nodes[1], true, true), VEL_ROLE_LIVING,
+           "who lives on a virtual node of this machine is seen");
+    is_int(life_of(nodes[1], false, true), VEL_ROLE_UNKNOWN, "only if it is virtual");
+    end_holder(pid);
+    is_int(life_of(nodes[1], true, true), VEL_ROLE_DEAD, "and that he has died");
+    is_int(life_of(nodes[0], false, true), VEL_ROLE_DEAD,
+           "this node has nobody either");
+    is_int(life_of(nodes[2], true, true), VEL_ROLE_UNKNOWN,
+           "of another machine nothing is known");
+    is_int(life_of(nodes[1], true, false), VEL_ROLE_UNKNOWN,
+           "nor of who has listened in a directory that is not here");
+    host.node = own;
+}
+
 static void waits(void)
 {
     struct vel_manual_clock clock;
@@ -301,6 +345,7 @@ int main(void)
     int fds = tap_open_fds();
     one_holder();
     deaths();
+    virtual_nodes();
     waits();
     forks();
     agents();

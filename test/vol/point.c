@@ -9,6 +9,8 @@
  *   read=NAME                tell the cell that all are like, and how many there are
  *   kill                     SIGKILL to itself
  *   wait=NAME                until there is a file of that name
+ *   meet=NAME                until all ranks (PMI_SIZE) have come here: NAME.RANK
+ *   ahead=MS                 the clock of this process is that much ahead
  *   latest                   files made from now on have the newest format
  *   dies                     SIGKILL when a file that is complete is about to get its
  * name
@@ -24,10 +26,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CELLS = 1000 };
+enum { CELLS = 1000, SECOND = 1000000000 };
 
 static hid_t fapl, file = -1;
 static int dies;
+static long ahead; /* ns */
 
 /* For the plug-in, too. */
 int rename(const char *from, const char *to)
@@ -40,6 +43,22 @@ int rename(const char *from, const char *to)
     if (dies && strstr(from, ".h5.h5v-"))
         raise(SIGKILL);
     return next.function(from, to);
+}
+
+int clock_gettime(clockid_t which, struct timespec *ret)
+{
+    union {
+        void *symbol;
+        int (*function)(clockid_t, struct timespec *);
+    } next = {dlsym(RTLD_NEXT, "clock_gettime")};
+    int rc = next.function(which, ret);
+
+    if (rc == 0 && which == CLOCK_REALTIME) {
+        ret->tv_nsec += ahead;
+        ret->tv_sec += ret->tv_nsec / SECOND;
+        ret->tv_nsec %= SECOND;
+    }
+    return rc;
 }
 
 static void must(int is_well, const char *what, const char *name)
@@ -140,6 +159,21 @@ static void wait_for(const char *name)
         nanosleep(&pause, NULL);
 }
 
+static void meet(const char *name)
+{
+    const char *rank = getenv("PMI_RANK"), *ranks = getenv("PMI_SIZE");
+    char path[500];
+    FILE *mark;
+
+    snprintf(path, sizeof path, "%s.%s", name, rank ? rank : "0");
+    mark = fopen(path, "w");
+    must(mark && fclose(mark) == 0, "make", path);
+    for (int i = 0; i < (ranks ? atoi(ranks) : 1); i++) {
+        snprintf(path, sizeof path, "%s.%d", name, i);
+        wait_for(path);
+    }
+}
+
 static void run(const char *op, const char *what)
 {
     if (strcmp(op, "create") == 0) {
@@ -159,6 +193,10 @@ static void run(const char *op, const char *what)
         raise(SIGKILL);
     } else if (strcmp(op, "wait") == 0) {
         wait_for(what);
+    } else if (strcmp(op, "meet") == 0) {
+        meet(what);
+    } else if (strcmp(op, "ahead") == 0) {
+        ahead = atol(what) * (SECOND / 1000);
     } else if (strcmp(op, "dies") == 0) {
         dies = 1;
     } else if (strcmp(op, "latest") == 0) {
