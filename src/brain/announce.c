@@ -362,10 +362,12 @@ static void tell_present(struct vel_leader *leader)
         strcmp(connector->present_told, msg.u.present.ranks) != 0) {
         msg.seq = vel_leader_next_seq(leader);
         msg.u.present.term = (uint64_t)leader->term;
-        if (leader->is_chair)
+        if (leader->is_chair) {
             connector->has_changed = true;
-        else
+        } else {
+            vel_announce_flush(leader);
             vel_leader_send(leader, chair->number, &msg);
+        }
         connector->left_told = msg.u.present.left != 0;
         vel_leader_text(leader, &connector->present_told, msg.u.present.ranks);
     }
@@ -481,14 +483,22 @@ void vel_announce_reset(struct vel_leader *leader)
         forget_reports(leader);
 }
 
+/* Who has left, and has not said that he has closed a file, has none: what ranks have
+ * closed is told before that they are gone. */
 void vel_announce_advance(struct vel_leader *leader)
 {
-    tell_present(leader);
+    bool can_tell = leader->is_chair || vel_tree_up(leader);
+    bool is_told = can_tell || leader->connector->reports.n == 0;
     for (size_t i = 0; i < leader->connector->generations.n; i++) {
         struct vel_generation *generation = vel_generation_at(leader, i);
 
-        if (generation->is_dirty && !generation->is_decided &&
-            (leader->is_chair || vel_tree_up(leader)))
+        if (!generation->is_dirty || generation->is_decided)
+            continue;
+        if (can_tell)
             announce(leader, generation);
+        else
+            is_told = false;
     }
+    if (is_told)
+        tell_present(leader);
 }

@@ -122,6 +122,15 @@ static bool is_too_early(struct vel_leader *leader, uint64_t at)
     return leader->now < at;
 }
 
+/* What nodes have closed they tell before they leave; but where other nodes pass it on
+ * it may still be on its way through the tree. */
+static uint64_t reports_until(const struct vel_leader *leader)
+{
+    return leader->roster.members.n > VEL_ROSTER_FAN + 1
+               ? leader->connector->present_at + leader->conf.limit / 4
+               : 0;
+}
+
 /* The first of its template in this launch: of all ranks, as many files as each had in
  * the launch before. Who has fewer now is waited for as one who does not come. */
 static bool is_first_whole(struct vel_leader *leader, size_t i,
@@ -139,7 +148,9 @@ static bool is_first_whole(struct vel_leader *leader, size_t i,
     for (size_t k = 0; k < census->seats.n; k++) {
         const struct vel_seat_of *seat = vel_vec_at(&census->seats, k);
         bool had_none = template->has_previous && seat->rank < previous->ranks;
-        bool has_none = seat->has_left && !vel_tally_find(&census->closed, seat->rank);
+        bool has_none = seat->has_left &&
+                        !vel_tally_find(&census->closed, seat->rank) &&
+                        !is_too_early(leader, reports_until(leader));
 
         if (!had_none && !has_none && !is_closed(leader, i, census, seat->rank, 1))
             return false;
@@ -305,16 +316,12 @@ bool vel_census_left_in_order(const struct vel_census *census)
 }
 
 /* Until when somebody might come of whom nothing is known yet. When all ranks have been
- * here nobody will; but what other nodes have closed may still be on its way through
- * the tree. */
+ * here nobody will. */
 static uint64_t comers_until(const struct vel_leader *leader,
                              const struct vel_census *census)
 {
-    if (!is_full(leader, census))
-        return leader->claimed_at + PATIENCE * leader->conf.limit;
-    return leader->roster.members.n > 1
-               ? leader->connector->present_at + leader->conf.limit / 4
-               : 0;
+    return is_full(leader, census) ? reports_until(leader)
+                                   : leader->claimed_at + PATIENCE * leader->conf.limit;
 }
 
 static bool have_left(struct vel_leader *leader, const struct vel_census *census)
@@ -325,12 +332,14 @@ static bool have_left(struct vel_leader *leader, const struct vel_census *census
     if (!vel_announce_has_left(leader))
         return false;
     for (size_t i = 0; i < leader->roster.members.n; i++) {
-        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+        struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
 
         if (member->has_left || strcmp(member->node, leader->conf.node) == 0)
             continue;
         if (member->is_here)
             return false;
+        if (vel_ending_is_dead(leader, member))
+            continue;
         at = member->gone_at + patience > at ? member->gone_at + patience : at;
     }
     return !is_too_early(leader, at);

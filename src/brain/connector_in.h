@@ -6,6 +6,7 @@
 #ifndef VEL_BRAIN_CONNECTOR_IN_H
 #define VEL_BRAIN_CONNECTOR_IN_H
 
+#include "brain/ending_in.h"
 #include "brain/leader_in.h"
 #include "brain/names.h"
 #include "brain/tally.h"

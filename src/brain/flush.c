@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "brain/leader_in.h"
+#include "brain/ending_in.h"
 
 #define REBUILD_LIMITS 2 /* times T that a lost node has to come back */
 
@@ -185,13 +185,15 @@ bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
 
 /* --- parts of lost nodes --- */
 
-static bool is_lost_for_good(const struct vel_leader *leader, const char *node)
+static bool is_lost_for_good(struct vel_leader *leader, const char *node)
 {
-    const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
+    struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
     uint64_t since = member ? member->gone_at : leader->claimed_at;
 
-    return (!member || !member->is_here) &&
-           leader->now >= since + REBUILD_LIMITS * leader->conf.limit;
+    if (member && member->is_here)
+        return false;
+    return leader->now >= since + REBUILD_LIMITS * leader->conf.limit ||
+           (member && vel_ending_is_dead(leader, member));
 }
 
 static size_t members_in_set(const struct vel_lead *lead, const char *node, int64_t set)
@@ -225,7 +227,7 @@ static const char *heir_of(const struct vel_leader *leader, const struct vel_lea
 
 /* Of late files a part has what the dataset before has of its rank. A node that left
  * before it heard of the seal has never taken that; and it stands where it was. */
-bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
+bool vel_flush_may_move(struct vel_leader *leader, const struct vel_lead *lead,
                         const struct vel_seal_member *member)
 {
     const struct vel_roster_member *node =

@@ -9,67 +9,19 @@
 #include "base/log.h"
 #include "brain/connector_in.h"
 
-/* Files that are in no dataset yet wait for the others, as long as there is a chair. */
-static bool has_unsealed(const struct vel_leader *leader)
-{
-    return leader->connector &&
-           (vel_generation_left(leader) > 0 || vel_expect_owes(leader));
-}
-
-static bool has_tasks(const struct vel_leader *leader)
-{
-    for (size_t i = 0; i < leader->tasks.n; i++) {
-        const struct vel_leader_task *task = vel_vec_at(&leader->tasks, i);
-
-        if (!vel_connector_hands_back(leader, task->id))
-            return true;
-    }
-    return false;
-}
-
-static bool owes(const struct vel_leader *leader)
-{
-    uint64_t limit = leader->conf.limit;
-
-    for (size_t i = 0; i < leader->leads.n; i++) {
-        const struct vel_lead *lead = vel_lead_at(leader, i);
-
-        if (vel_lead_is_over(lead) || vel_connector_hands_back(leader, lead->id))
-            continue;
-        if (lead->state == VEL_DATASET_ANNOUNCED ? leader->now < leader->left_at + limit
-                                                 : lead->is_led || lead->owed)
-            return true;
-    }
-    return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader);
-}
-
 bool vel_leader_is_done(const struct vel_leader *leader)
 {
-    return vel_leader_processes(leader) == 0 && !owes(leader);
+    return vel_leader_processes(leader) == 0 && !vel_ending_owes(leader);
 }
 
-/* Whoever was lost only now may be about to come back, with another leader; so may the
- * node of the chair before this one. */
-static bool is_alone(const struct vel_leader *leader)
-{
-    if (leader->follows_dead && leader->now < leader->claimed_at + leader->conf.limit)
-        return false;
-    for (size_t i = 0; i < leader->roster.members.n; i++) {
-        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
-
-        if (!member->is_here && !member->has_left &&
-            leader->now < member->gone_at + 2 * leader->conf.limit)
-            return false;
-    }
-    return vel_roster_here(&leader->roster) <= 1;
-}
-
-static unsigned facts_of(const struct vel_leader *leader)
+static unsigned facts_of(struct vel_leader *leader)
 {
     return (leader->is_chair ? VEL_LAUNCH_IF(CHAIR) : 0) |
            (leader->is_ended ? 0 : VEL_LAUNCH_IF(LIVE)) |
-           (owes(leader) ? VEL_LAUNCH_IF(OWED) : 0) |
-           (is_alone(leader) ? VEL_LAUNCH_IF(ALONE) : 0);
+           (vel_ending_owes(leader) ? VEL_LAUNCH_IF(OWED) : 0) |
+           (leader->state == VEL_LAUNCH_ENDING && vel_ending_is_alone(leader)
+                ? VEL_LAUNCH_IF(ALONE)
+                : 0);
 }
 
 enum { NOTE_PART = 1000 }; /* of T: between notes of who is here */
@@ -191,6 +143,7 @@ static void join(struct vel_leader *leader)
     vel_tree_reset(leader);
     leader->is_joined = leader->is_welcome = false;
     leader->free_at = leader->now + leader->conf.limit + leader->backoff;
+    leader->sought_at = leader->now;
     vel_launch_reach(leader);
     vel_leader_at(leader, VEL_TIMER_LOOK, leader->now + VEL_LOOK_EVERY);
 }
@@ -236,6 +189,7 @@ static void release(struct vel_leader *leader)
 
 static void leave(struct vel_leader *leader)
 {
+    vel_ending_tell_missed(leader);
     vel_parting_tell(leader);
     leader->is_over = true;
     leader->ops->leave(leader->arg);
@@ -357,6 +311,7 @@ void vel_launch_gone(struct vel_leader *leader, const char *node)
         leader->is_joined = leader->is_welcome = leader->is_cut = false;
         leader->free_at =
             leader->now + leader->conf.limit / 200 * (uint64_t)turn + leader->backoff;
+        leader->sought_at = 0;
         vel_serve_lost_chair(leader);
         vel_launch_event(leader, VEL_LAUNCH_ON_GONE);
     }
@@ -445,30 +400,6 @@ void vel_launch_hear(struct vel_leader *leader, struct vel_leader_link *from,
 
 /* --- what follows by itself --- */
 
-/* The last one ends the launch: a chair gives the others time to leave before it, and
- * who has no chair becomes one first. */
-static bool is_drained(struct vel_leader *leader)
-{
-    uint64_t since =
-        leader->moved_at > leader->left_at ? leader->moved_at : leader->left_at;
-    uint64_t patience = 2 * leader->conf.limit;
-
-    if (vel_leader_processes(leader) > 0)
-        return false;
-    if (leader->is_ended)
-        return true;
-    if (owes(leader)) {
-        leader->idle_at = leader->now;
-        return !(has_unsealed(leader) && (leader->is_chair || leader->is_welcome)) &&
-               leader->now >= since + leader->conf.stall;
-    }
-    if (leader->idle_at < leader->left_at)
-        leader->idle_at = leader->left_at;
-    if (leader->is_chair ? is_alone(leader) : leader->is_welcome)
-        return true;
-    return leader->now >= leader->idle_at + patience;
-}
-
 void vel_launch_advance(struct vel_leader *leader)
 {
     note_new(leader);
@@ -482,7 +413,7 @@ void vel_launch_advance(struct vel_leader *leader)
         vel_launch_event(leader, VEL_LAUNCH_ON_COUNTED);
     if (leader->has_served && vel_leader_processes(leader) == 0)
         vel_launch_event(leader, VEL_LAUNCH_ON_LEFT);
-    if (leader->state != VEL_LAUNCH_ENDING || !is_drained(leader))
+    if (leader->state != VEL_LAUNCH_ENDING || !vel_ending_is_drained(leader))
         vel_parting_stays(leader);
     else if (vel_parting_may(leader))
         vel_launch_event(leader, VEL_LAUNCH_ON_DRAINED);

@@ -238,9 +238,12 @@ struct vel_leader_ops {
     /* Of this leader, once that is written: above all before it on this node. */
     int64_t (*epoch)(void *arg);
     int (*chair)(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
-    /* Has a node's leader left this launch in good order, so that it has no endpoint?
+    /* Has a node's leader left this launch in good order, so that it has no endpoint;
+     * or do this machine's locks tell that nobody of the launch lives there any more?
      */
-    bool (*has_left)(void *arg, const char *node);
+    bool (*is_gone)(void *arg, const char *node);
+    /* Has no other node an endpoint that is not gone? */
+    bool (*is_last)(void *arg);
     /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
     /* `living`: nodes that have processes, by blanks. */

@@ -177,9 +177,10 @@ struct vel_leader {
     char *chair;  /* node */
     bool is_chair;
     bool is_joined, is_welcome;
-    bool is_cut;      /* from the chair, to which there was another connection */
-    uint64_t free_at; /* when its place may be taken, if it does not answer */
-    uint64_t backoff; /* of one that was itself replaced */
+    bool is_cut;        /* from the chair, to which there was another connection */
+    uint64_t free_at;   /* when its place may be taken, if it does not answer */
+    uint64_t sought_at; /* since when it was asked in vain; 0: it was lost */
+    uint64_t backoff;   /* of one that was itself replaced */
     int64_t place;
     char *parents;                /* that are to be tried */
     char *parent;                 /* node; NULL: the chair */
@@ -194,7 +195,6 @@ struct vel_leader {
     /* as the chair */
     struct vel_roster roster;
     uint64_t claimed_at, view_since;
-    bool follows_dead; /* a chair of another node that has not left in good order */
     uint64_t asked_at; /* what the nodes hold */
     uint64_t again_at; /* a record could not be written */
     int seal_rc;       /* of the last seal */
@@ -275,19 +275,6 @@ void vel_launch_newer(struct vel_leader *leader, int64_t term);
 
 /* What stands against telling: the launch was ended (looks for the record). */
 bool vel_launch_may_tell(struct vel_leader *leader);
-
-/* --- parting: a node leaves --- */
-
-/* May it? Asks the chair, for T at most. */
-bool vel_parting_may(struct vel_leader *leader);
-/* It has something to do: the chair is to take it in again if it let it go. */
-void vel_parting_stays(struct vel_leader *leader);
-void vel_parting_let(struct vel_leader *leader, const struct vel_leader_link *from,
-                     uint64_t seq);
-/* Tell the chair that it leaves, unless that has let it go. */
-void vel_parting_tell(struct vel_leader *leader);
-/* To the chair: is that node to take files for a dataset? */
-bool vel_parting_is_needed(const struct vel_leader *leader, const char *node);
 
 /* --- round: from taking in to the view --- */
 
@@ -431,7 +418,7 @@ bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead);
 
 /* Is it an empty part of a node that has left, or one that this has not taken and that
  * has nothing of its own? It can be anywhere: who takes it instead, empty. */
-bool vel_flush_may_move(const struct vel_leader *leader, const struct vel_lead *lead,
+bool vel_flush_may_move(struct vel_leader *leader, const struct vel_lead *lead,
                         const struct vel_seal_member *member);
 void vel_flush_move(struct vel_leader *leader, const struct vel_lead *lead,
                     struct vel_seal_member *member);

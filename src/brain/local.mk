@@ -7,6 +7,7 @@ core_sources += \
 	%D%/connector.c %D%/connector_in.h \
 	%D%/create.c \
 	%D%/dataset_state.c %D%/dataset_state.h \
+	%D%/ending.c %D%/ending_in.h \
 	%D%/expect.c %D%/expect_in.h \
 	%D%/flush.c \
 	%D%/generation.c \

@@ -6,19 +6,29 @@
 
 #include "brain/connector_in.h"
 
+/* Of this node's one that has lost the lock since is gone. */
+static bool is_vacant(const struct vel_leader *leader,
+                      const struct vel_leader_chair *found)
+{
+    return found->term == 0 || strcmp(found->node, leader->conf.node) == 0 ||
+           leader->ops->is_gone(leader->arg, found->node);
+}
+
+/* Who has left after it had ended the launch is no reason to begin anew. */
 static void found_chair(struct vel_leader *leader, const struct vel_leader_chair *found)
 {
-    bool is_own = strcmp(found->node, leader->conf.node) == 0;
+    bool is_free = is_vacant(leader, found);
 
+    if (is_free && !vel_launch_may_tell(leader))
+        return;
     if (found->term > leader->term) {
         leader->term = found->term;
         vel_leader_text(leader, &leader->chair, found->node);
         vel_serve_lost_chair(leader);
-        /* one of this node's that has lost the lock since is gone */
-        vel_launch_event(leader, is_own ? VEL_LAUNCH_ON_FREE : VEL_LAUNCH_ON_CHAIR);
-    } else if (found->term == 0 || is_own || leader->now >= leader->free_at) {
-        leader->follows_dead = found->term > 0 && !is_own &&
-                               !leader->ops->has_left(leader->arg, found->node);
+        vel_launch_event(leader, is_free ? VEL_LAUNCH_ON_FREE : VEL_LAUNCH_ON_CHAIR);
+    } else if (is_free || leader->now >= leader->free_at) {
+        if (!is_free && leader->sought_at > 0)
+            vel_leader_in_vain(leader, leader->sought_at, "the chair on ", found->node);
         vel_launch_event(leader, VEL_LAUNCH_ON_FREE);
     } else {
         vel_launch_reach(leader);

@@ -70,7 +70,8 @@ struct vel_roster_member *vel_roster_join(struct vel_roster *roster, const char 
     member->present = there;
     member->over = ended;
     member->is_here = true;
-    member->has_left = false;
+    member->has_left = member->is_dead = false;
+    member->looked_at = 0;
     member->is_direct = true;
     return member;
 }

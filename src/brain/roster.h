@@ -18,15 +18,17 @@ enum { VEL_ROSTER_FAN = 16, VEL_ROSTER_NAME = 201 };
 
 struct vel_roster_member {
     char *node;
-    char *present;    /* ranks that it said are there */
-    int64_t place;    /* kept when it comes back */
-    char *over;       /* launches that it calls over */
-    bool is_here;     /* else: gone */
-    bool has_left;    /* no process is there any more, or that writes */
-    uint64_t gone_at; /* when */
-    bool is_direct;   /* the chair tells it itself, not by its parent */
-    bool is_awaited;  /* asked what it holds, has not told all */
-    int64_t parts;    /* of what it holds, that have come */
+    char *present;      /* ranks that it said are there */
+    int64_t place;      /* kept when it comes back */
+    char *over;         /* launches that it calls over */
+    bool is_here;       /* else: gone */
+    bool has_left;      /* no process is there any more, or that writes */
+    uint64_t gone_at;   /* when */
+    bool is_dead;       /* it will not come back, as was seen */
+    uint64_t looked_at; /* and is looked for again then */
+    bool is_direct;     /* the chair tells it itself, not by its parent */
+    bool is_awaited;    /* asked what it holds, has not told all */
+    int64_t parts;      /* of what it holds, that have come */
     struct vel_buf held;
 };
 

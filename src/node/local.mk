@@ -17,6 +17,7 @@ core_sources += \
 	%D%/service_home.c \
 	%D%/service_job.c \
 	%D%/service_launch.c \
+	%D%/service_life.c \
 	%D%/service_link.c \
 	%D%/service_look.c \
 	%D%/service_mover.c \

@@ -224,12 +224,20 @@ void vel_service_calls_gone(struct vel_service *service,
 /* Nobody waits any more, and nobody will. */
 void vel_service_calls_end(struct vel_service *service);
 
+/* --- service_life: who will not come any more --- */
+
+/* What this machine's locks are asked by. */
+struct vel_role_here vel_service_locks(const struct vel_service *service);
+/* Has a node no endpoint in this launch? */
+bool vel_service_has_left(struct vel_service *service, const char *node);
+bool vel_service_is_gone(void *arg, const char *node);
+bool vel_service_is_last(void *arg);
+
 /* --- service_launch: records of launches --- */
 
 int vel_service_endpoint(void *arg, const char *present, struct vel_err *err);
 int64_t vel_service_epoch(void *arg);
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
-bool vel_service_has_left(void *arg, const char *node);
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
 int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
                      struct vel_err *err);

@@ -119,17 +119,6 @@ int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *e
     return rc;
 }
 
-bool vel_service_has_left(void *arg, const char *node)
-{
-    struct vel_service *service = arg;
-    struct vel_endpoint endpoint;
-    int rc = vel_endpoint_load(service->fs, service->launch_dir, node, &endpoint, NULL);
-
-    if (rc == 0)
-        vel_endpoint_fini(&endpoint);
-    return rc == VEL_ENOENT;
-}
-
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
 {
     struct vel_service *service = arg;

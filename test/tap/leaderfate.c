@@ -17,6 +17,42 @@ bool lab_has_process(const struct lab *lab, int node, int launch)
     return false;
 }
 
+/* All nodes are of one machine, whose locks tell of each, or each is another one. */
+static bool is_gone(const struct lab_leader *of, int node)
+{
+    return of->lab->launches[of->launch].left & LAB_BIT(node) ||
+           (of->lab->has_locks && !lab_leader_of(of->lab, node, of->launch) &&
+            !lab_has_process(of->lab, node, of->launch));
+}
+
+bool lab_is_gone(void *arg, const char *node)
+{
+    return is_gone(arg, lab_node_of(node));
+}
+
+bool lab_is_last(void *arg)
+{
+    const struct lab_leader *of = arg;
+
+    for (int i = 0; i < LAB_NODES; i++)
+        if (i != of->node && of->lab->launches[of->launch].nodes & LAB_BIT(i) &&
+            !is_gone(of, i))
+            return false;
+    return true;
+}
+
+int lab_over(void *arg, struct vel_buf *ret, struct vel_err *err)
+{
+    struct lab_leader *of = arg;
+
+    (void)err;
+    for (int i = 0; i < LAB_LAUNCHES; i++)
+        if (i != of->launch && of->lab->launches[i].nodes & LAB_BIT(of->node) &&
+            !lab_has_process(of->lab, of->node, i)) /* else it is an agent's */
+            vel_buf_printf(ret, "%sL%d", ret->len > 0 ? " " : "", i);
+    return 0;
+}
+
 void lab_bury(struct lab_leader *of, uint64_t delay)
 {
     struct lab *lab = of->lab;

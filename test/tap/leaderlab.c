@@ -450,6 +450,7 @@ void lab_create(struct lab *lab, uint64_t seed, int nodes, enum lab_fault fault)
     memset(lab, 0, sizeof *lab);
     lab->nnodes = nodes;
     lab->fault = fault;
+    lab->has_locks = seed % 2;
     vel_rng_init(&lab->rng, seed);
     lab->now = LAB_T;
     lab->pause = LAB_T;

@@ -159,6 +159,7 @@ struct lab_job {
 
 struct lab {
     int nnodes;
+    bool has_locks; /* that tell who is dead: all nodes are virtual, on one machine */
     enum lab_fault fault;
     struct vel_rng rng;
     uint64_t now, order;
@@ -296,6 +297,9 @@ bool lab_is_held(void *arg, int64_t id);
 bool lab_is_before(void *arg, int64_t id);
 struct lab_link *lab_link_at(const struct lab *lab, int number);
 bool lab_has_process(const struct lab *lab, int node, int launch);
+bool lab_is_gone(void *arg, const char *node);
+bool lab_is_last(void *arg);
+int lab_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 
 /* The leader is gone, and the others see it after a while. */
 void lab_bury(struct lab_leader *of, uint64_t delay);

@@ -69,11 +69,6 @@ static int op_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err
     return 0;
 }
 
-static bool op_has_left(void *arg, const char *node)
-{
-    return launch_of(arg)->left & LAB_BIT(lab_node_of(node));
-}
-
 static int op_claim_chair(void *arg, int64_t term, struct vel_err *err)
 {
     struct lab_leader *of = arg;
@@ -150,18 +145,6 @@ static int op_end(void *arg, struct vel_err *err)
 }
 
 /* --- other launches --- */
-
-static int op_over(void *arg, struct vel_buf *ret, struct vel_err *err)
-{
-    struct lab_leader *of = arg;
-
-    (void)err;
-    for (int i = 0; i < LAB_LAUNCHES; i++)
-        if (i != of->launch && of->lab->launches[i].nodes & LAB_BIT(of->node) &&
-            !lab_has_process(of->lab, of->node, i)) /* else it is an agent's */
-            vel_buf_printf(ret, "%sL%d", ret->len > 0 ? " " : "", i);
-    return 0;
-}
 
 static int op_others(void *arg, struct vel_vec *ret, struct vel_err *err)
 {
@@ -450,12 +433,13 @@ const struct vel_leader_ops lab_ops = {
     .endpoint = op_endpoint,
     .epoch = op_epoch,
     .chair = op_chair,
-    .has_left = op_has_left,
+    .is_gone = lab_is_gone,
+    .is_last = lab_is_last,
     .claim_chair = op_claim_chair,
     .beat = op_beat,
     .is_ended = op_is_ended,
     .end = op_end,
-    .over = op_over,
+    .over = lab_over,
     .others = op_others,
     .end_other = op_end_other,
     .known = op_known,

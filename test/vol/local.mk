@@ -1,11 +1,11 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
-vol_tests = %D%/early.t %D%/mixed.t %D%/shared.t %D%/points.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/both.t %D%/brief.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
+vol_tests = %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.t %D%/points.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/both.t %D%/brief.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 check_PROGRAMS += test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed test/vol/point test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 TESTS += $(vol_tests)
-fault_scripts += %D%/early.t %D%/mixed.t
-EXTRA_DIST += %D%/early.t %D%/mixed.t %D%/shared.sh %D%/shared.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t %D%/points.t
+fault_scripts += %D%/early.t %D%/prompt.t %D%/mixed.t
+EXTRA_DIST += %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.sh %D%/shared.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t %D%/points.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 

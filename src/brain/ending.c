@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a launch: what a leader without processes still waits for. */
+#include "config.h"
+
+#include "base/log.h"
+#include "brain/connector_in.h"
+
+enum { AGAIN_PART = 50 }; /* of T: between looks whether a lost node is dead */
+
+/* Files that are in no dataset yet wait for the others, as long as there is a chair. */
+static bool has_unsealed(const struct vel_leader *leader)
+{
+    return leader->connector &&
+           (vel_generation_left(leader) > 0 || vel_expect_owes(leader));
+}
+
+static bool has_tasks(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->tasks.n; i++) {
+        const struct vel_leader_task *task = vel_vec_at(&leader->tasks, i);
+
+        if (!vel_connector_hands_back(leader, task->id))
+            return true;
+    }
+    return false;
+}
+
+bool vel_ending_owes(const struct vel_leader *leader)
+{
+    uint64_t limit = leader->conf.limit;
+
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if (vel_lead_is_over(lead) || vel_connector_hands_back(leader, lead->id))
+            continue;
+        if (lead->state == VEL_DATASET_ANNOUNCED ? leader->now < leader->left_at + limit
+                                                 : lead->is_led || lead->owed)
+            return true;
+    }
+    return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader);
+}
+
+/* --- who might still come --- */
+
+bool vel_ending_is_dead(struct vel_leader *leader, struct vel_roster_member *member)
+{
+    if (!member->is_dead && leader->now >= member->looked_at) {
+        member->looked_at = leader->now + leader->conf.limit / AGAIN_PART;
+        member->is_dead = leader->ops->is_gone(leader->arg, member->node);
+    }
+    if (!member->is_dead)
+        vel_leader_at(leader, VEL_TIMER_SOON, member->looked_at);
+    return member->is_dead;
+}
+
+/* A lost node that may come back with another leader, or NULL. */
+static struct vel_roster_member *find_missed(struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (!member->is_here && !member->has_left &&
+            !vel_ending_is_dead(leader, member))
+            return member;
+    }
+    return NULL;
+}
+
+/* Whoever was lost only now may be about to come back; whoever has an endpoint, to join
+ * this chair, which is new: that of the chair before it may be one of them. */
+bool vel_ending_is_alone(struct vel_leader *leader)
+{
+    const struct vel_roster_member *missed = find_missed(leader);
+
+    if (vel_roster_here(&leader->roster) > 1 ||
+        (missed && leader->now < missed->gone_at + 2 * leader->conf.limit))
+        return false;
+    if (leader->now >= leader->claimed_at + leader->conf.limit ||
+        leader->ops->is_last(leader->arg))
+        return true;
+    vel_leader_at(leader, VEL_TIMER_SOON,
+                  leader->now + leader->conf.limit / AGAIN_PART);
+    return false;
+}
+
+/* The last one ends the launch: a chair gives the others time to leave before it, and
+ * who has no chair becomes one first. */
+bool vel_ending_is_drained(struct vel_leader *leader)
+{
+    uint64_t since =
+        leader->moved_at > leader->left_at ? leader->moved_at : leader->left_at;
+    uint64_t patience = 2 * leader->conf.limit;
+
+    if (vel_leader_processes(leader) > 0)
+        return false;
+    if (leader->is_ended)
+        return true;
+    if (vel_ending_owes(leader)) {
+        leader->idle_at = leader->now;
+        return !(has_unsealed(leader) && (leader->is_chair || leader->is_welcome)) &&
+               leader->now >= since + leader->conf.stall;
+    }
+    if (leader->idle_at < leader->left_at)
+        leader->idle_at = leader->left_at;
+    if (leader->is_chair ? vel_ending_is_alone(leader) : leader->is_welcome)
+        return true;
+    return leader->now >= leader->idle_at + patience;
+}
+
+/* --- what is said of it --- */
+
+void vel_leader_in_vain(const struct vel_leader *leader, uint64_t since,
+                        const char *whom, const char *which)
+{
+    vel_log(VEL_LOG_INFO, "launch %s: waited %.1f s in vain for %s%s",
+            leader->conf.launch, (double)(leader->now - since) / 1e9, whom, which);
+}
+
+void vel_ending_tell_missed(struct vel_leader *leader)
+{
+    uint64_t limit = leader->conf.limit, last = leader->claimed_at + limit;
+    const struct vel_roster_member *missed = NULL;
+
+    if (leader->is_ended || leader->idle_at == 0) /* it has not waited */
+        return;
+    if (leader->is_chair)
+        missed = find_missed(leader);
+    if (missed && leader->idle_at < missed->gone_at + 2 * limit)
+        vel_leader_in_vain(leader, missed->gone_at, "node ", missed->node);
+    else if (leader->is_chair && !missed && leader->idle_at < last &&
+             leader->now >= last && !leader->ops->is_last(leader->arg))
+        vel_leader_in_vain(leader, leader->claimed_at, "other nodes to leave", "");
+    else if (!leader->is_chair && !leader->is_welcome &&
+             leader->now >= leader->idle_at + 2 * limit)
+        vel_leader_in_vain(leader, leader->idle_at, "a chair", "");
+}
