@@ -261,6 +261,8 @@ static void learn_entry(struct vel_session *s, struct vel_held *held)
 
 static bool learn(struct vel_session *s, struct vel_held *held, enum news news)
 {
+    enum vel_place_on_prefix place = held->entry.place;
+
     if (news == NO_NEWS)
         return false;
     if (held->owed & VEL_OWE_ENCODE && news == IS_ENCODED)
@@ -269,10 +271,10 @@ static bool learn(struct vel_session *s, struct vel_held *held, enum news news)
     if (news == IS_ENCODED)
         return true;
     learn_entry(s, held);
-    if (news == IS_FLUSHED) {
-        held->entry.place = VEL_ON_PREFIX;
+    /* whatever rank 0 has read there meanwhile: all decide by what all have heard */
+    held->entry.place = news == IS_FLUSHED ? VEL_ON_PREFIX : place;
+    if (news == IS_FLUSHED)
         tell(s, held, VEL_EVENT_FLUSH);
-    }
     return true;
 }
 

@@ -131,10 +131,10 @@ void vel_session_learn_size(struct vel_session *s)
     }
 }
 
-/* What is voted on: the level that is due, whether to encode, what is begun, its id,
- * what the background has done meanwhile, and which levels have room. The least of what
- * the ranks say is taken. */
-enum { LEVEL, ENCODE, MEANT, ID = MEANT + VEL_SESSION_MEANT, NEWS, ROOM };
+/* What is voted on: the level that is due, whether to encode, what is begun, its id
+ * and when that was, what the background has done meanwhile, and which levels have
+ * room. The least of what the ranks say is taken. */
+enum { LEVEL, ENCODE, MEANT, ID = MEANT + VEL_SESSION_MEANT, CREATED, NEWS, ROOM };
 
 /* Rank 0's clock decides which levels by seconds are due, and whether to encode. */
 static int ask_what_is_due(struct vel_session *s, const struct vel_dataset *dataset,
@@ -154,6 +154,7 @@ static int ask_what_is_due(struct vel_session *s, const struct vel_dataset *data
     desc = vel_reddesc_choose(s->descs, &use);
     ballot[LEVEL] = desc ? desc - s->descs->items : -1;
     ballot[ID] = dataset->id;
+    ballot[CREATED] = dataset->created;
     ballot[ENCODE] =
         vel_policy_encode_due(s->conf, vel_policy_since_encode(&s->policy));
     free(since);
@@ -175,7 +176,7 @@ static int vote(struct vel_session *s, const struct vel_dataset *dataset, int rc
 {
     int64_t *ballot = s->ballot;
 
-    ballot[LEVEL] = ballot[ENCODE] = ballot[ID] = INT64_MAX;
+    ballot[LEVEL] = ballot[ENCODE] = ballot[ID] = ballot[CREATED] = INT64_MAX;
     ballot[NEWS] = vel_session_news(s);
     if (meant)
         memcpy(ballot + MEANT, meant, VEL_SESSION_MEANT * sizeof *meant);
@@ -261,6 +262,7 @@ int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
     if (rc < 0)
         return rc;
     w->map.dataset.id = s->ballot[ID];
+    w->map.dataset.created = s->ballot[CREATED];
     due = (size_t)s->ballot[LEVEL];
     w->is_bypass = s->descs->items[due].is_bypass;
     chosen = w->is_bypass ? due : place(s, due, s->ballot + ROOM);

@@ -148,7 +148,7 @@ static size_t store_of_level(const struct vel_session *s, const char *level)
 }
 
 /* A launch that saw neither this entry nor these caches may have given the number to a
- * dataset of its own. */
+ * dataset of its own. What rank 0 finds is so for all. */
 static bool is_of(const struct vel_entry *entry, const struct vel_dataset *d)
 {
     return entry->dataset.version == d->version &&
@@ -156,10 +156,8 @@ static bool is_of(const struct vel_entry *entry, const struct vel_dataset *d)
            strcmp(entry->dataset.name, d->name) == 0;
 }
 
-static int hold(struct vel_session *s, struct vel_revived *revived,
-                const struct vel_vec *entries, struct vel_err *err)
+static int hold(struct vel_session *s, struct vel_revived *revived, struct vel_err *err)
 {
-    const struct vel_entry *entry = entry_of(entries, revived->map.dataset.id);
     struct vel_held held = {.map = revived->map,
                             .level = revived->level,
                             .store = store_of_level(s, revived->level),
@@ -173,12 +171,6 @@ static int hold(struct vel_session *s, struct vel_revived *revived,
         held.dir = own->dir;
         vel_vec_fini(&revived->parts);
     }
-    if (entry && is_of(entry, &held.map.dataset)) {
-        held.entry = *entry;
-        held.entry.dataset.name = NULL;
-    }
-    if (held.entry.place < VEL_ON_STAGED)
-        held.entry.place = VEL_ON_CACHE; /* it could not be taken back: begin anew */
     free(revived->rebuilt_ranks);
     memset(revived, 0, sizeof *revived);
     continue_checkpoints(s, &held.map.dataset);
@@ -244,11 +236,21 @@ static int keep(struct vel_session *s, struct vel_revived *revived,
                 const struct vel_vec *entries, unsigned before, struct vel_err *err)
 {
     int64_t id = revived->map.dataset.id;
-    int rc = vel_comm_agree(s->world, hold(s, revived, entries, err), err);
+    const struct vel_entry *entry = entry_of(entries, id);
+    int64_t is_its =
+        s->world->rank == 0 && entry && is_of(entry, &revived->map.dataset);
+    int rc = vel_comm_agree_fold(s->world, hold(s, revived, err), VEL_COMM_MAX, &is_its,
+                                 1, err);
     struct vel_held *held = rc == 0 ? vel_session_held_of(s, id) : NULL;
 
     if (!held)
         return rc;
+    if (is_its) {
+        held->entry = *entry;
+        held->entry.dataset.name = NULL;
+    }
+    if (held->entry.place < VEL_ON_STAGED)
+        held->entry.place = VEL_ON_CACHE; /* it could not be taken back: begin anew */
     return s->background ? vel_session_owe_again(s, held, before, err) : 0;
 }
 

@@ -145,7 +145,7 @@ struct vel_session_asked {
 /* Collective. The same, and all ranks ask for the same dataset by a name and a version
  * that can be: VEL_EINVAL. The two below are its halves, to be used around a fold of
  * those numbers by VEL_COMM_MIN. */
-enum { VEL_SESSION_MEANT = 4, VEL_SESSION_BALLOT = 4 + VEL_SESSION_MEANT };
+enum { VEL_SESSION_MEANT = 4, VEL_SESSION_BALLOT = 5 + VEL_SESSION_MEANT };
 int vel_session_mean(const struct vel_session *s, enum vel_session_event event,
                      const struct vel_session_asked *asked, int64_t *ret_meant,
                      struct vel_err *err);

@@ -27,13 +27,20 @@ test_fault_shift_SOURCES = %D%/shift.c test/tap/board.h
 test_fault_shift_CPPFLAGS = $(test_mpi_cppflags) -I$(top_srcdir)/include
 test_fault_shift_LDADD = src/libveloc.la $(MPI_LIBS) -ldl
 test_fault_shift_LDFLAGS = $(AM_LDFLAGS) -no-install
+# a preload, as test/yield is
+check_LTLIBRARIES += test/fault/clocks.la
+test_fault_clocks_la_SOURCES = %D%/clocks.c
+test_fault_clocks_la_CFLAGS = -std=gnu11 -Wall -Wextra
+test_fault_clocks_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+TESTS += test/fault/clocks.t
+fault_scripts += test/fault/clocks.t
 test_fault_storage_t_SOURCES = %D%/storage.c
 test_fault_storage_t_CPPFLAGS = $(test_mpi_cppflags)
 test_fault_storage_t_LDADD = src/libveloc.la $(test_mpi_ldadd)
 endif
 check_PROGRAMS += $(fault_tests)
 TESTS += $(fault_tests) test/fault/reflink.t
-EXTRA_DIST += %D%/reflink.t
+EXTRA_DIST += %D%/clocks.t %D%/reflink.t
 
 test_fault_protect_t_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h \
 	test/tap/sockjob.c test/tap/sockjob.h
