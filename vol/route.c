@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "base/log.h"
 #include "mpi_rank.h"
 #include "object.h"
 #include "push.h"
@@ -65,7 +64,7 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     begin(route, *fapl_id);
     route->is_new = true;
     if (why) {
-        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name, why);
+        vel_files_tell_native(&files_of, name, why);
         return place(route, name, fapl_id);
     }
     if (vel_files_create(&files_of, name, flags & H5F_ACC_EXCL, &route->answer, &err) <
@@ -78,10 +77,13 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
                    const char *name, unsigned flags, hid_t *fapl_id)
 {
     const struct vel_files_of files_of = of(info);
+    const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
 
     begin(route, *fapl_id);
-    if (is_own(flags, *fapl_id))
+    if (why && flags & H5F_ACC_RDWR)
+        vel_files_tell_native(&files_of, name, why);
+    if (why)
         return place(route, name, fapl_id);
     if (vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer, &err) < 0)
         return fail(&err);

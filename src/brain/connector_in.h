@@ -88,6 +88,7 @@ struct vel_connector {
     struct vel_vec reports; /* struct vel_leader_report */
     char *present_told;     /* to this chair */
     bool left_told;
+    bool has_refused; /* a file for want of room or the like */
 
     /* as the chair */
     uint64_t present_at;       /* somebody said who is there */

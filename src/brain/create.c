@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "brain/connector_in.h"
 
 enum { TEMPLATE_MOST = 4095, NUMBERS_MOST = 1023, HAVE_IT_OPEN = 2 };
@@ -31,6 +32,17 @@ static bool answer_native(struct vel_leader *leader, const struct vel_leader_wai
 
     vel_place_send(leader, wait, &place);
     return true;
+}
+
+/* What was to be protected cannot be: the first is told to all. */
+static bool refuse(struct vel_leader *leader, const struct vel_leader_wait *wait,
+                   const char *why)
+{
+    vel_log(leader->connector->has_refused ? VEL_LOG_INFO : VEL_LOG_WARN,
+            "%s is written to its own path, and is not protected: %s", wait->record,
+            why);
+    leader->connector->has_refused = true;
+    return answer_native(leader, wait, why);
 }
 
 static void answer_path(struct vel_leader *leader, const struct vel_leader_wait *wait,
@@ -296,7 +308,7 @@ static bool begin(struct vel_leader *leader, struct vel_leader_wait *wait,
         *count = generation->number; /* what is native counts as well */
     if (generation)
         begin_file(leader, wait, generation, rc == 0);
-    return rc < 0 ? answer_native(leader, wait, err.text) : false;
+    return rc < 0 ? refuse(leader, wait, err.text) : false;
 }
 
 /* --- a file that was open before this leader came --- */
@@ -470,5 +482,5 @@ void vel_create_failed(struct vel_leader *leader, const struct vel_leader_task *
     if (wait && wait->how == HAVE_IT_OPEN)
         vel_leader_no(leader, wait->link, wait->seq, rc, text);
     else if (wait)
-        answer_native(leader, wait, text);
+        refuse(leader, wait, text);
 }

@@ -155,6 +155,15 @@ bool vel_conf_gives(const struct vel_line *line, const char *key)
     return line->given >> vel_schema_child(line->parent, key) & 1;
 }
 
+bool vel_conf_asks_for_scheme(const struct vel_conf *conf)
+{
+    struct vel_meaning meaning;
+
+    vel_schema_find("COPY_TYPE", VEL_SPELL_FILE, &meaning);
+    return conf->sources[meaning.setting].layer != VEL_LAYER_DEFAULT ||
+           vel_conf_line(conf, VEL_CKPT, 0);
+}
+
 static bool is_unheeded(const struct vel_field *field, const struct vel_source *source,
                         enum vel_whom who)
 {

@@ -187,6 +187,9 @@ void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
 /* Are the CKPT lines used (COPY_TYPE=FILE, or it was left open and there are some)? */
 bool vel_conf_has_levels(const struct vel_conf *conf);
 
+/* Does somebody ask for a scheme, by COPY_TYPE or CKPT lines? */
+bool vel_conf_asks_for_scheme(const struct vel_conf *conf);
+
 /* Fill what lines left open, then check what no single value shows: a level for every
  * checkpoint, schemes that fit their stores, groups and stores that exist. One sentence
  * for the first fault. */

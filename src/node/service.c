@@ -236,6 +236,7 @@ static void unmake(struct vel_service *service)
     free(service->dir);
     free(service->prefix_id);
     free(service->named);
+    free(service->stray);
     vel_vec_fini(&service->noted);
     vel_vec_fini(&service->calls);
     vel_service_forget_parts(service);

@@ -64,9 +64,9 @@ static void tell_exposed(struct vel_service *service, const struct vel_settlemen
         return;
     service->has_told_exposed = true;
     if (of->n_nodes == 1)
-        vel_log(VEL_LOG_INFO,
-                "all files are on node %s: a single copy is kept until they are on "
-                "the prefix",
+        vel_log(vel_conf_asks_for_scheme(service->conf) ? VEL_LOG_WARN : VEL_LOG_INFO,
+                "all files are on node %s, where no redundancy would survive: a single "
+                "copy is kept until they are on the prefix",
                 of->nodes[0]);
     else
         vel_log(VEL_LOG_WARN,
@@ -109,6 +109,7 @@ int vel_service_compose(void *arg, struct vel_seal *seal,
     struct vel_service *service = arg;
 
     (void)key;
+    vel_service_note_use(service, seal->template);
     return vel_service_compose_for(service, service->launch, seal, err);
 }
 

@@ -112,6 +112,56 @@ int64_t vel_service_keep(void *arg, const char *template, bool *ret_has_line)
                 : service->conf->cache_size;
 }
 
+/* --- lines that nothing fits --- */
+
+void vel_service_note_use(struct vel_service *service, const char *template)
+{
+    const struct vel_line *used = vel_service_line(service, template), *line;
+
+    if (!used && *template == '/' && !service->stray)
+        service->stray = strdup(template);
+    for (size_t i = 0;
+         used && i < 64 && (line = vel_conf_line(service->conf, VEL_DATASET, i)); i++)
+        service->lines_used |= (uint64_t)(line == used) << i;
+}
+
+/* A file of the name that the pattern means, in another directory. */
+static bool is_elsewhere(const char *pattern, const char *path)
+{
+    char *dir = vel_path_dir(path);
+    bool is = dir && vel_rule_fits(vel_path_base(pattern), dir, path);
+
+    free(dir);
+    return is;
+}
+
+/* A tool beside the program that the lines are for is no reason to warn. */
+void vel_service_tell_unused(struct vel_service *service)
+{
+    const struct vel_line *line;
+
+    /* one that came later does not know them all */
+    if (!service->is_first_chair || !service->stray)
+        return;
+    for (size_t i = 0; i < 64 && (line = vel_conf_line(service->conf, VEL_DATASET, i));
+         i++) {
+        const struct vel_dataset_rule *rule = line->data;
+
+        if (service->lines_used >> i & 1 || rule->kind == VEL_KIND_NONE)
+            continue;
+        vel_log(
+            service->ranks > 1 || is_elsewhere(rule->pattern, service->stray)
+                ? VEL_LOG_WARN
+                : VEL_LOG_INFO,
+            "%s:%d: no file that was made fits DATASET=%s PATTERN=%s, and %s has no "
+            "line: patterns begin at the prefix %s, or with /",
+            line->source.where ? line->source.where : "the settings", line->source.line,
+            line->name, rule->pattern, service->stray, service->prefix);
+    }
+    free(service->stray);
+    service->stray = NULL;
+}
+
 /* --- new.N --- */
 
 struct vel_service_part *vel_service_part(const struct vel_service *service,
@@ -223,8 +273,10 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
         rc = dir ? know_part(service, number, dir, err)
                  : vel_out_of_memory(err, "a new part");
     }
-    if (rc == 0)
+    if (rc == 0) {
         *ret_part = number;
+        vel_service_note_use(service, key->template);
+    }
     free(dir);
     free(level);
     return rc;

@@ -157,6 +157,9 @@ struct vel_service {
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed, has_told_over;
+    bool is_first_chair;
+    uint64_t lines_used;     /* bit i: DATASET line i has had a file */
+    char *stray;             /* the first file that no line has */
     atomic_bool has_thinned; /* what launches before have left in the caches */
     int64_t checkpoints;
     int64_t above; /* the newest dataset when its first new.N was made; -1: none was */
@@ -243,6 +246,11 @@ int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
                      struct vel_err *err);
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);
 int vel_service_end(void *arg, struct vel_err *err);
+
+/* A file or a dataset of that template was made. */
+void vel_service_note_use(struct vel_service *service, const char *template);
+/* Lines that had none, while there were files without a line: once, by the chair. */
+void vel_service_tell_unused(struct vel_service *service);
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err);
 int vel_service_list_seals(struct vel_service *service, const char *launch,

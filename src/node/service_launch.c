@@ -130,6 +130,7 @@ int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
                              "chair", FORMAT, body, &k, err);
 
     vel_node_destroy(body);
+    service->is_first_chair = rc == 0 && term == 1;
     return rc;
 }
 
@@ -202,6 +203,7 @@ int vel_service_end(void *arg, struct vel_err *err)
 {
     struct vel_service *service = arg;
 
+    vel_service_tell_unused(service);
     return vel_service_end_other(service, service->launch, err);
 }
 

@@ -51,8 +51,13 @@ void vel_file_answer_fini(struct vel_file_answer *answer);
  * Without it, that of the first file. */
 void vel_files_begin(void);
 
+/* A file is made, or opened to be written, that is none of ours for this reason. Rank 0
+ * warns of the first that a DATASET line has. */
+void vel_files_tell_native(const struct vel_files_of *of, const char *name,
+                           const char *why);
+
 /* Where shall the file be made that the program calls `name`, and that must not be
- * there yet when it `is_new`? Fails when the settings are wrong. */
+ * there yet when it `is_new`? */
 int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
                      struct vel_file_answer *ret, struct vel_err *err);
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "conf/rules.h"
 #include "meta/cachename.h"
 #include "meta/paths.h"
 #include "process/files_in.h"
@@ -68,6 +69,28 @@ void vel_files_tell_outside(const char *name)
                     "it, or name the directory that they are below with VELOC_PREFIX",
                     prefix);
     }
+    free(path);
+}
+
+void vel_files_tell_native(const struct vel_files_of *of, const char *name,
+                           const char *why)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    struct vel_rule_fit fit;
+    bool speaks = vel_files_know(of) && vel_files_rank() == 0;
+    char *path = speaks ? vel_files_real_path(name) : NULL;
+    bool is_wanted = path && vel_path_below(vel_files_prefix(), path) &&
+                     vel_rules_find(vel_files_conf(), vel_files_prefix(), path, &fit) &&
+                     fit.rule->kind != VEL_KIND_NONE;
+
+    if (is_wanted && !atomic_flag_test_and_set(&is_told))
+        vel_log(
+            VEL_LOG_WARN,
+            "%s is written to its own path, and is not protected, though DATASET=%s "
+            "has it: %s",
+            path, fit.line->name, why);
+    else
+        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name, why);
     free(path);
 }
 

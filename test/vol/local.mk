@@ -17,6 +17,10 @@ check_PROGRAMS += test/vol/both
 test_vol_both_SOURCES = %D%/both.c
 test_vol_both_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_both_LDADD = src/libveloc.la $(HDF5_LIBS) $(MPI_LIBS)
+check_PROGRAMS += test/vol/shared
+test_vol_shared_SOURCES = %D%/shared.c
+test_vol_shared_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_shared_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 endif
 if HAVE_MPI
 vol_tests += %D%/baton.t

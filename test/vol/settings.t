@@ -56,4 +56,45 @@ is "$result,$(files)" 0,6 'a node that the GROUPS lines leave out has its files 
 like "$(lines | grep GROUPS)" "h5veloc: warn: *no GROUPS line says which RACK node *.v2 is in*single copy*" 'one line names it'
 is "$(lines | grep -c GROUPS)" 1 'and no other does'
 is "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | awk '$3 ~ /^[0-9]+$/ { print $7 }' | sort -u)" 3 'and no dataset is offered without its files'
+
+# What the settings ask for and a file cannot have is told, once.
+run COPY_TYPE=SINGLE 'DATASET=out PATTERN=out/ck.{step}.{rank}.h5'
+like "$(lines | grep out/)" "h5veloc: warn: *.velocconf:2: no file that was made fits DATASET=out PATTERN=out/ck.{step}.{rank}.h5, and *" \
+    'a line that fits no file is told when the program ends'
+is "$(lines | grep -c out/)" 1 'once'
+tool() { (cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/pause" make "$1" </dev/null 2>"$dir/out" >&2) || echo failed; }
+is "$(tool other.h5; lines)" '' 'but not of a tool that writes something else beside it'
+like "$(tool ck.7.0.h5; lines)" 'h5veloc: warn: *fits DATASET=out *' 'unless that has the name, in another directory'
+VELOC_VIRTUAL_NODES=1 run COPY_TYPE=XOR
+like "$(lines | grep copy)" 'h5veloc: warn: *all files are on node *, where no redundancy would survive: a single copy *' \
+    'redundancy that was asked for and that a single node cannot have is told'
+VELOC_VIRTUAL_NODES=1 run CACHE_SIZE=1
+is "$(lines | grep copy)" '' 'where nobody asked for it nothing is said'
+if [ "${PARALLEL_HDF5:-}" = yes ]; then
+    echo 'DATASET=all PATTERN=all.{step}.h5' >"$dir/prefix/.velocconf"
+    shared() {
+        (cd "$dir/prefix" && TEST_TIMEOUT=60 HDF5_VOL_CONNECTOR=veloc "$top_srcdir/test/mpirun.sh" 2 \
+            "$top_builddir/test/vol/shared" "$1" >"$dir/out" 2>&1) || echo failed
+    }
+    like "$(shared all.7.h5; lines)" 'h5veloc: warn: */all.7.h5 is written to its own path, and is not protected, though DATASET=all has it: *' \
+        'a file of MPI-IO that a line has is told'
+    is "$(lines | wc -l),$(shared other.h5; lines)" 1, 'once, and one that no line has is not'
+else
+    skip 2 'this HDF5 is serial'
+fi
+small() { # in a cache of 512 KiB
+    # shellcheck disable=SC2016 # the inner shell expands them
+    unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs -o size=512k none "$1/cache" && cd "$1/prefix" && exec "$2" 2' - \
+        "$dir" "$top_builddir/test/vol/brief" 2>"$dir/out"
+}
+if unshare -m true 2>/dev/null; then
+    rm -rf "$dir/prefix" "$dir/cache"
+    mkdir "$dir/prefix" "$dir/cache"
+    ok 'with a cache without room a program writes its files' env HDF5_VOL_CONNECTOR=veloc bash -c "$(declare -f small); dir=$dir top_builddir=$top_builddir small"
+    is "$(files)" 2 'to their paths'
+    like "$(lines)" 'h5veloc: warn: */ck.0.0.h5 is written to its own path, and is not protected: *cache* has no room for another dataset' 'and is told'
+    is "$(lines | wc -l)" 1 'once'
+else
+    skip 4 'there are no mount namespaces here'
+fi
 done_testing
