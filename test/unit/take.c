@@ -404,13 +404,12 @@ static void made_while_scanned(void)
 
 /* --- which version --- */
 
-static bool is_newest_in(struct vel_placeholders *placeholders, const char *dir,
+static bool is_newest_in(struct vel_placeholders *all, const char *dir,
                          const char *base)
 {
     char *found = NULL, *name = NULL;
     int64_t rank;
-    int rc = vel_placeholders_whose(placeholders, in(dir, "p/x.h5"), &found, &rank,
-                                    &name, NULL);
+    int rc = vel_placeholders_whose(all, in(dir, "p/x.h5"), &found, &rank, &name, NULL);
     bool is = rc == 0 && strcmp(strrchr(found, '/') + 1, base) == 0;
 
     if (!is)
@@ -429,13 +428,12 @@ static void linked_later(void)
     const char *dir = tap_path("linked");
     struct vel_placeholder_file of[3];
     char places[3][600], home[600];
-    char *homes[] = {home};
+    char *homes[] = {strcpy(home, in(dir, "c"))};
     const struct vel_stub_maker maker = {.launch = "L"};
     struct vel_err err = {0};
 
     tap_fresh_dir(dir);
     tap_fresh_dir(in(dir, "p"));
-    snprintf(home, sizeof home, "%s", in(dir, "c"));
     for (int i = 0; i < 3; i++) {
         snprintf(places[i], sizeof places[i], "%s/%s", in(dir, "c/index.0"), dirs[i]);
         must(vel_fs_make_dirs(vel_fs_posix(), places[i], 0700, &err), &err);

@@ -19,20 +19,20 @@ chance() { ((RANDOM % $1 == 0)); }
 # Files that are closed, and checkpoints that are complete, are there afterwards though their program is killed.
 # has[file] is a pattern: of a program that is killed at any moment the versions that it may have left.
 step_files() {
-    local settings=FLUSH_BANDWIDTH=0 words=() file i n=$((RANDOM % 3 + 1)) end='' ok=1 cut=''
+    local with=FLUSH_BANDWIDTH=0 words=() file i n=$((RANDOM % 3 + 1)) end='' ok=1 cut=''
     ! chance 4 || cut=0.$(pick 04 06 08 12 16 24)
-    chance 2 && end=kill && settings=$(pick "$held" FLUSH_BANDWIDTH=0)
+    chance 2 && end='kill' && with=$(pick "$held" FLUSH_BANDWIDTH=0)
     for ((i = 0; i < n; i++)); do
         file=$(pick "${files[@]}")
         # one without a line is at its path when it is closed, if ever
-        [ "$settings" != "$held" ] || while [ "$file" = own ]; do file=$(pick "${files[@]}"); done
+        [ "$with" != "$held" ] || while [ "$file" = own ]; do file=$(pick "${files[@]}"); done
         number=$((number + 1))
         words+=("file=$file" "plain=$number")
         if [ "$cut" ]; then has[$file]="@(${has[$file]:--1}|$number)"; else has[$file]=$number; fi
     done
     [ "$end" != kill ] || words+=("$(pick safe=2 safe=1)" kill)
-    told+=" [$settings${cut:+ $cut s}: ${words[*]}]"
-    said=$(program "$settings" "${words[@]}")
+    told+=" [$with${cut:+ $cut s}: ${words[*]}]"
+    said=$(program "$with" "${words[@]}")
     [ -z "$cut" ] || return 0
     for ((i = 0; i < n; i++)); do [ "$(cut -d, -f$((i + 1)) <<<"$said")" = 'made 1' ] || ok=0; done
     ((ok))
@@ -40,16 +40,16 @@ step_files() {
 
 # What is known of checkpoints: newest[name], or -1: none, or empty: anything up to `number`.
 step_session() {
-    local name settings words n i ends=finalize cut=''
+    local name with words n i ends='finalize' cut=''
     ! chance 4 || cut=0.$(pick 04 06 08 12 16 24)
     name=$(pick "${names[@]}")
-    settings="MODE=$(pick SYNC ASYNC) FLUSH=$(pick 0 1 2)"
-    chance 3 && settings+=" PREFIX_SIZE=$(pick 1 2)"
-    chance 6 && settings+=' CACHE_PURGE=1'
-    chance 6 && settings+=' PREFIX_PURGE=1'
-    chance 4 && settings+=" CACHE_SIZE=$(pick 1 2)"
-    chance 6 && settings+=" $(pick FLUSH_ON_RESTART=1 GLOBAL_RESTART=1 DROP_AFTER_CURRENT=1)"
-    case $settings in *PURGE* | *PREFIX_SIZE* | *DROP*) newest=() ;; esac
+    with="MODE=$(pick SYNC ASYNC) FLUSH=$(pick 0 1 2)"
+    chance 3 && with+=" PREFIX_SIZE=$(pick 1 2)"
+    chance 6 && with+=' CACHE_PURGE=1'
+    chance 6 && with+=' PREFIX_PURGE=1'
+    chance 4 && with+=" CACHE_SIZE=$(pick 1 2)"
+    chance 6 && with+=" $(pick FLUSH_ON_RESTART=1 GLOBAL_RESTART=1 DROP_AFTER_CURRENT=1)"
+    case $with in *PURGE* | *PREFIX_SIZE* | *DROP*) newest=() ;; esac
     words=("name=$name" init)
     n=$((RANDOM % 4))
     for ((i = 0; i < n; i++)); do
@@ -65,25 +65,25 @@ step_session() {
     # of HDF5 files there may be some with such a number
     chance 3 && words+=("$(pick remove drop current)=$(pick 1 2 $((number + 1)))")
     case ${words[-1]} in remove* | drop* | current*) newest[$name]='' ;; esac
-    chance 2 && ends=kill
+    chance 2 && ends='kill'
     words+=("$ends")
-    told+=" [$settings${cut:+ $cut s}: ${words[*]}]"
+    told+=" [$with${cut:+ $cut s}: ${words[*]}]"
     [ -z "$cut" ] || newest[$name]=''
-    said=$(program "$settings" "${words[@]}")
+    said=$(program "$with" "${words[@]}")
     [ -z "$cut" ] || return 0
     [[ $said == 'init 1'* && $said != *wrote\ 1* && $said != *ended\ 0* ]] && [[ $ends == kill || $said == *'finalized 1' ]]
 }
 
 files_are_there() {
-    local file words=() want=() settings=$held
+    local file words=() each=() want with=$held
     for file in "${!has[@]}"; do
         words+=("file=$file" see)
-        want+=("plain ${has[$file]}")
+        each+=("plain ${has[$file]}")
     done
     [ ${#words[@]} -gt 0 ] || return 0
-    if chance 3; then settings=FLUSH_BANDWIDTH=0; else words+=(kill); fi
-    want=$(printf '%s\n' "${want[@]}" | paste -sd,)
-    said=$(program "$settings" "${words[@]}")
+    if chance 3; then with=FLUSH_BANDWIDTH=0; else words+=(kill); fi
+    want=$(printf '%s\n' "${each[@]}" | paste -sd,)
+    said=$(program "$with" "${words[@]}")
     # shellcheck disable=SC2053
     [[ $said == $want ]] || { why="files: $said, not $want"; return 1; }
 }

@@ -9,6 +9,7 @@
 #   restarted V                  what `restart` tells of a good one; $wrote: what `write` tells
 #   $held                        a setting: nothing comes to the prefix before the program is killed
 # shellcheck shell=bash disable=SC2034
+: "${top_builddir:?}"
 dir=$(tap_dir)
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_LOG_FILE="$dir/log" VELOC_LOG_LEVEL=INFO
