@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "engine/session_in.h"
+#include "xfer/names.h"
 
 /* --- start --- */
 
@@ -205,6 +206,23 @@ static int measure(struct vel_session *s, struct vel_dataset *totals,
     return rc;
 }
 
+/* Collective. All would go well until the dataset is flushed, and then never does: two
+ * ranks have a file of the same name. Containers have room for both. */
+static int check_names(struct vel_session *s, struct vel_err *err)
+{
+    const struct vel_map *maps[] = {s->writing.routed, s->writing.through};
+    size_t room = vel_map_count(maps[0]) + vel_map_count(maps[1]), n = 0;
+    const char **names = calloc(room + 1, sizeof *names);
+    int rc = names ? 0 : vel_out_of_memory(err, "names of files");
+
+    for (size_t m = 0; rc == 0 && m < 2; m++)
+        for (size_t i = 0; i < vel_map_count(maps[m]); i++)
+            names[n++] = vel_map_key(maps[m], i);
+    rc = vel_names_check(s->world, rc, names, n, err);
+    free(names);
+    return rc;
+}
+
 /* The first thing of a completion, where all learn what is wrong with any, and whether
  * rank 0 wants it flushed. */
 static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
@@ -235,7 +253,7 @@ static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
     d->bytes = sums[1];
     s->writing.takes_names = sums[3];
     *ret_flush = sums[2];
-    return 0;
+    return d->files > 1 && !s->crew.packs ? check_names(s, err) : 0;
 }
 
 static int encode(struct vel_session *s, int rc, struct vel_err *err)

@@ -4,11 +4,12 @@
  * one once in ten million flushes. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/siphash.h"
-#include "xfer/flush.h"
+#include "base/vec.h"
 #include "xfer/names.h"
 
 static int64_t number_of(const char *name)
@@ -31,16 +32,13 @@ static int compare(const void *a, const void *b)
 
 /* The numbers of this rank, those that meet at the same rank one behind the other: that
  * is the number's part of all numbers. */
-static int sort_numbers(const struct vel_vec *files, struct vel_vec *numbers,
+static int sort_numbers(const char *const *names, size_t n, struct vel_vec *numbers,
                         struct vel_err *err)
 {
-    const struct vel_flush_file *f = files->items;
+    for (size_t i = 0; i < n; i++) {
+        int64_t number = number_of(names[i]);
 
-    for (size_t i = 0; i < files->n; i++) {
-        int64_t number = number_of(f[i].listed.name);
-
-        /* one that is written through has its place, whoever wrote to it */
-        if (!f[i].listed.is_through && !vel_vec_push(numbers, &number))
+        if (!vel_vec_push(numbers, &number))
             return vel_out_of_memory(err, "names of files");
     }
     vel_vec_sort(numbers, compare);
@@ -96,34 +94,44 @@ static int find_twice(const struct vel_vec *in, int64_t *ret_twice, struct vel_e
     return rc;
 }
 
-/* Collective. Whoever has the name says it. */
-static int tell(struct vel_comm *world, const struct vel_vec *files, int64_t twice,
-                struct vel_err *err)
+/* Collective. Whoever has the name says it, with the lowest and the highest rank that
+ * has. */
+static int tell(struct vel_comm *world, const char *const *names, size_t n,
+                int64_t twice, struct vel_err *err)
 {
-    const struct vel_flush_file *f = files->items;
-    int rc = vel_comm_allreduce(world, VEL_COMM_MIN, &twice, 1, err), mine = 0;
+    int64_t ends[2] = {INT64_MAX, INT64_MAX};
+    const char *mine = NULL;
+    int rc = vel_comm_allreduce(world, VEL_COMM_MIN, &twice, 1, err);
 
     if (rc < 0 || twice == INT64_MAX)
         return rc;
-    for (size_t i = 0; mine == 0 && i < files->n; i++)
-        if (number_of(f[i].listed.name) == twice)
-            mine = vel_fail(err, VEL_EINVAL,
-                            "'%s' is a file of several ranks, and only one can have "
-                            "its place on the prefix: give each rank names of its own",
-                            f[i].listed.name);
-    return vel_comm_agree(world, mine, err);
+    for (size_t i = 0; !mine && i < n; i++)
+        if (number_of(names[i]) == twice)
+            mine = names[i];
+    if (mine) {
+        ends[0] = world->rank;
+        ends[1] = -world->rank;
+    }
+    rc = vel_comm_allreduce(world, VEL_COMM_MIN, ends, 2, err);
+    if (rc == 0 && mine)
+        rc = vel_fail(err, VEL_EINVAL,
+                      "'%s' is a file of rank %" PRId64 " and of rank %" PRId64
+                      ", and only one can have its place on the prefix: give each "
+                      "rank names of its own",
+                      mine, ends[0], -ends[1]);
+    return vel_comm_agree(world, rc, err);
 }
 
-int vel_names_check(struct vel_comm *world, const struct vel_vec *files,
+int vel_names_check(struct vel_comm *world, int rc, const char *const *names, size_t n,
                     struct vel_err *err)
 {
     struct vel_vec numbers, out, in = {0};
     int64_t twice = INT64_MAX;
-    int rc;
 
     vel_vec_init(&numbers, sizeof(int64_t));
     vel_vec_init(&out, sizeof(struct vel_parcel));
-    rc = sort_numbers(files, &numbers, err);
+    if (rc == 0)
+        rc = sort_numbers(names, n, &numbers, err);
     if (rc == 0)
         rc = address(&numbers, world->size, &out, err);
     rc = vel_comm_agree(world, rc, err);
@@ -134,7 +142,7 @@ int vel_names_check(struct vel_comm *world, const struct vel_vec *files,
         vel_parcels_fini(&in);
     }
     if (rc == 0)
-        rc = tell(world, files, twice, err);
+        rc = tell(world, names, n, twice, err);
     vel_vec_fini(&out);
     vel_vec_fini(&numbers);
     return rc;

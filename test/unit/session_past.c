@@ -333,7 +333,24 @@ static void huge_numbers(void)
 /* --- one name, two ranks ------------------------------------------------------------
  */
 
-static int same_name(struct vel_comm *comm, void *arg)
+/* A file of each rank, all of one name. */
+static int write_same(const struct seslab *lab, struct vel_comm *comm,
+                      struct vel_session *s, int64_t version, struct vel_err *err)
+{
+    char original[600], text[20], *path = NULL;
+    int rc = vel_session_start(s, SESLAB_NAME, version, VEL_USE_CHECKPOINT, err);
+
+    snprintf(original, sizeof original, "%s/shared", lab->prefix);
+    snprintf(text, sizeof text, "rank %d", comm->rank);
+    if (rc == 0)
+        rc = vel_session_route(s, original, &path, err);
+    if (rc == 0)
+        tap_put_file(path, text);
+    free(path);
+    return rc == 0 ? vel_session_complete(s, true, err) : rc;
+}
+
+static int same_in_containers(struct vel_comm *comm, void *arg)
 {
     const struct seslab *lab = arg;
     struct vel_session *s = NULL;
@@ -341,21 +358,12 @@ static int same_name(struct vel_comm *comm, void *arg)
     char original[600], text[20], *path = NULL;
     int rc = seslab_open(lab, comm, vel_fs_posix(), &s, &err);
 
-    snprintf(original, sizeof original, "%s/shared", lab->prefix);
-    snprintf(text, sizeof text, "rank %d", comm->rank);
-    for (int64_t version = 1; rc == 0 && version <= 2; version++) {
-        rc = vel_session_start(s, SESLAB_NAME, version, VEL_USE_CHECKPOINT, &err);
-        if (rc == 0)
-            rc = vel_session_route(s, original, &path, &err);
-        if (rc == 0)
-            tap_put_file(path, text);
-        free(path);
-        path = NULL;
-        if (rc == 0)
-            rc = vel_session_complete(s, true, &err);
-    }
+    for (int64_t version = 1; rc == 0 && version <= 2; version++)
+        rc = write_same(lab, comm, s, version, &err);
     if (rc == 0)
         rc = vel_session_restart_begin(s, SESLAB_NAME, 2, &err);
+    snprintf(original, sizeof original, "%s/shared", lab->prefix);
+    snprintf(text, sizeof text, "rank %d", comm->rank);
     if (rc == 0)
         rc = vel_session_route(s, original, &path, &err);
     if (rc == 0 && !tap_file_is(path, text))
@@ -365,21 +373,45 @@ static int same_name(struct vel_comm *comm, void *arg)
     return rc;
 }
 
+/* 0: refused, with a sentence that names two of the ranks; and the next one is good. */
+static int same_refused(struct vel_comm *comm, void *arg)
+{
+    const struct seslab *lab = arg;
+    struct vel_session *s = NULL;
+    struct vel_err err = {0};
+    int64_t newest = 0;
+    int rc = seslab_open(lab, comm, vel_fs_posix(), &s, &err);
+
+    if (rc == 0 && (write_same(lab, comm, s, 1, &err) != VEL_EINVAL ||
+                    !strstr(err.text, "'shared' is a file of rank 0 and of rank 2")))
+        rc = VEL_ECORRUPT;
+    if (rc == 0)
+        rc = seslab_checkpoint(lab, s, 2, &err);
+    if (rc == 0)
+        rc = seslab_newest(s, &newest, &err);
+    vel_session_close(s, NULL, NULL);
+    return rc < 0 || newest != 2;
+}
+
 static void shared_name(void)
 {
     struct seslab lab;
     char path[600];
 
     seslab_init(&lab, 10);
+    seslab_set(&lab, "FLUSH", "1");
+    seslab_set(&lab, "COPY_TYPE", "SINGLE");
+    is_int(crowd_run(3, NULL, same_refused, &lab, NULL), 0,
+           "files of one name of several ranks are no checkpoint, and two are named");
+    snprintf(path, sizeof path, "%s/shared", lab.prefix);
+    ok(access(path, F_OK) != 0 && seslab_is_flushed(&lab, 2),
+       "none of them is flushed, and the next checkpoint is");
+    seslab_init(&lab, 10);
     seslab_set(&lab, "FLUSH", "2");
     seslab_set(&lab, "COPY_TYPE", "SINGLE");
-    is_int(crowd_run(3, NULL, same_name, &lab, NULL), 0,
-           "files of one name of several ranks are checkpoints in the cache");
-    snprintf(path, sizeof path, "%s/shared", lab.prefix);
-    ok(access(path, F_OK) != 0 && !seslab_is_flushed(&lab, 2),
-       "and are not flushed one over the other");
     seslab_set(&lab, "CONTAINERS", "1");
-    is_int(crowd_run(3, NULL, same_name, &lab, NULL), 0, "in containers they have");
+    is_int(crowd_run(3, NULL, same_in_containers, &lab, NULL), 0,
+           "in containers they have");
     ok(seslab_is_flushed(&lab, 2), "places of their own");
 }
 

@@ -8,6 +8,7 @@
  *   write=V                  checkpoint V: an HDF5 file, memory, and a routed file
  *   append=V                 the same, but the HDF5 file of before is changed
  *   open=V                   the HDF5 file is left open until the checkpoint has ended
+ *   same=V,KIND              ranks have a file of one name in it (write_same)
  *   restart                  the newest checkpoint: what its three parts have
  *   look                     which number the HDF5 file of the checkpoints has
  *   wait                     VELOC_Checkpoint_wait
@@ -197,6 +198,31 @@ static void leave_open(long version)
     H5E_END_TRY
 }
 
+/* A checkpoint in which the first and the last rank have a file of one name: 1 by
+ * VELOC_Route_file, 2 by VELOC_Route_through, 3 an HDF5 file. */
+static void write_same(long version, long kind)
+{
+    char path[VELOC_MAX_NAME];
+    FILE *file;
+    int ranks, rc;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    VELOC_Checkpoint_begin(called, (int)version);
+    VELOC_Checkpoint_mem();
+    if (kind == 3 && (rank == 0 || rank == ranks - 1)) {
+        H5Fclose(H5Fcreate("same", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    } else if (rank == 0 || rank == ranks - 1) {
+        rc = kind == 1 ? VELOC_Route_file("same", path)
+                       : VELOC_Route_through("same", path);
+        file = rc == VELOC_SUCCESS ? fopen(path, "w") : NULL;
+        if (file)
+            fclose(file);
+    }
+    tell("ended", VELOC_Checkpoint_end(1) == VELOC_SUCCESS);
+    if (rank == 0)
+        printf("%s\n", VELOC_Error());
+}
+
 static void restart(void)
 {
     int version = VELOC_Restart_test(called, 0);
@@ -248,6 +274,8 @@ static void act(const char *word)
         write_one(number, change);
     else if (IS("open"))
         leave_open(number);
+    else if (IS("same"))
+        write_same(number, strchr(word, ',') ? atol(strchr(word, ',') + 1) : 1);
     else if (IS("restart"))
         restart();
     else if (IS("remove"))

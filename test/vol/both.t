@@ -19,7 +19,7 @@ begin() {
 }
 both() {
     (cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_srcdir/test/mpirun.sh" 3 "$top_builddir/test/vol/both" "$@" 2>&1 |
-        sed -nE 's|^/.*/(.* is still open):.*|\1|p; /^[a-zA-Z5 ]+( -?[0-9]+)+$/p' | paste -sd,)
+        sed -nE "s|^/.*/(.* is still open):.*|\1|p; s|.*('same' is a file of .*), and only.*|\1|p;"'  /^[a-zA-Z5 ]+( -?[0-9]+)+$/p' | paste -sd,)
 }
 lose() { rm -rf "$dir"/cache/*.v"$1"; }
 restarted() { echo "newest $1,HDF5 file $1,routed file $1,memory $1,restarted 1"; }
@@ -38,6 +38,15 @@ for mode in SYNC ASYNC; do
     is "$(both init restart write=5 finalize plain=1 see)" \
         "init 1,$(restarted 3),$(wrote),finalized 1,made 1,plain 1" \
         'a lost node is rebuilt, and what is written after VELOC_Finalize is there as well'
+done
+
+for mode in SYNC ASYNC AGENT; do
+    begin "MODE=$mode" COPY_TYPE=XOR SET_SIZE=3 FLUSH=0
+    refused="ended 0,'same' is a file of rank 0 and of rank 2"
+    is "$(both init write=1 same=2,1 same=3,2 same=4,3 wait restart write=5 wait kill)" \
+        "init 1,$(wrote),$refused,$refused,$refused,waited 1,$(restarted 1),$(wrote),waited 1" \
+        "$mode: a checkpoint where two ranks have a file of one name fails, and the program goes on"
+    is "$(find "$dir/cache" "$dir/prefix" -name same | wc -l),$(both init restart kill)" "0,init 1,$(restarted 5)" 'nothing of it is left'
 done
 
 # the files' leaders are there before the session
