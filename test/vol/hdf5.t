@@ -34,12 +34,14 @@ build() {
         "$src/test/h5test.c" "$src/test/testframe.c" "${libs[@]}" -lm
 }
 
-# run DIRECTORY CONNECTOR COMMAND...: its output in DIRECTORY.out, without what the connector says and the time has chosen
+# run DIRECTORY CONNECTOR COMMAND...: with $line for settings, its output in DIRECTORY.out, without what the connector says and the time has chosen
 run() {
     local dir=$1 connector=$2 status
     shift 2
-    mkdir "$dir"
-    (cd "$dir" && HDF5_VOL_CONNECTOR=$connector VELOC_LOG_LEVEL=INFO VELOC_LOG_FILE="$PWD/h5veloc.log" "$@") >"$dir.all" 2>&1
+    mkdir "$dir" "$dir.n" "$dir.c"
+    [ -z "${line:-}" ] || echo "$line" >"$dir/.velocconf"
+    (cd "$dir" && HDF5_VOL_CONNECTOR=$connector VELOC_LOG_LEVEL=INFO VELOC_LOG_FILE="$PWD/h5veloc.log" \
+        VELOC_CACHE_BASE="$PWD.c" VELOC_CNTL_BASE="$PWD.n" "$@") </dev/null >"$dir.all" 2>&1
     status=$?
     grep -v -e 'VOL connector' -e '^h5veloc: ' -e 'Test seed' "$dir.all" >"$dir.out"
     return $status
@@ -64,6 +66,20 @@ run placed veloc "${top_builddir:?}/test/vol/placed" ../h5_api_test
 is "$(counts placed)" "$(counts native)" 'and when all files are in a cache'
 ok 'test by test' cmp native.out placed.out
 ok 'where they really were' grep -q "bytes in the cache" placed/h5veloc.log
+
+# a line for all files; nobody waits for a timeout, for these are longer than the test may take
+number=0
+while IFS= read -r line; do
+    number=$((number + 1))
+    VELOC_PEER_TIMEOUT=300 VELOC_SEAL_AFTER=300 run "lined$number" veloc timeout 240 ../h5_api_test
+    is "$(counts "lined$number")" "$(counts native)" "as many with $line"
+    ok 'test by test' cmp native.out "lined$number.out"
+    ok 'by that line' grep -q "bytes in the cache by DATASET x" "lined$number/h5veloc.log"
+done <<'EOT'
+DATASET=x PATTERN=* POINTS=1
+DATASET=x PATTERN=* PUBLISH=BEHIND
+EOT
+line=
 
 if [ "$PARALLEL_HDF5" != yes ]; then
     skip 3 'this HDF5 is serial'

@@ -1,11 +1,11 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
-vol_tests = %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.t %D%/points.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/both.t %D%/brief.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
+vol_tests = %D%/tools.t %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.t %D%/points.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/both.t %D%/brief.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 check_PROGRAMS += test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed test/vol/point test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
 	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
 TESTS += $(vol_tests)
-fault_scripts += %D%/early.t %D%/prompt.t %D%/mixed.t
-EXTRA_DIST += %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.sh %D%/shared.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t %D%/points.t
+fault_scripts += %D%/turns.t %D%/early.t %D%/prompt.t %D%/mixed.t
+EXTRA_DIST += %D%/tools.t %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.sh %D%/shared.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t %D%/points.t
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
@@ -58,6 +58,10 @@ test_vol_growth_t_LDADD = $(vol_test_ldadd)
 test_vol_habit_SOURCES = %D%/habit.c
 test_vol_habit_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_habit_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
+check_PROGRAMS += test/vol/hand
+test_vol_hand_SOURCES = %D%/hand.c
+test_vol_hand_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_hand_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 vol_tests += test/vol/held.t
 check_PROGRAMS += test/vol/held.t
 test_vol_held_t_SOURCES = %D%/held.c test/tap/placelab.c test/tap/placelab.h
@@ -84,6 +88,11 @@ test_vol_plugin_t_LDADD = $(vol_test_ldadd)
 test_vol_restarts_t_SOURCES = %D%/restarts.c
 test_vol_restarts_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_restarts_t_LDADD = $(vol_test_ldadd)
+vol_tests += test/vol/turns.t
+check_PROGRAMS += test/vol/turns.t
+test_vol_turns_t_SOURCES = %D%/turns.c
+test_vol_turns_t_CPPFLAGS = $(test_cppflags)
+test_vol_turns_t_LDADD = $(test_ldadd)
 
 # HDF5's own tests, and its examples, which take some minutes
 EXTRA_DIST += %D%/hdf5_examples.t
