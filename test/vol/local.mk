@@ -1,11 +1,16 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
-vol_tests = %D%/tools.t %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.t %D%/points.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/both.t %D%/brief.t %D%/hdf5.t %D%/beside.t %D%/examples.t %D%/exits.t %D%/habits.t test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
-	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
-check_PROGRAMS += test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed test/vol/point test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t \
-	test/vol/full.t test/vol/info_text.t test/vol/plugin.t test/vol/restarts.t
+# Scripts; those that are campaigns also run with the seeds of make check-fault.
+vol_campaigns = %D%/early.t %D%/mixed.t %D%/prompt.t
+vol_scripts = %D%/agent.t %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t %D%/names.t \
+	%D%/points.t %D%/readers.t %D%/settings.t %D%/shared.t %D%/tools.t
+vol_programs = test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t \
+	test/vol/plugin.t test/vol/restarts.t test/vol/turns.t
+vol_tests = $(vol_campaigns) $(vol_scripts) $(vol_programs)
+fault_scripts += $(vol_campaigns) test/vol/turns.t
+check_PROGRAMS += $(vol_programs) test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed \
+	test/vol/point
 TESTS += $(vol_tests)
-fault_scripts += %D%/turns.t %D%/early.t %D%/prompt.t %D%/mixed.t
-EXTRA_DIST += %D%/tools.t %D%/early.t %D%/prompt.t %D%/mixed.t %D%/shared.sh %D%/shared.t %D%/readers.t %D%/names.t %D%/settings.t %D%/agent.t %D%/beside.t %D%/both.t %D%/brief.t %D%/examples.t %D%/exits.t %D%/habits.t %D%/hdf5.t %D%/points.t
+EXTRA_DIST += $(vol_campaigns) $(vol_scripts) %D%/shared.sh
 vol_test_cppflags = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 vol_test_ldadd = test/libtap.la $(HDF5_LIBS) $(MPI_LIBS)
 
@@ -17,10 +22,10 @@ check_PROGRAMS += test/vol/both
 test_vol_both_SOURCES = %D%/both.c
 test_vol_both_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_both_LDADD = src/libveloc.la $(HDF5_LIBS) $(MPI_LIBS)
-check_PROGRAMS += test/vol/shared
-test_vol_shared_SOURCES = %D%/shared.c
-test_vol_shared_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
-test_vol_shared_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
+check_PROGRAMS += test/vol/mpio
+test_vol_mpio_SOURCES = %D%/mpio.c
+test_vol_mpio_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_vol_mpio_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 endif
 if HAVE_MPI
 vol_tests += %D%/baton.t
@@ -88,8 +93,6 @@ test_vol_plugin_t_LDADD = $(vol_test_ldadd)
 test_vol_restarts_t_SOURCES = %D%/restarts.c
 test_vol_restarts_t_CPPFLAGS = $(vol_test_cppflags)
 test_vol_restarts_t_LDADD = $(vol_test_ldadd)
-vol_tests += test/vol/turns.t
-check_PROGRAMS += test/vol/turns.t
 test_vol_turns_t_SOURCES = %D%/turns.c
 test_vol_turns_t_CPPFLAGS = $(test_cppflags)
 test_vol_turns_t_LDADD = $(test_ldadd)

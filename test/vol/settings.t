@@ -74,7 +74,7 @@ if [ "${PARALLEL_HDF5:-}" = yes ]; then
     echo 'DATASET=all PATTERN=all.{step}.h5' >"$dir/prefix/.velocconf"
     shared() {
         (cd "$dir/prefix" && TEST_TIMEOUT=60 HDF5_VOL_CONNECTOR=veloc "$top_srcdir/test/mpirun.sh" 2 \
-            "$top_builddir/test/vol/shared" "$1" >"$dir/out" 2>&1) || echo failed
+            "$top_builddir/test/vol/mpio" "$1" >"$dir/out" 2>&1) || echo failed
     }
     like "$(shared all.7.h5; lines)" 'h5veloc: warn: */all.7.h5 is written to its own path, and is not protected, though DATASET=all has it: *' \
         'a file of MPI-IO that a line has is told'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All ranks write one file by MPI-IO: shared NAME */
+/* All ranks write one file by MPI-IO: mpio NAME */
 #include <hdf5.h>
 #include <mpi.h>
 
