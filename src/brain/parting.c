@@ -47,10 +47,10 @@ bool vel_parting_may(struct vel_leader *leader)
 
 void vel_parting_stays(struct vel_leader *leader)
 {
-    bool was_let = leader->parting.is_let;
+    bool was_asked = leader->parting.link != 0; /* the answer may be on its way */
 
     leader->parting = (struct vel_parting){0};
-    if (!was_let || leader->is_chair)
+    if (!was_asked || leader->is_chair)
         return;
     leader->is_joined = leader->is_welcome = false;
     vel_leader_at(leader, VEL_TIMER_LOOK, leader->now);
