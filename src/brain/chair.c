@@ -168,9 +168,15 @@ static void reseat(struct vel_leader *leader, struct vel_lead *lead)
     }
 }
 
+/* What is damaged, and cannot be made again from what all nodes have, stays so: nobody
+ * waits for it. What is not protected yet is tried without protection first. */
 static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                         const char *text)
 {
+    bool is_hopeless = (rc == VEL_ECORRUPT || rc == VEL_EINVAL) &&
+                       lead->state == VEL_DATASET_FLUSHING && !lead->is_staged &&
+                       vel_chair_is_all_here(leader, lead);
+
     if (vel_lead_is_broken(lead, rc)) {
         if (!lead->is_broken)
             vel_chair_later(leader, lead);
@@ -180,6 +186,10 @@ static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc
     }
     vel_lead_failed(leader, lead, rc, text);
     vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0);
+    if (!is_hopeless)
+        return;
+    vel_part_taken(leader, lead); /* the next launch may have more luck */
+    lead->is_told = false;
 }
 
 void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
@@ -223,6 +233,8 @@ void vel_chair_report(struct vel_leader *leader, int64_t id, uint64_t link)
     }
     if (lead)
         begin_leading(leader, lead);
+    if (lead && lead->is_taken)
+        lead->is_told = false; /* so the asker is told, with all others */
     if (!lead || !lead->is_led)
         return; /* not sealed yet; or it cannot be claimed now */
     leader->asker = link;

@@ -14,7 +14,7 @@
 #include "meta/cachename.h"
 #include "meta/paths.h"
 #include "recover/part_files.h"
-#include "red/header.h"
+#include "red/redfile.h"
 #include "red/set.h"
 #include "topo/seats.h"
 #include "view/part_new.h"
@@ -192,12 +192,12 @@ static int add_name(struct work *w, const char *source, const char *path)
 }
 
 static int take_file(struct work *w, const struct vel_part_new *from, const char *dir,
-                     int64_t rank, const char *old)
+                     int64_t rank, const struct vel_new_file *file)
 {
-    struct vel_placeholder_file was = {from->dir, rank, old},
+    struct vel_placeholder_file was = {from->dir, rank, file->name},
                                 is = {w->home, rank, NULL};
     char *source = NULL, *name = NULL, *path = NULL;
-    int rc = vel_part_new_path(from->dir, rank, old, &source, w->err);
+    int rc = vel_part_new_path(from->dir, rank, file->name, &source, w->err);
 
     if (rc == 0)
         rc = present_name(w, &was, &name);
@@ -206,6 +206,8 @@ static int take_file(struct work *w, const struct vel_part_new *from, const char
         rc = vel_out_of_memory(w->err, "a file");
     if (rc == 0 && vel_fs_exists(w->take->fs, source))
         rc = add_name(w, source, path);
+    if (rc == 0)
+        rc = vel_take_check_size(w->take->fs, path, file->size, w->err);
     is.name = name;
     if (rc == 0)
         rc = vel_placeholders_share(w->take->placeholders, &was, &is, NULL, w->err);
@@ -255,7 +257,7 @@ static bool has_later(const struct work *w, const char *name, int64_t order)
 
 /* Called for files of a member in a new.N. */
 typedef int file_f(struct work *w, const struct vel_part_new *from, const char *dir,
-                   int64_t rank, const char *name);
+                   int64_t rank, const struct vel_new_file *file);
 
 static int each_file(struct work *w, const struct vel_seal_member *member,
                      const char *dir, bool only_last, file_f *each)
@@ -276,7 +278,7 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
                 if (only_last && has_later(w, file->name, file->order))
                     w->gives = true;
                 else
-                    rc = each(w, from, dir, rank->rank, file->name);
+                    rc = each(w, from, dir, rank->rank, file);
             }
         }
     }
@@ -284,10 +286,10 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
 }
 
 static int look_for(struct work *w, const struct vel_part_new *from, const char *dir,
-                    int64_t rank, const char *name)
+                    int64_t rank, const struct vel_new_file *file)
 {
     char *path = NULL;
-    int rc = vel_part_new_path(from->dir, rank, name, &path, w->err);
+    int rc = vel_part_new_path(from->dir, rank, file->name, &path, w->err);
 
     (void)dir;
     if (rc == 0 && !vel_fs_exists(w->take->fs, path))
@@ -297,15 +299,14 @@ static int look_for(struct work *w, const struct vel_part_new *from, const char 
 }
 
 static int there_is_one(struct work *w, const struct vel_part_new *from,
-                        const char *dir, int64_t rank, const char *name)
+                        const char *dir, int64_t rank, const struct vel_new_file *file)
 {
-    (void)w, (void)from, (void)dir, (void)rank, (void)name;
+    (void)w, (void)from, (void)dir, (void)rank, (void)file;
     return 1;
 }
 
 /* What an earlier attempt has made of them, under names of then, is made anew. When
- * their old names are gone it is all there is of them, and stays: it lacks but its
- * redundancy file, which who encodes it may have been about to replace. */
+ * their old names are gone it is all there is of them, and stays. */
 static int begin_anew(struct work *w, const struct vel_seal_member *member,
                       const char *dir)
 {
@@ -322,9 +323,9 @@ static int begin_anew(struct work *w, const struct vel_seal_member *member,
 }
 
 static int hand_over(struct work *w, const struct vel_part_new *from, const char *dir,
-                     int64_t rank, const char *name)
+                     int64_t rank, const struct vel_new_file *file)
 {
-    const struct vel_placeholder_file was = {from->dir, rank, name};
+    const struct vel_placeholder_file was = {from->dir, rank, file->name};
 
     (void)dir;
     return vel_placeholders_hand_over(w->take->placeholders, &was, w->home, w->err);
@@ -426,14 +427,32 @@ static bool is_done(struct work *w, const struct vel_seal_member *member,
     return vel_red_holds(&set, &holds, NULL) == 0 && holds;
 }
 
+/* Was it taken, and is not as it was then? Its checksums of then, or its set, know what
+ * was written: it does not get others. */
+static bool is_lost(struct work *w, const struct vel_seal_member *member,
+                    const char *dir)
+{
+    struct vel_vec red = {0};
+    bool is = member->files > 0 && member->upto > 0 &&
+              each_file(w, member, dir, false, there_is_one) == 0;
+
+    if (is && !w->take->seal->is_encoded) {
+        is = vel_redfile_scan(w->take->fs, dir, VEL_CACHE_LABEL, (uint32_t)member->rank,
+                              &red, NULL) == 0 &&
+             red.n > 0;
+        vel_redfiles_fini(&red);
+    }
+    return is;
+}
+
 static int take_part(struct work *w, const struct vel_seal_member *member)
 {
     char *dir = vel_cache_rank_dir(w->level, w->take->seal->id, (int)member->rank);
     int rc = dir ? 0 : vel_out_of_memory(w->err, "a part");
 
-    /* what is nowhere any more comes when its set is formed again */
+    /* what is nowhere any more comes when its set is formed again, or is copied */
     if (rc == 0 && !vel_seal_is_again(w->take->seal, member->set) &&
-        !is_done(w, member, dir))
+        !is_done(w, member, dir) && !is_lost(w, member, dir))
         rc = make_part(w, member, dir);
     if (rc == 0)
         rc = each_file(w, member, dir, false, hand_over);

@@ -19,4 +19,9 @@ int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_
                      const struct vel_seal_member *member, const char *dir,
                      struct vel_err *err);
 
+/* Nobody has taken its checksum yet, but it has the size that it was closed with; else
+ * VEL_ECORRUPT. */
+int vel_take_check_size(struct vel_fs *fs, const char *path, int64_t size,
+                        struct vel_err *err);
+
 #endif

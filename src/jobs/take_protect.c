@@ -112,3 +112,18 @@ int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_
     vel_comm_destroy(alone);
     return rc;
 }
+
+int vel_take_check_size(struct vel_fs *fs, const char *path, int64_t size,
+                        struct vel_err *err)
+{
+    struct stat st;
+    int rc = vel_fs_lstat(fs, path, &st, err);
+
+    if (rc == VEL_ENOENT)
+        return vel_fail(err, VEL_ECORRUPT, "%s is not in the cache any more", path);
+    if (rc == 0 && st.st_size != size)
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "%s has %lld bytes, and had %lld when it was closed", path,
+                      (long long)st.st_size, (long long)size);
+    return rc;
+}

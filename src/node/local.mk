@@ -24,6 +24,7 @@ core_sources += \
 	%D%/service_names.c \
 	%D%/service_native.c \
 	%D%/service_ops.c \
+	%D%/service_pull.c \
 	%D%/service_renew.c \
 	%D%/service_seal.c \
 	%D%/service_stock.c \

@@ -54,11 +54,32 @@ static int note_points(struct vel_service *service, const char *dir,
     return rc;
 }
 
+/* A file that is complete has the size that it was closed with: more is not known of it
+ * before it is taken. */
+static bool is_as_closed(struct vel_service *service, const struct vel_part_new *part,
+                         int64_t rank, const struct vel_new_file *file)
+{
+    char *path = NULL;
+    struct stat st = {0};
+    bool is_there = vel_part_new_path(part->dir, rank, file->name, &path, NULL) == 0 &&
+                    vel_fs_lstat(service->fs, path, &st, NULL) == 0;
+    bool is = is_there && st.st_size == file->size;
+
+    if (is_there && !is)
+        vel_log(VEL_LOG_WARN,
+                "%s has %" PRId64 " bytes, and had %" PRId64
+                " when it was closed: it is not restored",
+                path, (int64_t)st.st_size, file->size);
+    free(path);
+    return is;
+}
+
 static int add_rank(struct vel_service *service, const struct vel_part_new *part,
                     const struct vel_new_rank *rank, struct vel_vec *ret,
                     struct vel_err *err)
 {
     struct vel_left left;
+    bool is_damaged = false;
     int rc;
 
     vel_left_init(&left);
@@ -66,14 +87,18 @@ static int add_rank(struct vel_service *service, const struct vel_part_new *part
     left.rank = rank->rank;
     for (size_t i = 0; i < rank->files.n; i++) {
         const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+        bool is = file->order > 0 && is_as_closed(service, part, rank->rank, file);
 
-        left.closed += file->order > 0;
-        left.open += file->order == 0;
+        left.closed += is;
+        left.open += !is;
+        is_damaged = is_damaged || (file->order > 0 && !is);
         left.bytes += file->size;
         left.order = file->order > left.order ? file->order : left.order;
         if (rc == 0 && file->order == 0)
             rc = note_points(service, part->dir, file, &left, err);
     }
+    if (is_damaged) /* no version point tells what it was */
+        left.points.n = 0;
     if (rc == 0 && !vel_vec_push(ret, &left))
         rc = vel_out_of_memory(err, "what is left");
     if (rc < 0)

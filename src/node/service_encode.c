@@ -228,6 +228,23 @@ static int find_older(struct vel_service_job *job, struct set *set, struct vel_e
     return rc;
 }
 
+void vel_service_tell_event(const struct vel_service *service,
+                            const struct vel_event *event)
+{
+    struct vel_event_log log;
+    struct vel_err err = {0};
+    int rc = vel_event_log_init(&log, service->fs, service->clock,
+                                service->conf->log_enable ? service->dir : NULL, NULL,
+                                service->host.user, &err);
+
+    if (rc == 0) {
+        rc = vel_event_log_add(&log, event, &err);
+        vel_event_log_fini(&log);
+    }
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "%s", err.text);
+}
+
 static void tell_saved(const struct vel_service *service, int64_t id,
                        const struct vel_red_saved *saved)
 {

@@ -117,8 +117,11 @@ void vel_service_failed(void *arg, int64_t id, const struct vel_err *why)
     if (rc < 0 && rc != VEL_ENOENT)
         vel_log(VEL_LOG_DEBUG, "a failure is not recorded: %s", err.text);
     vel_log(is_new || (rc < 0 && rc != VEL_ENOENT) ? VEL_LOG_WARN : VEL_LOG_DEBUG,
-            "dataset %lld is not finished in the background yet: %s", (long long)id,
-            why->text);
+            why->status == VEL_ECORRUPT
+                ? "dataset %lld is damaged in the cache, and what stands at its paths "
+                  "stays: %s"
+                : "dataset %lld is not finished in the background yet: %s",
+            (long long)id, why->text);
     free(home);
 }
 

@@ -389,6 +389,21 @@ int vel_service_take(struct vel_service_job *job, struct vel_err *err);
 /* What launches that are over have left without having taken it. */
 void vel_service_take_old(struct vel_service *service);
 
+/* --- service_pull: parts come here; on a worker --- */
+
+/* Of a dataset of the job's view: every byte is compared with its checksum, once in
+ * this launch, and what is not as it was is replaced. */
+int vel_service_pull(struct vel_service_job *job,
+                     const struct vel_view_dataset *dataset, int rank,
+                     const struct vel_watch *watch, struct vel_pulled *ret,
+                     struct vel_err *err);
+/* A flush has failed by what lies here: the parts of the job's dataset that belong here
+ * are compared again, and made again from their sets. 1: one was not as it was; else
+ * what *why says then. VEL_ECORRUPT: nothing can make it again, to try once more is of
+ * no use. */
+int vel_service_mend(struct vel_service_job *job, const struct vel_watch *watch,
+                     struct vel_err *why);
+
 /* --- service_beside, service_copies: files that others have; on a worker --- */
 
 /* Where is the file that is to replace what stands at `name`, in the caches of a launch

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "meta/cache.h"
-#include "meta/events.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
 #include "sys/lock.h"
@@ -122,23 +121,6 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
     return rc;
 }
 
-void vel_service_tell_event(const struct vel_service *service,
-                            const struct vel_event *event)
-{
-    struct vel_event_log log;
-    struct vel_err err = {0};
-    int rc = vel_event_log_init(&log, service->fs, service->clock,
-                                service->conf->log_enable ? service->dir : NULL, NULL,
-                                service->host.user, &err);
-
-    if (rc == 0) {
-        rc = vel_event_log_add(&log, event, &err);
-        vel_event_log_fini(&log);
-    }
-    if (rc < 0)
-        vel_log(VEL_LOG_WARN, "%s", err.text);
-}
-
 /* What FLUSH_DELTA has saved: the node's own line, for its leader alone knows. */
 static void tell_delta(const struct vel_service *service, int64_t id,
                        const struct vel_flush_copied *copied)
@@ -201,6 +183,19 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
     return rc;
 }
 
+static int copy(struct vel_service_job *job, const struct vel_work_job *how,
+                struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = flush(job, how, COPY, &why);
+
+    if (rc == VEL_ECORRUPT || rc == VEL_ENOENT)
+        rc = vel_service_mend(job, how->watch, &why);
+    if (rc > 0)
+        rc = flush(job, how, COPY, &why);
+    return rc < 0 ? vel_fail(err, why.status, "%s", why.text) : 0;
+}
+
 /* Parts go while nobody makes an inventory of them, and not when another launch has
  * ended ours: it may have counted them. */
 static int change_parts(struct vel_service_job *job, bool removes, struct vel_err *err)
@@ -261,7 +256,7 @@ static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
     case VEL_WORK_SETTLE_ENCODING:
         return vel_service_settle_encoding(job, err);
     case VEL_WORK_COPY:
-        return flush(job, how, COPY, err);
+        return copy(job, how, err);
     case VEL_WORK_RENAME:
         return flush(job, how, NAME, err);
     case VEL_WORK_REMOVE_TEMPS:

@@ -12,78 +12,6 @@
 #include "meta/paths.h"
 #include "node/service_in.h"
 
-/* --- other nodes, for a pull --- */
-
-/* One question at a time: its answer is there when begin() returns. */
-struct asker {
-    struct vel_pull_source source;
-    struct vel_service *service;
-    struct vel_vec done; /* struct vel_get * */
-};
-
-static void give_here(struct vel_service *service, struct vel_get *get)
-{
-    const struct vel_giver giver = {
-        .fs = service->fs, .homes = service->homes, .n_homes = service->n_homes};
-
-    get->rc =
-        vel_give(&giver, &get->want, get->bytes, &get->size, &get->got, &get->err);
-}
-
-static void ask(struct vel_service *service, struct vel_get *get)
-{
-    const struct vel_msg want = {.kind = VEL_MSG_WANT,
-                                 .u.want = {.dataset = (uint64_t)get->want.dataset,
-                                            .rank = (uint64_t)get->want.rank,
-                                            .what = get->want.what,
-                                            .at = get->want.at,
-                                            .len = get->want.len,
-                                            .name = get->want.name}};
-    struct vel_buf room;
-    struct vel_msg answer;
-    int rc;
-
-    vel_buf_init(&room);
-    rc = vel_service_call(service, NULL, get->node, &want, &answer, &room, &get->err);
-    if (rc == 0)
-        vel_get_answer(get, &answer);
-    else
-        get->rc = rc;
-    vel_buf_fini(&room);
-}
-
-static int begin(struct vel_pull_source *source, struct vel_get *get,
-                 struct vel_err *err)
-{
-    struct asker *asker = (struct asker *)source;
-
-    if (strcmp(get->node, asker->service->host.node) == 0)
-        give_here(asker->service, get);
-    else
-        ask(asker->service, get);
-    return vel_vec_push(&asker->done, &get) ? 0 : vel_out_of_memory(err, "a pull");
-}
-
-static struct vel_get *next(struct vel_pull_source *source)
-{
-    struct asker *asker = (struct asker *)source;
-    struct vel_get *get = *(struct vel_get **)vel_vec_at(&asker->done, 0);
-
-    vel_vec_remove(&asker->done, 0);
-    return get;
-}
-
-static void drop(struct vel_pull_source *source)
-{
-    struct asker *asker = (struct asker *)source;
-
-    while (asker->done.n > 0)
-        vel_vec_remove(&asker->done, asker->done.n - 1);
-}
-
-static const struct vel_pull_source_ops asker_ops = {
-    .begin = begin, .next = next, .drop = drop};
-
 /* --- places --- */
 
 void vel_service_place_fini(struct vel_service_place *place)
@@ -142,36 +70,24 @@ static int place_lost(const struct vel_view *view, const struct vel_view_name *n
 
 /* --- a part of the view --- */
 
-/* Where it comes to lie: where parts of the dataset are, else in the first cache. */
-static int pull(struct vel_service_job *job, const struct vel_view_dataset *dataset,
-                int rank, const struct vel_watch *watch, struct vel_pulled *ret,
-                struct vel_err *err)
+/* Its bytes are what was recorded of them, or are made so: wherever they are, also in a
+ * cache of this node. */
+static int bring_part(struct vel_service_job *job,
+                      const struct vel_view_dataset *dataset, int rank,
+                      const char *cached, const struct vel_watch *watch,
+                      struct vel_service_place *ret, struct vel_err *err)
 {
-    struct vel_service *service = job->service;
-    struct asker asker = {.source.ops = &asker_ops, .service = service};
-    const struct vel_pull_how how = {.fs = service->fs,
-                                     .node = service->host.node,
-                                     .homes = service->homes,
-                                     .n_homes = service->n_homes,
-                                     .prefix = service->prefix,
-                                     .source = &asker.source,
-                                     .watch = watch,
-                                     .pulls = service->pulls};
-    struct vel_pull what = {.dataset = dataset, .view = job->view, .rank = rank};
-    struct vel_entry entry = {0};
-    bool has_entry =
-        vel_entry_load(service->fs, service->dir, dataset->about.id, &entry, NULL) == 0;
-    int rc;
+    struct vel_pulled pulled;
+    int rc = vel_service_pull(job, dataset, rank, watch, &pulled, err);
 
-    if (service->n_homes == 0)
-        return vel_fail(err, VEL_ENOENT, "this node has no cache");
-    what.entry = has_entry ? &entry : NULL;
-    what.home = service->homes[0];
-    vel_vec_init(&asker.done, sizeof(struct vel_get *));
-    rc = vel_pull(&how, &what, ret, err);
-    vel_vec_fini(&asker.done);
-    if (has_entry)
-        vel_entry_fini(&entry);
+    if (rc < 0)
+        return rc;
+    if (pulled.way == VEL_PULL_NATIVE)
+        ret->where = VEL_AT_NATIVE;
+    else
+        rc = place_here(job->service->fs, vel_path_join(pulled.dir, cached),
+                        dataset->about.id, ret, err);
+    vel_pulled_fini(&pulled);
     return rc;
 }
 
@@ -180,8 +96,6 @@ static int look_in_view(struct vel_service_job *job, const struct vel_view_name 
                         struct vel_service_place *ret, struct vel_err *err)
 {
     const struct vel_view_dataset *dataset = vel_view_find_dataset(job->view, name->id);
-    struct vel_pulled pulled;
-    int rc;
 
     if (!dataset)
         return place_lost(job->view, name, job->name, ret, err);
@@ -190,16 +104,7 @@ static int look_in_view(struct vel_service_job *job, const struct vel_view_name 
             .where = VEL_AT_OTHERS, .dataset = name->id, .size = name->size};
         return 0;
     }
-    rc = pull(job, dataset, name->rank, watch, &pulled, err);
-    if (rc < 0)
-        return rc;
-    if (pulled.way == VEL_PULL_NATIVE)
-        ret->where = VEL_AT_NATIVE;
-    else
-        rc = place_here(job->service->fs, vel_path_join(pulled.dir, cached), name->id,
-                        ret, err);
-    vel_pulled_fini(&pulled);
-    return rc;
+    return bring_part(job, dataset, name->rank, cached, watch, ret, err);
 }
 
 /* --- what stands there --- */
@@ -232,28 +137,60 @@ static int check_counts(struct vel_service *service, const struct vel_view *view
                             : vel_fail(err, VEL_ENOENT, "%s counts for nothing", dir);
 }
 
+/* A closed file of this node. */
+struct here {
+    char *dir, *name;
+    int64_t rank;
+    int64_t id; /* of its dataset; 0: none yet */
+};
+
+static void here_fini(struct here *here)
+{
+    free(here->dir);
+    free(here->name);
+}
+
+static int find_here(struct vel_service *service, const struct vel_view *view,
+                     const char *called, struct here *ret, struct vel_err *err)
+{
+    struct here here = {0};
+    int rc = vel_placeholders_whose(service->placeholders, called, &here.dir,
+                                    &here.rank, &here.name, err);
+
+    if (rc == VEL_ENOENT && vel_service_renew_at(service, called))
+        rc = vel_placeholders_whose(service->placeholders, called, &here.dir,
+                                    &here.rank, &here.name, err);
+    if (rc == 0)
+        rc = check_counts(service, view, here.dir, err);
+    if (rc == 0) {
+        vel_number_behind(vel_path_base(here.dir), "dataset.", &here.id);
+        *ret = here;
+    } else {
+        here_fini(&here);
+    }
+    return rc;
+}
+
+static int place_found(struct vel_service *service, const struct here *here,
+                       struct vel_service_place *ret, struct vel_err *err)
+{
+    char *path = NULL;
+    int rc = vel_part_new_path(here->dir, here->rank, here->name, &path, err);
+
+    return rc == 0 ? place_here(service->fs, path, here->id, ret, err) : rc;
+}
+
 int vel_service_here(struct vel_service *service, const struct vel_view *view,
                      const char *called, struct vel_service_place *ret,
                      struct vel_err *err)
 {
-    char *dir = NULL, *name = NULL, *path = NULL;
-    int64_t rank = 0, id = 0;
-    int rc =
-        vel_placeholders_whose(service->placeholders, called, &dir, &rank, &name, err);
+    struct here here;
+    int rc = find_here(service, view, called, &here, err);
 
-    if (rc == VEL_ENOENT && vel_service_renew_at(service, called))
-        rc = vel_placeholders_whose(service->placeholders, called, &dir, &rank, &name,
-                                    err);
-    if (rc == 0)
-        rc = check_counts(service, view, dir, err);
-    if (rc == 0)
-        rc = vel_part_new_path(dir, rank, name, &path, err);
-    if (rc == 0) {
-        vel_number_behind(vel_path_base(dir), "dataset.", &id);
-        rc = place_here(service->fs, path, id, ret, err);
-    }
-    free(dir);
-    free(name);
+    if (rc < 0)
+        return rc;
+    rc = place_found(service, &here, ret, err);
+    here_fini(&here);
     return rc;
 }
 
@@ -418,18 +355,29 @@ static int look_beside(struct vel_service_job *job, const struct vel_stub *stub,
     return rc;
 }
 
-/* What this node has, unless the view knows of a newer one that is elsewhere. */
-static int look_here(struct vel_service_job *job, const char *cached,
-                     struct vel_service_place *ret, struct vel_err *err)
+/* What this node has, unless the view knows of a newer one that is elsewhere. What this
+ * launch has written is read as it lies. */
+static int look_here(struct vel_service_job *job, const char *cached, bool pulls,
+                     const struct vel_watch *watch, struct vel_service_place *ret,
+                     struct vel_err *err)
 {
-    int rc = vel_service_here(job->service, job->view, job->name, ret, err);
-    const struct vel_view_name *name =
-        rc == 0 && job->view ? vel_view_find_name(job->view, cached) : NULL;
+    const struct vel_view_dataset *dataset;
+    const struct vel_view_name *name;
+    struct here here;
+    int rc = find_here(job->service, job->view, job->name, &here, err);
 
-    if (!name || ret->dataset == 0 || ret->dataset >= name->id)
+    if (rc < 0)
         return rc;
-    vel_service_place_fini(ret);
-    return vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " has a newer one", name->id);
+    name = job->view ? vel_view_find_name(job->view, cached) : NULL;
+    dataset = job->view ? vel_view_find_dataset(job->view, here.id) : NULL;
+    if (name && here.id > 0 && here.id < name->id)
+        rc = vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " has a newer one", name->id);
+    else if (dataset && pulls)
+        rc = bring_part(job, dataset, (int)here.rank, here.name, watch, ret, err);
+    else
+        rc = place_found(job->service, &here, ret, err);
+    here_fini(&here);
+    return rc;
 }
 
 static int look(struct vel_service_job *job, const char *cached, enum vel_beside how,
@@ -447,7 +395,7 @@ static int look(struct vel_service_job *job, const char *cached, enum vel_beside
         return 0;
     if (rc < 0)
         return rc;
-    rc = look_here(job, cached, ret, &why);
+    rc = look_here(job, cached, pulls, watch, ret, &why);
     if (rc == 0)
         rc = look_for_newer(job, how, watch, ret, &why);
     if (rc != VEL_ENOENT)

@@ -6,5 +6,6 @@ core_sources += \
 	%D%/pull_member.c \
 	%D%/pull_prefix.c \
 	%D%/pull_rebuild.c \
-	%D%/pull_run.c
+	%D%/pull_run.c \
+	%D%/pulls.c
 # End of pull

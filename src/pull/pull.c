@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,79 +12,6 @@
 #include "pull/pull_in.h"
 #include "red/redfile.h"
 #include "view/view_in.h"
-
-/* --- one pull per part at a time --- */
-
-struct pulled_now {
-    int64_t id;
-    int rank;
-};
-
-struct vel_pulls {
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    struct vel_vec now; /* struct pulled_now */
-};
-
-struct vel_pulls *vel_pulls_create(void)
-{
-    struct vel_pulls *pulls = malloc(sizeof *pulls);
-
-    if (!pulls)
-        return NULL;
-    pthread_mutex_init(&pulls->lock, NULL);
-    pthread_cond_init(&pulls->changed, NULL);
-    vel_vec_init(&pulls->now, sizeof(struct pulled_now));
-    return pulls;
-}
-
-void vel_pulls_destroy(struct vel_pulls *pulls)
-{
-    if (!pulls)
-        return;
-    vel_vec_fini(&pulls->now);
-    pthread_cond_destroy(&pulls->changed);
-    pthread_mutex_destroy(&pulls->lock);
-    free(pulls);
-}
-
-/* its place among those that are pulled; their number when it is not */
-static size_t find(const struct vel_pulls *pulls, const struct vel_pull *what)
-{
-    const struct pulled_now *now = pulls->now.items;
-    size_t i = 0;
-
-    while (i < pulls->now.n &&
-           (now[i].id != what->dataset->about.id || now[i].rank != what->rank))
-        i++;
-    return i;
-}
-
-static int enter(struct vel_pulls *pulls, const struct vel_pull *what,
-                 struct vel_err *err)
-{
-    struct pulled_now now = {.id = what->dataset->about.id, .rank = what->rank};
-    bool is_noted;
-
-    if (!pulls)
-        return 0;
-    pthread_mutex_lock(&pulls->lock);
-    while (find(pulls, what) < pulls->now.n)
-        pthread_cond_wait(&pulls->changed, &pulls->lock);
-    is_noted = vel_vec_push(&pulls->now, &now);
-    pthread_mutex_unlock(&pulls->lock);
-    return is_noted ? 0 : vel_out_of_memory(err, "pulling a part");
-}
-
-static void leave(struct vel_pulls *pulls, const struct vel_pull *what)
-{
-    if (!pulls)
-        return;
-    pthread_mutex_lock(&pulls->lock);
-    vel_vec_remove(&pulls->now, find(pulls, what));
-    pthread_cond_broadcast(&pulls->changed);
-    pthread_mutex_unlock(&pulls->lock);
-}
 
 /* --- where it goes --- */
 
@@ -186,22 +112,29 @@ static int verify(struct vel_pulling *p, const struct vel_redfile *redfile,
     rc = vel_member_read_rest(&member, err);
     if (rc == 0)
         rc = vel_member_check_crcs(&member, header, err);
+    p->are_files_right =
+        rc == VEL_ECORRUPT && vel_member_check_files(&member, header, NULL) == 0;
     if (rc == 0)
         p->bytes += vel_lofi_size(member.lofi) + member.payload_size;
     vel_member_close(&member);
     return rc;
 }
 
-/* A part that leaders have rebuilt here, to flush it, has none yet. */
+/* A part that leaders have rebuilt here, to flush it, has none yet; another's may be
+ * damaged. */
 static int keep_map(struct vel_pulling *p, const struct vel_red_header *header,
                     struct vel_err *err)
 {
     char *path =
         vel_cache_map_path(p->level, p->what->dataset->about.id, p->what->rank);
-    int rc = !path                             ? vel_out_of_memory(err, "a part")
-             : vel_fs_exists(p->how->fs, path) ? 0
-                                               : put_map(p, header, err);
+    struct vel_filemap map;
+    int rc = path ? vel_filemap_load(p->how->fs, path, &map, NULL)
+                  : vel_out_of_memory(err, "a part");
 
+    if (rc == 0)
+        vel_filemap_fini(&map);
+    else if (path)
+        rc = put_map(p, header, err);
     free(path);
     return rc;
 }
@@ -220,10 +153,14 @@ static int look_in(struct vel_pulling *p, struct vel_err *err)
         if (memcmp(vel_redfile_at(&red, i)->header.id, p->what->dataset->encoding,
                    VEL_ENCODING_ID) == 0)
             redfile = vel_redfile_at(&red, i);
-    rc = redfile ? verify(p, redfile, err)
-                 : vel_fail(err, VEL_ENOENT, "it is in no cache here");
-    if (rc < 0 && redfile)
-        vel_log(VEL_LOG_WARN, "a part in the cache is damaged: %s", err->text);
+    if (redfile)
+        rc = verify(p, redfile, err);
+    else if (vel_fs_exists(p->how->fs, p->dir))
+        rc = vel_fail(err, VEL_ECORRUPT, "%s lacks the checksums of its files", p->dir);
+    else
+        rc = vel_fail(err, VEL_ENOENT, "it is in no cache here");
+    if (redfile && rc == VEL_ENOENT) /* one of its files */
+        err->status = rc = VEL_ECORRUPT;
     if (rc == 0)
         rc = keep_map(p, &redfile->header, err);
     vel_redfiles_fini(&red);
@@ -235,29 +172,30 @@ int vel_pull_here(struct vel_pulling *p, struct vel_err *err)
 {
     const struct vel_pull_how *how = p->how;
     const char *home = p->what->home;
-    struct vel_err why = {0};
-    bool is_damaged = false;
+    bool are_files_right = false;
     int rc;
 
     for (size_t i = 0; i < how->n_homes; i++) {
         struct vel_err found = {0};
 
+        p->are_files_right = false;
         rc = set_level(p, how->homes[i], &found);
         if (rc == 0)
             rc = look_in(p, &found);
         if (rc == 0)
             return 0;
-        if (rc != VEL_ENOENT && !is_damaged) {
-            is_damaged = true;
+        if (rc != VEL_ENOENT && !p->damage.status) {
             home = how->homes[i];
-            why = found;
+            p->damage = found;
+            are_files_right = p->are_files_right;
         }
     }
+    p->are_files_right = are_files_right;
     rc = set_level(p, home, err);
     if (rc < 0)
         return rc;
-    return is_damaged ? vel_fail(err, why.status, "%s", why.text)
-                      : vel_fail(err, VEL_ENOENT, "it is in no cache here");
+    return p->damage.status ? vel_fail(err, p->damage.status, "%s", p->damage.text)
+                            : vel_fail(err, VEL_ENOENT, "it is in no cache here");
 }
 
 /* --- all of them --- */
@@ -314,6 +252,10 @@ static int try_all(struct vel_pulling *p, enum vel_pull_way *ret_way,
         rc = set_level(p, p->what->home, err) < 0 ? VEL_ENOMEM : VEL_ENOENT;
     if (is_over(rc))
         return rc;
+    if (p->are_files_right) {
+        *ret_way = VEL_PULL_HERE;
+        return 0;
+    }
     rc = vel_pull_prefix(p, ret_way, &why);
     if (rc < 0)
         note(p, "the prefix", &why);
@@ -341,13 +283,60 @@ static void leave_nothing(struct vel_pulling *p)
     free(map);
 }
 
+/* What was lost or damaged and how it came back, or that it did not all come back. */
+static void tell_mended(const struct vel_pulling *p, enum vel_pull_way way)
+{
+    const struct vel_dataset *about = &p->what->dataset->about;
+    const char *lost = p->damage.status ? p->damage.text : "no node has it any more";
+
+    if (way == VEL_PULL_HERE && p->damage.status)
+        vel_log(VEL_LOG_WARN,
+                "the redundancy of the part of rank %d of dataset %" PRId64
+                " (%s %" PRId64
+                ") is damaged and cannot be made again: %s; its files are as "
+                "they were written",
+                p->what->rank, about->id, about->name, about->version,
+                vel_buf_text(&p->why));
+    else if (way == VEL_PULL_REBUILT)
+        vel_log(VEL_LOG_WARN,
+                "restored the part of rank %d of dataset %" PRId64 " (%s %" PRId64
+                "): %s; it was rebuilt from the other parts of its %s set",
+                p->what->rank, about->id, about->name, about->version, lost,
+                vel_scheme_name(p->what->dataset->scheme));
+    else if (way != VEL_PULL_HERE && p->damage.status)
+        vel_log(VEL_LOG_WARN,
+                "restored the part of rank %d of dataset %" PRId64 " (%s %" PRId64
+                "): %s; it was read from %s instead",
+                p->what->rank, about->id, about->name, about->version, lost,
+                way == VEL_PULL_OWNER ? "another node" : "the prefix");
+}
+
+/* It was pulled already, or is now: by one at a time. */
+static int pull(struct vel_pulling *p, enum vel_pull_way *ret_way, struct vel_err *err)
+{
+    const struct vel_pull_how *how = p->how;
+    const struct vel_pull *what = p->what;
+    int rc;
+
+    *ret_way = VEL_PULL_HERE;
+    p->dir = vel_pulls_recall(how, what);
+    if (p->dir)
+        return 0;
+    rc = try_all(p, ret_way, err);
+    if (rc == 0)
+        tell_mended(p, *ret_way);
+    if (rc == 0 && how->pulls && *ret_way != VEL_PULL_NATIVE)
+        vel_pulls_remember(how->pulls, what, p->dir);
+    return rc;
+}
+
 int vel_pull(const struct vel_pull_how *how, const struct vel_pull *what,
              struct vel_pulled *ret, struct vel_err *err)
 {
     struct vel_pulling p = {.how = how, .what = what};
-    enum vel_pull_way way = VEL_PULL_HERE;
+    enum vel_pull_way way;
     size_t set;
-    int rc = enter(how->pulls, what, err);
+    int rc = vel_pulls_enter(how->pulls, what, err);
 
     if (rc < 0)
         return rc;
@@ -357,7 +346,7 @@ int vel_pull(const struct vel_pull_how *how, const struct vel_pull *what,
         p.set = vel_vec_at(&what->dataset->sets, set);
         p.set_number = (uint32_t)set;
     }
-    rc = try_all(&p, &way, err);
+    rc = pull(&p, &way, err);
     if (rc == 0) {
         *ret = (struct vel_pulled){.way = way, .bytes = p.bytes};
         if (way != VEL_PULL_NATIVE) {
@@ -376,7 +365,7 @@ int vel_pull(const struct vel_pull_how *how, const struct vel_pull *what,
     free(p.level);
     free(p.dir);
     free(p.fresh);
-    leave(how->pulls, what);
+    vel_pulls_leave(how->pulls, what);
     return rc;
 }
 

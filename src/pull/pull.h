@@ -58,7 +58,8 @@ struct vel_pull_source_ops {
  * Checks the checksum of the bytes on their way. */
 void vel_get_answer(struct vel_get *get, const struct vel_msg *answer);
 
-/* Parts that are being pulled to this node: a second opener waits for the first. */
+/* Parts that are being pulled to this node: a second opener waits for the first. And
+ * those that were: a byte is compared with its checksum once. */
 struct vel_pulls;
 struct vel_pulls *vel_pulls_create(void); /* NULL when out of memory */
 void vel_pulls_destroy(struct vel_pulls *pulls);
@@ -84,6 +85,7 @@ struct vel_pull {
     const struct vel_entry *entry; /* of the prefix; NULL: none */
     int rank;
     const char *home; /* one of homes, where the part comes to lie */
+    bool is_suspect;  /* it is read again, also when a pull before has done so */
 };
 
 enum vel_pull_way {
@@ -100,8 +102,9 @@ struct vel_pulled {
     uint64_t bytes; /* that were asked of other nodes, or read here instead */
 };
 
-/* Blocks; for a worker thread. The failure names part and node, and why each way did
- * not work; nothing half-made is left then. VEL_ECANCEL: the watch said stop. */
+/* Blocks; for a worker thread. What was damaged or rebuilt is told in a warning. The
+ * failure names part and node, and why each way did not work; nothing half-made is left
+ * then. VEL_ECANCEL: the watch said stop. */
 int vel_pull(const struct vel_pull_how *how, const struct vel_pull *what,
              struct vel_pulled *ret, struct vel_err *err);
 void vel_pulled_fini(struct vel_pulled *pulled);

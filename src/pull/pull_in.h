@@ -10,6 +10,20 @@
 #include "red/member.h"
 #include "red/plan.h"
 
+/* --- pulls.c: each part by one at a time --- */
+
+/* Waits until nobody else pulls it. pulls may be NULL here. */
+int vel_pulls_enter(struct vel_pulls *pulls, const struct vel_pull *what,
+                    struct vel_err *err);
+void vel_pulls_leave(struct vel_pulls *pulls, const struct vel_pull *what);
+
+/* Where a part lies that was compared already; a new string. NULL: it was not, or is
+ * suspect. */
+char *vel_pulls_recall(const struct vel_pull_how *how, const struct vel_pull *what);
+/* What is not remembered is compared again. */
+void vel_pulls_remember(struct vel_pulls *pulls, const struct vel_pull *what,
+                        const char *dir);
+
 /* --- pull_member.c: a member that is read where it lies --- */
 
 struct vel_pull_member {
@@ -31,11 +45,13 @@ struct vel_pulling {
     const struct vel_view_set *set; /* NULL: the caches do not give it */
     size_t place;                   /* in the set */
     uint32_t set_number;
-    char *level;        /* where the part comes to lie */
-    char *dir;          /* rank.R there */
-    char *fresh;        /* rank.R.new */
-    bool is_spoilt;     /* this node cannot write: no way that needs that is tried */
-    struct vel_buf why; /* each way that did not work */
+    char *level;           /* where the part comes to lie */
+    char *dir;             /* rank.R there */
+    char *fresh;           /* rank.R.new */
+    bool is_spoilt;        /* this node cannot write: no way that needs that is tried */
+    struct vel_buf why;    /* each way that did not work */
+    struct vel_err damage; /* of the part that lies here; status 0: none was found */
+    bool are_files_right;  /* it is of the redundancy alone */
     uint64_t bytes;
 };
 

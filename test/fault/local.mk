@@ -2,6 +2,7 @@
 # make check runs a small slice of each; make check-fault SEEDS=a-b these seeds of all.
 fault_tests = \
 	test/fault/behind.t \
+	test/fault/damage.t \
 	test/fault/protect.t \
 	test/fault/hang.t \
 	test/fault/kill.t \
@@ -41,6 +42,12 @@ endif
 check_PROGRAMS += $(fault_tests)
 TESTS += $(fault_tests) test/fault/reflink.t
 EXTRA_DIST += %D%/clocks.t %D%/reflink.t
+
+test_fault_damage_t_SOURCES = %D%/damage.c test/tap/damagecase.c test/tap/damagecase.h \
+	test/tap/damagelab.c test/tap/damagelab.h \
+	test/tap/proglab.c test/tap/proglab.h
+test_fault_damage_t_CPPFLAGS = $(test_cppflags)
+test_fault_damage_t_LDADD = $(test_ldadd)
 
 test_fault_protect_t_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h \
 	test/tap/sockjob.c test/tap/sockjob.h

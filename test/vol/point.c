@@ -11,6 +11,10 @@
  *   wait=NAME                until there is a file of that name
  *   meet=NAME                until all ranks (PMI_SIZE) have come here: NAME.RANK
  *   ahead=MS                 the clock of this process is that much ahead
+ *   complete=NAME, protected=NAME   until it is that
+ *   say=WORD                 to whoever waits for that
+ *   tells                    HDF5 prints its errors from now on
+ *   cells=N                  files that are made from now on have so many
  *   latest                   files made from now on have the newest format
  *   dies                     SIGKILL when a file that is complete is about to get its
  * name
@@ -26,9 +30,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CELLS = 1000, SECOND = 1000000000 };
+#include "H5VLveloc.h"
+
+enum { CELLS = 1000, LONG = 1000, SECOND = 1000000000 };
 
 static hid_t fapl, file = -1;
+static hsize_t n_cells = CELLS;
 static int dies;
 static long ahead; /* ns */
 
@@ -86,7 +93,7 @@ static void fill(hid_t data, hsize_t at, hsize_t n, int value)
 
 static void create(const char *name)
 {
-    hsize_t n = CELLS, most = H5S_UNLIMITED, chunk = 100;
+    hsize_t n = n_cells, most = H5S_UNLIMITED, chunk = 100;
     hid_t space, how, data;
 
     file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
@@ -142,7 +149,7 @@ static void read_it(const char *name)
     cells = malloc(n * sizeof *cells);
     must(H5Dread(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) >= 0,
          "read", name);
-    for (hsize_t i = 1; i < CELLS; i++)
+    for (hsize_t i = 1; i < n && i < n_cells; i++)
         is_same = is_same && cells[i] == cells[0];
     printf("%s: %s %d, %d cells, %d at the end\n", name, is_same ? "all" : "not all",
            cells[0], (int)n, cells[n - 1]);
@@ -174,6 +181,34 @@ static void meet(const char *name)
     }
 }
 
+static void wait_until(const char *name, H5VL_veloc_safety_t wanted)
+{
+    H5VL_veloc_status_t status;
+
+    must(H5VL_veloc_wait(name, fapl, wanted, LONG, &status) >= 0 &&
+             status.safety >= wanted,
+         "wait for", name);
+}
+
+static void run_more(const char *op, const char *what)
+{
+    if (strcmp(op, "complete") == 0) {
+        wait_until(what, H5VL_VELOC_COMPLETE);
+    } else if (strcmp(op, "protected") == 0) {
+        wait_until(what, H5VL_VELOC_PROTECTED);
+    } else if (strcmp(op, "say") == 0) {
+        puts(what);
+    } else if (strcmp(op, "tells") == 0) {
+        H5Eset_auto2(H5E_DEFAULT, (H5E_auto2_t)H5Eprint2, stderr);
+    } else if (strcmp(op, "cells") == 0) {
+        n_cells = strtoull(what, NULL, 10);
+    } else if (strcmp(op, "latest") == 0) {
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    } else {
+        must(0, "do", op);
+    }
+}
+
 static void run(const char *op, const char *what)
 {
     if (strcmp(op, "create") == 0) {
@@ -199,10 +234,8 @@ static void run(const char *op, const char *what)
         ahead = atol(what) * (SECOND / 1000);
     } else if (strcmp(op, "dies") == 0) {
         dies = 1;
-    } else if (strcmp(op, "latest") == 0) {
-        H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     } else {
-        must(0, "do", op);
+        run_more(op, what);
     }
 }
 

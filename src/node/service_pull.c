@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts come here: to whoever opens one of their files, and to a flush that has found
+ * one damaged (doc/protocol-leader.txt, 9). */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "meta/cache.h"
+#include "meta/paths.h"
+#include "node/service_in.h"
+#include "red/redfile.h"
+#include "view/view_in.h"
+
+/* --- other nodes --- */
+
+/* One question at a time: its answer is there when begin() returns. */
+struct asker {
+    struct vel_pull_source source;
+    struct vel_service *service;
+    struct vel_vec done; /* struct vel_get * */
+};
+
+static void give_here(struct vel_service *service, struct vel_get *get)
+{
+    const struct vel_giver giver = {
+        .fs = service->fs, .homes = service->homes, .n_homes = service->n_homes};
+
+    get->rc =
+        vel_give(&giver, &get->want, get->bytes, &get->size, &get->got, &get->err);
+}
+
+static void ask(struct vel_service *service, struct vel_get *get)
+{
+    const struct vel_msg want = {.kind = VEL_MSG_WANT,
+                                 .u.want = {.dataset = (uint64_t)get->want.dataset,
+                                            .rank = (uint64_t)get->want.rank,
+                                            .what = get->want.what,
+                                            .at = get->want.at,
+                                            .len = get->want.len,
+                                            .name = get->want.name}};
+    struct vel_buf room;
+    struct vel_msg answer;
+    int rc;
+
+    vel_buf_init(&room);
+    rc = vel_service_call(service, NULL, get->node, &want, &answer, &room, &get->err);
+    if (rc == 0)
+        vel_get_answer(get, &answer);
+    else
+        get->rc = rc;
+    vel_buf_fini(&room);
+}
+
+static int begin(struct vel_pull_source *source, struct vel_get *get,
+                 struct vel_err *err)
+{
+    struct asker *asker = (struct asker *)source;
+
+    if (strcmp(get->node, asker->service->host.node) == 0)
+        give_here(asker->service, get);
+    else
+        ask(asker->service, get);
+    return vel_vec_push(&asker->done, &get) ? 0 : vel_out_of_memory(err, "a pull");
+}
+
+static struct vel_get *next(struct vel_pull_source *source)
+{
+    struct asker *asker = (struct asker *)source;
+    struct vel_get *get = *(struct vel_get **)vel_vec_at(&asker->done, 0);
+
+    vel_vec_remove(&asker->done, 0);
+    return get;
+}
+
+static void drop(struct vel_pull_source *source)
+{
+    struct asker *asker = (struct asker *)source;
+
+    while (asker->done.n > 0)
+        vel_vec_remove(&asker->done, asker->done.n - 1);
+}
+
+static const struct vel_pull_source_ops asker_ops = {
+    .begin = begin, .next = next, .drop = drop};
+
+/* --- one part --- */
+
+/* Where it comes to lie: where parts of the dataset are, else in the first cache. */
+static int pull(struct vel_service *service, struct vel_pull *what,
+                const struct vel_watch *watch, struct vel_pulled *ret,
+                struct vel_err *err)
+{
+    struct asker asker = {.source.ops = &asker_ops, .service = service};
+    const struct vel_pull_how how = {.fs = service->fs,
+                                     .node = service->host.node,
+                                     .homes = service->homes,
+                                     .n_homes = service->n_homes,
+                                     .prefix = service->prefix,
+                                     .source = &asker.source,
+                                     .watch = watch,
+                                     .pulls = service->pulls};
+    int rc;
+
+    if (service->n_homes == 0)
+        return vel_fail(err, VEL_ENOENT, "this node has no cache");
+    what->home = service->homes[0];
+    vel_vec_init(&asker.done, sizeof(struct vel_get *));
+    rc = vel_pull(&how, what, ret, err);
+    vel_vec_fini(&asker.done);
+    return rc;
+}
+
+int vel_service_pull(struct vel_service_job *job,
+                     const struct vel_view_dataset *dataset, int rank,
+                     const struct vel_watch *watch, struct vel_pulled *ret,
+                     struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_pull what = {.dataset = dataset, .view = job->view, .rank = rank};
+    struct vel_entry entry = {0};
+    struct vel_err why = {0};
+    int rc;
+
+    if (vel_entry_load(service->fs, service->dir, dataset->about.id, &entry, NULL) == 0)
+        what.entry = &entry;
+    rc = pull(service, &what, watch, ret, &why);
+    if (what.entry)
+        vel_entry_fini(&entry);
+    /* it is somewhere, and nobody is to look for another */
+    return rc < 0 ? vel_fail(err, rc == VEL_ENOENT ? VEL_ELOST : why.status, "%s",
+                             why.text)
+                  : 0;
+}
+
+/* --- all parts of a dataset that belong here --- */
+
+static int add_node(struct vel_view *view, const char *node, int *ret_node,
+                    struct vel_err *err)
+{
+    char *copy;
+
+    for (*ret_node = 0; (size_t)*ret_node < view->nodes.n; ++*ret_node)
+        if (strcmp(*(char **)vel_vec_at(&view->nodes, (size_t)*ret_node), node) == 0)
+            return 0;
+    copy = strdup(node);
+    if (copy && vel_vec_push(&view->nodes, &copy))
+        return 0;
+    free(copy);
+    return vel_out_of_memory(err, "a dataset");
+}
+
+/* So many items of a vector, at least. */
+static bool grow(struct vel_vec *vec, size_t n, const void *item)
+{
+    while (vec->n < n)
+        if (!vel_vec_push(vec, item))
+            return false;
+    return true;
+}
+
+static int add_member(struct vel_view *view, struct vel_view_dataset *dataset,
+                      const struct vel_seal_member *member, struct vel_err *err)
+{
+    const struct vel_view_place nobody = {.rank = -1, .node = -1};
+    struct vel_view_set *set, empty = {0};
+    struct vel_view_place *place;
+    int node, rc = add_node(view, member->node, &node, err);
+
+    vel_vec_init(&empty.places, sizeof(struct vel_view_place));
+    if (rc < 0)
+        return rc;
+    if (!grow(&dataset->sets, (size_t)member->set + 1, &empty))
+        return vel_out_of_memory(err, "a dataset");
+    set = vel_vec_at(&dataset->sets, (size_t)member->set);
+    if (!grow(&set->places, (size_t)member->place + 1, &nobody))
+        return vel_out_of_memory(err, "a dataset");
+    set->m = (uint32_t)member->failures;
+    place = vel_vec_at(&set->places, (size_t)member->place);
+    *place = (struct vel_view_place){.rank = (int)member->rank, .node = node};
+    dataset->scheme = (enum vel_scheme)member->scheme;
+    return 0;
+}
+
+/* What it is called, as far as records tell. */
+static int name_it(const struct vel_service *service, const struct vel_seal *seal,
+                   struct vel_dataset *ret, struct vel_err *err)
+{
+    struct vel_settlement settlement;
+    int rc =
+        vel_settlement_load(service->fs, service->dir, seal->id, &settlement, NULL);
+
+    if (rc == 0) {
+        rc = vel_dataset_copy(&settlement.dataset, ret, err);
+        vel_settlement_fini(&settlement);
+        return rc;
+    }
+    *ret = (struct vel_dataset){.id = seal->id, .name = strdup(seal->template)};
+    return ret->name ? 0 : vel_out_of_memory(err, "a dataset");
+}
+
+/* As a view would say it: where its parts are now, be it of this launch, or one whose
+ * parts have moved since the view was made. */
+static int describe(const struct vel_service_job *job, struct vel_view *view,
+                    struct vel_view_dataset *dataset, struct vel_err *err)
+{
+    const struct vel_seal *seal = &job->seal;
+    char *home = vel_service_home_of(job->service, seal->id);
+    char *level = home ? vel_path_dir(home) : NULL;
+    int rc = name_it(job->service, seal, &dataset->about, err);
+
+    dataset->index = seal->members.n > 0 ? vel_seal_at(seal, 0)->level : 0;
+    if (level)
+        vel_number_behind(vel_path_base(level), "index.", &dataset->index);
+    dataset->is_cached = true;
+    memcpy(dataset->encoding, seal->encoding, sizeof dataset->encoding);
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+        rc = add_member(view, dataset, vel_seal_at(seal, i), err);
+    free(level);
+    free(home);
+    return rc;
+}
+
+/* *ret_has_mended: one was not as it was. */
+static int pull_own(struct vel_service_job *job, const struct vel_view *view,
+                    const struct vel_view_dataset *dataset,
+                    const struct vel_watch *watch, bool *ret_has_mended,
+                    struct vel_err *err)
+{
+    const struct vel_seal *seal = &job->seal;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_at(seal, i);
+        struct vel_pull what = {.dataset = dataset,
+                                .view = view,
+                                .rank = (int)member->rank,
+                                .is_suspect = true};
+        struct vel_pulled pulled;
+
+        if (strcmp(member->node, job->service->host.node) != 0)
+            continue;
+        rc = pull(job->service, &what, watch, &pulled, err);
+        if (rc < 0)
+            break;
+        *ret_has_mended |= pulled.way != VEL_PULL_HERE;
+        vel_pulled_fini(&pulled);
+    }
+    return rc;
+}
+
+/* Is all of a part there, with its size, that is kept here alone? */
+static int check_part(struct vel_service *service, const char *home, int64_t rank,
+                      struct vel_err *err)
+{
+    struct vel_vec red = {0};
+    struct vel_buf dir;
+    int rc;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/rank.%" PRId64, home, rank);
+    rc = vel_redfile_scan(service->fs, vel_buf_text(&dir), VEL_CACHE_LABEL,
+                          (uint32_t)rank, &red, err);
+    if (rc == 0 && red.n == 0)
+        rc = vel_fail(err, VEL_ENOENT, "%s lacks the list of its files",
+                      vel_buf_text(&dir));
+    if (rc == 0)
+        rc = vel_redfile_check_files(service->fs, vel_buf_text(&dir),
+                                     &vel_redfile_at(&red, 0)->header, err);
+    vel_redfiles_fini(&red);
+    vel_buf_fini(&dir);
+    return rc;
+}
+
+/* There is no set to make them again from. */
+static int check_own(struct vel_service_job *job, const struct vel_err *found,
+                     struct vel_err *err)
+{
+    const struct vel_seal *seal = &job->seal;
+    char *home = vel_service_home_of(job->service, seal->id);
+    int rc = found->status == VEL_ECORRUPT || !home ? VEL_ECORRUPT : 0;
+
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+        if (strcmp(vel_seal_at(seal, i)->node, job->service->host.node) == 0)
+            rc = check_part(job->service, home, vel_seal_at(seal, i)->rank, NULL);
+    free(home);
+    return rc < 0 ? vel_fail(err, VEL_ECORRUPT, "it is kept nowhere else") : 0;
+}
+
+int vel_service_mend(struct vel_service_job *job, const struct vel_watch *watch,
+                     struct vel_err *why)
+{
+    struct vel_err found = *why, err = {0};
+    struct vel_view_dataset dataset;
+    struct vel_view view;
+    bool has_set = job->seal.is_encoded && job->seal.what & VEL_OWED_ENCODE,
+         has_mended = false;
+    int rc = vel_view_init(&view, job->service->launch, &err);
+
+    vel_view_dataset_init(&dataset);
+    if (rc == 0 && !has_set)
+        rc = check_own(job, &found, &err);
+    else if (rc == 0)
+        rc = describe(job, &view, &dataset, &err);
+    if (rc == 0 && has_set)
+        rc = pull_own(job, &view, &dataset, watch, &has_mended, &err);
+    vel_view_dataset_fini(&dataset);
+    vel_view_fini(&view);
+    if (rc == VEL_ECANCEL || rc == VEL_ENOMEM)
+        *why = err;
+    else if (rc < 0)
+        vel_fail(why, VEL_ECORRUPT, "%s; it cannot be made again: %s", found.text,
+                 err.text);
+    return has_mended && rc == 0 ? 1 : (int)why->status;
+}
