@@ -111,7 +111,7 @@ run_scene() {
 failed=0
 mapfile -t seeds < <(if [ -n "${SEEDS-}" ]; then seq "${SEEDS%-*}" "${SEEDS#*-}"; else printf '%s\n' 1 2 8 14; fi)
 for seed in "${seeds[@]}"; do
-    run_scene $seed && continue
+    run_scene "$seed" && continue
     note "SEEDS=$seed: $why, after$told"
     failed=$((failed + 1))
 done
