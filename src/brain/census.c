@@ -28,7 +28,7 @@ static int collect_present(struct vel_leader *leader, struct vel_vec *ret)
 
         vel_buf_init(&own);
         if (strcmp(member->node, leader->conf.node) == 0)
-            vel_announce_present(leader, &own);
+            vel_present_print(leader, &own);
         else
             vel_buf_puts(&own, member->present ? member->present : "");
         for (const char *at = vel_buf_text(&own); rc == 0 && *at;) {
@@ -329,7 +329,7 @@ static bool have_left(struct vel_leader *leader, const struct vel_census *census
     uint64_t patience = PATIENCE * leader->conf.limit,
              at = comers_until(leader, census);
 
-    if (!vel_announce_has_left(leader))
+    if (!vel_present_has_left(leader))
         return false;
     for (size_t i = 0; i < leader->roster.members.n; i++) {
         struct vel_roster_member *member = vel_roster_at(&leader->roster, i);

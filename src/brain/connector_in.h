@@ -212,12 +212,19 @@ void vel_announce_learn(struct vel_leader *leader, const char *template, int pla
 int vel_announce_guess(struct vel_leader *leader, int64_t rank, const char *template,
                        const char *numbers);
 
+/* --- present: who is here --- */
+
 /* Are all processes of this node gone, or on their way out? */
-bool vel_announce_has_left(const struct vel_leader *leader);
+bool vel_present_has_left(const struct vel_leader *leader);
 
 /* The ranks that have been here, by blanks; with `-` who leaves or has left, with `!`
  * who has vanished. */
-void vel_announce_present(const struct vel_leader *leader, struct vel_buf *ret);
+void vel_present_print(const struct vel_leader *leader, struct vel_buf *ret);
+
+/* Tell the chair what has changed of that; hear it from a node. */
+void vel_present_tell(struct vel_leader *leader);
+void vel_present_hear(struct vel_leader *leader, const struct vel_leader_link *from,
+                      const struct vel_msg_present *present);
 
 /* --- expect: the chair --- */
 

@@ -34,7 +34,7 @@ static int write_endpoint(struct vel_leader *leader, struct vel_err *err)
 
     vel_buf_init(&present);
     if (leader->connector)
-        vel_announce_present(leader, &present); /* and who was here */
+        vel_present_print(leader, &present); /* and who was here */
     else
         vel_leader_present(leader, &present);
     int rc = leader->ops->endpoint(leader->arg, vel_buf_text(&present), err);

@@ -80,7 +80,7 @@ static void put_living(const struct vel_leader *leader, struct vel_buf *ret)
         const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
         bool is_self = strcmp(member->node, leader->conf.node) == 0;
 
-        if (is_self ? !vel_announce_has_left(leader)
+        if (is_self ? !vel_present_has_left(leader)
                     : member->is_here && !member->has_left)
             vel_buf_printf(ret, "%s%s", ret->len > 0 ? " " : "", member->node);
     }

@@ -61,7 +61,7 @@ static bool has_ranks(const struct vel_leader *leader,
     if (strcmp(member->node, leader->conf.node) != 0)
         return member->present && *member->present;
     vel_buf_init(&own);
-    vel_announce_present(leader, &own);
+    vel_present_print(leader, &own);
     has = own.len > 0;
     vel_buf_fini(&own);
     return has;

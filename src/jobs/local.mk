@@ -26,6 +26,7 @@ core_sources += \
 	%D%/take.c %D%/take.h %D%/take_in.h \
 	%D%/take_map.c \
 	%D%/take_protect.c \
+	%D%/take_sources.c \
 	%D%/work.c %D%/work.h \
 	%D%/writing.c %D%/writing.h
 # End of jobs

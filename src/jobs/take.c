@@ -43,31 +43,6 @@ static bool is_here(const struct work *w, const struct vel_seal_member *member)
 
 /* --- where from, where to --- */
 
-static bool is_of_key(const struct vel_take *take, const struct vel_part_new *part)
-{
-    return strcmp(part->key.launch, take->launch) == 0 &&
-           strcmp(part->key.template, take->seal->template) == 0 &&
-           strcmp(part->key.step, take->seal->step) == 0 &&
-           part->key.generation == take->seal->generation;
-}
-
-static int find_sources(struct work *w)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < w->take->n_homes; i++)
-        rc = vel_parts_new_scan(w->take->fs, w->take->homes[i], &w->sources, w->err);
-    for (size_t i = w->sources.n; i-- > 0;) {
-        struct vel_part_new *part = vel_vec_at(&w->sources, i);
-
-        if (is_of_key(w->take, part))
-            continue;
-        vel_part_new_fini(part);
-        vel_vec_remove(&w->sources, i);
-    }
-    return rc;
-}
-
 static char *level_in(const char *home, int64_t index)
 {
     struct vel_buf path;
@@ -217,44 +192,6 @@ static int take_file(struct work *w, const struct vel_part_new *from, const char
     return rc;
 }
 
-/* Does a complete file of the dataset come from here? */
-static bool is_file(const struct vel_seal_member *member,
-                    const struct vel_new_rank *rank, const struct vel_new_file *file)
-{
-    return rank->rank == member->rank && file->order > 0 && file->order <= member->upto;
-}
-
-static const struct vel_seal_member *member_here(const struct work *w, int64_t rank)
-{
-    for (size_t i = 0; i < w->take->seal->members.n; i++)
-        if (member_at(w, i)->rank == rank && is_here(w, member_at(w, i)))
-            return member_at(w, i);
-    return NULL;
-}
-
-/* Of several with one name the last counts, whichever rank has closed it: is there one
- * after that order? */
-static bool has_later(const struct work *w, const char *name, int64_t order)
-{
-    for (size_t i = 0; i < w->sources.n; i++) {
-        const struct vel_part_new *from = vel_vec_at(&w->sources, i);
-
-        for (size_t r = 0; r < from->ranks.n; r++) {
-            const struct vel_new_rank *rank = vel_vec_at(&from->ranks, r);
-            const struct vel_seal_member *member = member_here(w, rank->rank);
-
-            for (size_t k = 0; member && k < rank->files.n; k++) {
-                const struct vel_new_file *file = vel_vec_at(&rank->files, k);
-
-                if (is_file(member, rank, file) && file->order > order &&
-                    strcmp(file->name, name) == 0)
-                    return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Called for files of a member in a new.N. */
 typedef int file_f(struct work *w, const struct vel_part_new *from, const char *dir,
                    int64_t rank, const struct vel_new_file *file);
@@ -273,9 +210,10 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
             for (size_t k = 0; rc == 0 && k < rank->files.n; k++) {
                 const struct vel_new_file *file = vel_vec_at(&rank->files, k);
 
-                if (!is_file(member, rank, file))
+                if (!vel_take_is_file(member, rank, file))
                     continue;
-                if (only_last && has_later(w, file->name, file->order))
+                if (only_last &&
+                    vel_take_has_later(w->take, &w->sources, file->name, file->order))
                     w->gives = true;
                 else
                     rc = each(w, from, dir, rank->rank, file);
@@ -341,7 +279,7 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
     int rc =
         path ? vel_cachename_path(w->take->prefix, file->listed.name, &called, w->err)
              : vel_out_of_memory(w->err, "a file");
-    bool is_others = has_later(w, file->listed.name, 0);
+    bool is_others = vel_take_has_later(w->take, &w->sources, file->listed.name, 0);
 
     w->gives |= is_others;
     if (rc == 0 && !is_others && !vel_fs_exists(w->take->fs, path)) {
@@ -505,7 +443,7 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
 
     vel_vec_init(&w.sources, sizeof(struct vel_part_new));
     make_identity(&w);
-    rc = find_sources(&w);
+    rc = vel_take_find_sources(take, &w.sources, err);
     if (rc == 0)
         rc = choose_level(&w);
     if (rc == 0)

@@ -6,6 +6,20 @@
 #include "jobs/take.h"
 #include "meta/filemap.h"
 #include "red/header.h"
+#include "view/part_new.h"
+
+/* Where complete files of the key are: struct vel_part_new, appended. */
+int vel_take_find_sources(const struct vel_take *take, struct vel_vec *ret,
+                          struct vel_err *err);
+
+/* Does a complete file of the dataset come from here? */
+bool vel_take_is_file(const struct vel_seal_member *member,
+                      const struct vel_new_rank *rank, const struct vel_new_file *file);
+
+/* Of several with one name the last counts, whichever rank of this node has closed it:
+ * is there one after that order? */
+bool vel_take_has_later(const struct vel_take *take, const struct vel_vec *sources,
+                        const char *name, int64_t order);
 
 /* The map of a member's part in a level's directory. */
 int vel_take_map(const struct vel_take *take, const char *level,
