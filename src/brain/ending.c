@@ -5,7 +5,10 @@
 #include "base/log.h"
 #include "brain/connector_in.h"
 
-enum { AGAIN_PART = 50 }; /* of T: between looks whether a lost node is dead */
+enum {
+    AGAIN_PART = 50, /* of T: between looks whether a lost node is dead */
+    TELL_AFTER = 2,  /* s: an end that takes longer is explained */
+};
 
 /* Files that are in no dataset yet wait for the others, as long as there is a chair. */
 static bool has_unsealed(const struct vel_leader *leader)
@@ -84,9 +87,51 @@ bool vel_ending_is_alone(struct vel_leader *leader)
     return false;
 }
 
+/* Nodes that are waited for: " (no answer from node2, node3)", or nothing. */
+static void print_missed(const struct vel_leader *leader, struct vel_buf *ret)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; leader->is_chair && i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (!member->is_here && !member->has_left && !member->is_dead)
+            vel_buf_printf(ret, "%s%s", n++ ? ", " : " (no answer from ", member->node);
+    }
+    vel_buf_puts(ret, n ? ")" : "");
+}
+
+/* The program whose end waits says what for, once. */
+static void tell_left(struct vel_leader *leader)
+{
+    uint64_t at = leader->left_at + TELL_AFTER * UINT64_C(1000000000);
+    uint64_t left = vel_serve_left(leader, 0);
+    struct vel_buf missed;
+
+    if (leader->conf.is_agent || leader->conf.is_guest || leader->is_end_told)
+        return;
+    if (leader->now < at) {
+        vel_leader_at(leader, VEL_TIMER_SOON, at);
+        return;
+    }
+    leader->is_end_told = true;
+    vel_buf_init(&missed);
+    print_missed(leader, &missed);
+    if (left > 0)
+        vel_log(VEL_LOG_WARN,
+                "the program ends when %.1f MB are protected and on the prefix%s, or "
+                "when nothing has moved for %.0f s (FLUSH_STALL)",
+                (double)left / 1e6, vel_buf_text(&missed),
+                (double)leader->conf.stall / 1e9);
+    else
+        vel_log(VEL_LOG_WARN, "the program ends when its other nodes have ended%s",
+                vel_buf_text(&missed));
+    vel_buf_fini(&missed);
+}
+
 /* The last one ends the launch: a chair gives the others time to leave before it, and
  * who has no chair becomes one first. */
-bool vel_ending_is_drained(struct vel_leader *leader)
+static bool is_drained(struct vel_leader *leader)
 {
     uint64_t since =
         leader->moved_at > leader->left_at ? leader->moved_at : leader->left_at;
@@ -106,6 +151,15 @@ bool vel_ending_is_drained(struct vel_leader *leader)
     if (leader->is_chair ? vel_ending_is_alone(leader) : leader->is_welcome)
         return true;
     return leader->now >= leader->idle_at + patience;
+}
+
+bool vel_ending_is_drained(struct vel_leader *leader)
+{
+    bool is = is_drained(leader);
+
+    if (!is && vel_leader_processes(leader) == 0)
+        tell_left(leader);
+    return is;
 }
 
 /* --- what is said of it --- */

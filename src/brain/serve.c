@@ -39,7 +39,7 @@ static struct vel_leader_wait *begin_wait(struct vel_leader *leader,
 
 /* --- answers --- */
 
-static uint64_t left_of(const struct vel_leader *leader, int64_t id)
+uint64_t vel_serve_left(const struct vel_leader *leader, int64_t id)
 {
     const struct vel_lead *lead = vel_lead_get(leader, id);
     uint64_t left = 0;
@@ -72,7 +72,7 @@ static void answer_state(struct vel_leader *leader, uint64_t link, uint64_t seq,
     struct vel_msg msg = {.kind = VEL_MSG_STATE, .seq = seq};
 
     msg.u.state.dataset = (uint64_t)id;
-    msg.u.state.left = left_of(leader, id);
+    msg.u.state.left = vel_serve_left(leader, id);
     msg.u.state.moved = lead ? lead->moved : moved_of(leader);
     if (lead) {
         msg.u.state.state = lead->state;
@@ -400,7 +400,7 @@ static bool try_drain(struct vel_leader *leader, const struct vel_leader_wait *w
 {
     uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
 
-    if (left_of(leader, wait->id) == 0) {
+    if (vel_serve_left(leader, wait->id) == 0) {
         answer_state(leader, wait->link, wait->seq, wait->id, 0, NULL);
         return true;
     }

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "meta/cache.h"
-#include "node/service_in.h"
+#include "node/service_bring_in.h"
 #include "sys/lock.h"
 
 enum {

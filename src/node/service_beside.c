@@ -12,7 +12,7 @@
 
 #include "base/crc.h"
 #include "base/path.h"
-#include "node/service_in.h"
+#include "node/service_bring_in.h"
 #include "pull/pull_links.h"
 
 enum { WHERE_MOST = VEL_PATH_MAX + 32 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "node/service_in.h"
+#include "node/service_bring_in.h"
 
 enum { WINDOW = 4, COPIES_MOST = 16 };
 

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
-#include "node/service_in.h"
+#include "node/service_bring_in.h"
 #include "sys/lock.h"
 
 /* --- where parts are --- */

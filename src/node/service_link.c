@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/service_in.h"
+#include "node/service_bring_in.h"
 #include "pull/give.h"
 
 /* --- the list --- */

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "meta/cache.h"
 #include "meta/paths.h"
-#include "node/service_in.h"
-#include "red/redfile.h"
+#include "node/service_bring_in.h"
 #include "view/view_in.h"
 
 /* --- other nodes --- */
@@ -251,29 +249,6 @@ static int pull_own(struct vel_service_job *job, const struct vel_view *view,
     return rc;
 }
 
-/* Is all of a part there, with its size, that is kept here alone? */
-static int check_part(struct vel_service *service, const char *home, int64_t rank,
-                      struct vel_err *err)
-{
-    struct vel_vec red = {0};
-    struct vel_buf dir;
-    int rc;
-
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/rank.%" PRId64, home, rank);
-    rc = vel_redfile_scan(service->fs, vel_buf_text(&dir), VEL_CACHE_LABEL,
-                          (uint32_t)rank, &red, err);
-    if (rc == 0 && red.n == 0)
-        rc = vel_fail(err, VEL_ENOENT, "%s lacks the list of its files",
-                      vel_buf_text(&dir));
-    if (rc == 0)
-        rc = vel_redfile_check_files(service->fs, vel_buf_text(&dir),
-                                     &vel_redfile_at(&red, 0)->header, err);
-    vel_redfiles_fini(&red);
-    vel_buf_fini(&dir);
-    return rc;
-}
-
 /* There is no set to make them again from. */
 static int check_own(struct vel_service_job *job, const struct vel_err *found,
                      struct vel_err *err)
@@ -284,7 +259,8 @@ static int check_own(struct vel_service_job *job, const struct vel_err *found,
 
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (strcmp(vel_seal_at(seal, i)->node, job->service->host.node) == 0)
-            rc = check_part(job->service, home, vel_seal_at(seal, i)->rank, NULL);
+            rc = vel_pull_check_part(job->service->fs, home, vel_seal_at(seal, i)->rank,
+                                     NULL);
     free(home);
     return rc < 0 ? vel_fail(err, VEL_ECORRUPT, "it is kept nowhere else") : 0;
 }

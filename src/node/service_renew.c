@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "meta/filelist.h"
 #include "meta/paths.h"
-#include "node/service_in.h"
+#include "node/service_bring_in.h"
 #include "xfer/stands.h"
 
 struct putting {

@@ -374,3 +374,25 @@ void vel_pulled_fini(struct vel_pulled *pulled)
     free(pulled->dir);
     pulled->dir = NULL;
 }
+
+int vel_pull_check_part(struct vel_fs *fs, const char *home, int64_t rank,
+                        struct vel_err *err)
+{
+    struct vel_vec red = {0};
+    struct vel_buf dir;
+    int rc;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/rank.%" PRId64, home, rank);
+    rc = vel_redfile_scan(fs, vel_buf_text(&dir), VEL_CACHE_LABEL, (uint32_t)rank, &red,
+                          err);
+    if (rc == 0 && red.n == 0)
+        rc = vel_fail(err, VEL_ENOENT, "%s lacks the list of its files",
+                      vel_buf_text(&dir));
+    if (rc == 0)
+        rc = vel_redfile_check_files(fs, vel_buf_text(&dir),
+                                     &vel_redfile_at(&red, 0)->header, err);
+    vel_redfiles_fini(&red);
+    vel_buf_fini(&dir);
+    return rc;
+}

@@ -107,6 +107,11 @@ struct vel_pulled {
  * then. VEL_ECANCEL: the watch said stop. */
 int vel_pull(const struct vel_pull_how *how, const struct vel_pull *what,
              struct vel_pulled *ret, struct vel_err *err);
+
+/* Is all of a part there, with its size, in a dataset's directory `home`? For one that
+ * is kept there alone. */
+int vel_pull_check_part(struct vel_fs *fs, const char *home, int64_t rank,
+                        struct vel_err *err);
 void vel_pulled_fini(struct vel_pulled *pulled);
 
 #endif

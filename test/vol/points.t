@@ -76,7 +76,8 @@ not_ok 'a launch dies between the close of all files and the seal' ls .veloc/dat
 is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
     'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
     'the next one seals them anew, and reads them'
-ok 'and they come to their own path' "$h5dump" -H ck.1.0.h5 ck.1.1.h5
+ranks 2 2 create=ck.2.%.h5 write=2 close >/dev/null
+ok 'and they come to their own path with the next one that writes' "$h5dump" -H ck.1.0.h5 ck.1.1.h5
 
 # All of a launch on three nodes dies before its beat has told of more than one of them. The next one
 # begins on that node; it waits for the others.
