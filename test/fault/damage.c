@@ -188,6 +188,17 @@ static int value_dumped(int rank)
     return len > 0 && len != CELLS * sizeof cell ? -2 : value;
 }
 
+/* The innermost of HDF5's errors says most. */
+static void tell_silent(const char *name, int rank)
+{
+    char *err = proglab_read(proglab_output(rank, "err"));
+    size_t len = err ? strlen(err) : 0;
+
+    violate("%s cannot be opened, and nobody says why: %s\n", name,
+            err ? err + (len > 400 ? len - 400 : 0) : "");
+    free(err);
+}
+
 static void check_read(const struct damage_case *f, int step, int rank, int value,
                        const char *name)
 {
@@ -200,7 +211,7 @@ static void check_read(const struct damage_case *f, int step, int rank, int valu
     else if (damage_must_be_right(f, step))
         violate("%s cannot be read: %s\n", name, why ? why : "");
     else if (access(name, F_OK) == 0 && (!why || !*why)) /* else it is not there */
-        violate("%s cannot be read, and nobody says why\n", name);
+        tell_silent(name, rank);
     free(why);
 }
 
@@ -359,7 +370,7 @@ static void write_more(struct damage_case *f, const char *launch)
         if (!is_written && damage_must_be_right(f, f->steps))
             violate("%s cannot be written: %s\n", name, why ? why : "");
         else if (!is_written && access(name, F_OK) == 0 && (!why || !*why))
-            violate("%s cannot be written, and nobody says why\n", name);
+            tell_silent(name, r);
         free(text);
         free(why);
     }
