@@ -168,6 +168,20 @@ static void reseat(struct vel_leader *leader, struct vel_lead *lead)
     }
 }
 
+/* Is nobody of it away who may come back? */
+static bool is_all_that_comes(const struct vel_leader *leader,
+                              const struct vel_lead *lead)
+{
+    for (size_t i = 0; i < lead->seal.members.n; i++) {
+        const char *node = vel_seal_member(&lead->seal, i)->node;
+        const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
+
+        if (!member || !(member->is_here || member->has_left))
+            return false;
+    }
+    return true;
+}
+
 /* What is damaged, and cannot be made again from what all nodes have, stays so: nobody
  * waits for it. What is not protected yet is tried without protection first. */
 static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
@@ -175,7 +189,7 @@ static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc
 {
     bool is_hopeless = (rc == VEL_ECORRUPT || rc == VEL_EINVAL) &&
                        lead->state == VEL_DATASET_FLUSHING && !lead->is_staged &&
-                       vel_chair_is_all_here(leader, lead);
+                       is_all_that_comes(leader, lead);
 
     if (vel_lead_is_broken(lead, rc)) {
         if (!lead->is_broken)

@@ -111,12 +111,14 @@ static void add_end(const struct damage_case *f, struct proglab_words *ops, int 
     int last = f->killed == DAMAGE_MIDDLE ? f->steps - 1 : f->steps;
     char name[40];
 
-    damage_name(f, last, rank, name);
-    if (f->killed == DAMAGE_COMPLETE ||
-        (f->killed == DAMAGE_PROTECTED && f->nodes == 1))
-        proglab_add(ops, "complete=%s", name);
-    else if (f->killed != DAMAGE_CLOSED && f->nodes > 1)
-        proglab_add(ops, "protected=%s", name);
+    for (int step = f->has_one_name ? last : 1; step <= last; step++) {
+        damage_name(f, step, rank, name);
+        if (f->killed == DAMAGE_COMPLETE ||
+            (f->killed == DAMAGE_PROTECTED && f->nodes == 1))
+            proglab_add(ops, "complete=%s", name);
+        else if (f->killed != DAMAGE_CLOSED && f->nodes > 1)
+            proglab_add(ops, "protected=%s", name);
+    }
     if (f->killed == DAMAGE_MIDDLE && rank == 0)
         add_step(f, ops, f->steps, rank);
     proglab_add(ops, "say=ready");
@@ -470,19 +472,27 @@ static void find_programs(void)
         snprintf(h5dump, sizeof h5dump, "/usr/bin/h5dump");
 }
 
+/* Those that take a second or two; 2, 8, 9, 18 and 167 once failed. */
+static const uint64_t quick[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  11,
+                                 12, 14, 15, 16, 18, 19, 21, 23, 25, 167};
+
 int main(void)
 {
-    struct tap_seeds seeds = tap_seeds(8);
+    const char *wanted = getenv("SEEDS");
 
     find_programs();
     setenv("VELOC_CACHE_BASE", tap_path("cache"), 1);
     setenv("VELOC_CNTL_BASE", tap_path("k"), 1);
     setenv("VELOC_PEER_TIMEOUT", "20", 1);
     setenv("VELOC_VIEW_WAIT", "10", 1);
-    for (uint64_t seed = seeds.first; seed <= seeds.last; seed++)
-        run(seed);
-    if (!getenv("SEEDS"))
-        run(18); /* a part that was cut got new checksums */
+    for (size_t i = 0; !(wanted && *wanted) && i < sizeof quick / sizeof quick[0]; i++)
+        run(quick[i]);
+    if (wanted && *wanted) {
+        struct tap_seeds seeds = tap_seeds(1);
+
+        for (uint64_t seed = seeds.first; seed <= seeds.last; seed++)
+            run(seed);
+    }
     if (chdir("/") < 0)
         bail_out("no directory to leave to");
     return done_testing();

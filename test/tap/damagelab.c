@@ -167,11 +167,25 @@ static const char *resize(struct vel_rng *rng, size_t *len)
     return "is cut";
 }
 
+/* Had it a redundancy file beside it? Without one nobody knows what its bytes were. */
+static bool is_taken(const char *path)
+{
+    size_t len = (size_t)(name_in(path) - path), of_end = strlen(".h5vr");
+    bool is = false;
+
+    for (int i = 0; !is && i < n_found; i++) {
+        size_t of_other = strlen(found[i]);
+
+        is = strncmp(found[i], path, len) == 0 && of_other > len + of_end &&
+             strcmp(found[i] + of_other - of_end, ".h5vr") == 0;
+    }
+    return is && strstr(path, "/dataset.") != NULL;
+}
+
 static void damage_one(struct vel_rng *rng, const char *path, const char *dir,
                        struct damage_plan *plan)
 {
-    bool is_taken = strstr(path, "/dataset.") != NULL;
-    uint64_t kind = vel_rng_below(rng, is_taken ? 6 : 2);
+    uint64_t kind = vel_rng_below(rng, is_taken(path) ? 6 : 2);
     const char *what = "is removed";
     size_t len = 0, was;
     char *bytes = tap_get_file(path, &len), *copy;
