@@ -205,15 +205,17 @@ static int64_t sum_of(const struct vel_encode *job)
     return (int64_t)(vel_le_get64(&r) >> 2);
 }
 
-/* What the least of all has; *ret_who is the last of those that lack their part. */
+/* What the least and the most of all have; *ret_who is the last of those that lack
+ * their part. */
 static int compare(const struct member *m, const struct vel_red_set *set,
-                   enum state *ret_least, size_t *ret_who, struct vel_err *err)
+                   enum state *ret_least, enum state *ret_most, size_t *ret_who,
+                   struct vel_err *err)
 {
     enum state mine = LACKS;
     int rc = look(m, set, &mine, err);
     int64_t sum = sum_of(m->job);
     int64_t all[] = {sum, -sum, -(int64_t)mine,
-                     mine == LACKS ? (int64_t)m->part->place : -1};
+                     mine == LACKS ? (int64_t)m->part->place : -1, (int64_t)mine};
 
     rc = vel_comm_agree_fold(set->comm, rc, VEL_COMM_MAX, all, sizeof all / sizeof *all,
                              err);
@@ -224,6 +226,7 @@ static int compare(const struct member *m, const struct vel_red_set *set,
                         "its members were told different things about it: identity, "
                         "scheme or ranks");
     *ret_least = (enum state) - all[2];
+    *ret_most = (enum state)all[4];
     *ret_who = *ret_least == LACKS ? (size_t)all[3] % m->job->n : 0;
     return 0;
 }
@@ -246,9 +249,9 @@ static int work(struct member *m, struct vel_comm *comm, struct vel_err *err)
 {
     const struct vel_encode_part *part = m->part;
     struct vel_red_set set = set_of(m->job, part, comm);
-    enum state least = LACKS;
+    enum state least = LACKS, most = LACKS;
     size_t who = 0;
-    int rc = compare(m, &set, &least, &who, err);
+    int rc = compare(m, &set, &least, &most, &who, err);
 
     set.saved = &m->saved;
     if (rc < 0)
@@ -259,9 +262,15 @@ static int work(struct member *m, struct vel_comm *comm, struct vel_err *err)
     if (least == LACKS)
         return rebuild(m, &set, who, err);
     if (least == READY)
-        return vel_red_apply_again(&set, 0, part->descriptor, part->descriptor_len,
-                                   NULL, err);
-    return 0;
+        rc = vel_red_apply_again(&set, 0, part->descriptor, part->descriptor_len, NULL,
+                                 err);
+    /* files that have changed since: those that hold the encoding know what they were
+     */
+    if (rc == VEL_ECORRUPT && most == HOLDS && vel_red_recover(&set, NULL, NULL) == 0) {
+        m->outcome = VEL_ENCODE_REBUILT;
+        rc = 0;
+    }
+    return rc;
 }
 
 /* --- the whole

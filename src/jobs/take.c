@@ -365,22 +365,28 @@ static bool is_done(struct work *w, const struct vel_seal_member *member,
     return vel_red_holds(&set, &holds, NULL) == 0 && holds;
 }
 
+/* Has it a redundancy file, in whatever state? */
+static bool was_protected(struct work *w, const char *dir)
+{
+    struct vel_vec names;
+    bool was = false;
+
+    if (vel_fs_list(w->take->fs, dir, &names, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < names.n; i++)
+        was |= vel_red_is_file_name(((char **)names.items)[i]);
+    vel_fs_names_fini(&names);
+    return was;
+}
+
 /* Was it taken, and is not as it was then? Its checksums of then, or its set, know what
  * was written: it does not get others. */
 static bool is_lost(struct work *w, const struct vel_seal_member *member,
                     const char *dir)
 {
-    struct vel_vec red = {0};
-    bool is = member->files > 0 && member->upto > 0 &&
-              each_file(w, member, dir, false, there_is_one) == 0;
-
-    if (is && !w->take->seal->is_encoded) {
-        is = vel_redfile_scan(w->take->fs, dir, VEL_CACHE_LABEL, (uint32_t)member->rank,
-                              &red, NULL) == 0 &&
-             red.n > 0;
-        vel_redfiles_fini(&red);
-    }
-    return is;
+    return member->files > 0 && member->upto > 0 &&
+           each_file(w, member, dir, false, there_is_one) == 0 &&
+           (w->take->seal->is_encoded || was_protected(w, dir));
 }
 
 static int take_part(struct work *w, const struct vel_seal_member *member)

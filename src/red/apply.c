@@ -6,7 +6,8 @@
  *   meet     the encoding's identity, the next sequence number; all sets can begin
  *   encode   the payloads, under temporary names: of what differs from an older
  *            encoding where all have that, else of all
- *   tell     the lists with their checksums, to the next m members
+ *   tell     the lists with their checksums, to the next m members; with a given
+ *            identity, which may stand already, all agree before they replace it
  *   seal     headers, fsync, rename
  *   clear    what this encoding replaces, once all (sets) agree that it stands; with
  *            a given identity that is for others to say (vel_red_drop_older)
@@ -295,7 +296,7 @@ static int take_list(struct apply *a, size_t i, size_t from, const void *bytes)
     }
     vel_manifest_fini(&a->header.list[i]);
     a->header.list[i] = manifest;
-    return 0;
+    return vel_listing_compare_other(&a->listing, i, &manifest, a->err);
 }
 
 /* This member's list goes to the next m members, theirs come from the m before it. One
@@ -373,6 +374,8 @@ static int run(struct apply *a)
     if (rc == 0)
         rc = sum_up(a);
     rc = tell(a, rc);
+    if (a->set->id) /* what stands under this name goes only when all are right */
+        rc = vel_comm_agree(a->set->comm, rc, a->err);
     if (rc == 0)
         rc = seal(a);
     rc = agree_all(a, rc, NULL, 0);

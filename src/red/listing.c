@@ -152,3 +152,29 @@ int vel_listing_compare(const struct vel_listing *listing,
     /* what is dated may have been written to while it was read */
     return h ? vel_redfile_check_files(listing->set->fs, listing->set->dir, h, err) : 0;
 }
+
+static bool is_same(const struct vel_red_file *a, const struct vel_red_file *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->size == b->size &&
+           (a->is_dated || b->is_dated || a->crc == b->crc);
+}
+
+int vel_listing_compare_other(const struct vel_listing *listing, size_t place,
+                              const struct vel_manifest *now, struct vel_err *err)
+{
+    for (size_t i = 0; listing->recorded && i < listing->before.n; i++) {
+        const struct vel_redfile *redfile = vel_redfile_at(&listing->before, i);
+        const struct vel_manifest *then = &redfile->header.list[place];
+        bool same = then->files.n == now->files.n;
+
+        if (!is_given(listing, redfile))
+            continue;
+        for (size_t k = 0; same && k < now->files.n; k++)
+            same = is_same(vel_manifest_file(then, k), vel_manifest_file(now, k));
+        if (!same)
+            return vel_fail(err, VEL_ECORRUPT,
+                            "rank %u: its files are not those that %s protects",
+                            now->rank, redfile->path);
+    }
+    return 0;
+}

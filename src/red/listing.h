@@ -49,4 +49,9 @@ int vel_listing_fits(const struct vel_listing *listing,
 int vel_listing_compare(const struct vel_listing *listing,
                         const struct vel_manifest *now, struct vel_err *err);
 
+/* The same for the list of another member, which stands at this place in the file that
+ * an earlier attempt of set->id has left here; when all make their lists again. */
+int vel_listing_compare_other(const struct vel_listing *listing, size_t place,
+                              const struct vel_manifest *now, struct vel_err *err);
+
 #endif

@@ -49,6 +49,10 @@ char *encodelab_dir(const struct encodelab *lab, int64_t dataset, uint32_t rank)
  * commit of a dataset in the background does. Removes what is there. */
 void encodelab_commit(const struct encodelab *lab);
 
+/* The same of one part, with the files that are there. */
+void encodelab_commit_again(const struct encodelab *lab,
+                            const struct encodelab_set *set, size_t place);
+
 /* A checksum over names, bytes, modes and times of the program's files of all parts,
  * and of everything. */
 uint64_t encodelab_files(const struct encodelab *lab);
@@ -80,5 +84,24 @@ bool encodelab_has(const struct encodelab_set *set, size_t node);
  * own. Returns how many returned non-zero or died. It must not use ok(). */
 int encodelab_run(const struct encodelab *lab, size_t nodes, bool are_processes,
                   int (*worker)(struct encodelab_node *node, void *arg), void *arg);
+
+/* How encoding is to end, and who is different. */
+struct encodelab_task {
+    const uint8_t *id;
+    unsigned attempt;
+    int want; /* a status */
+    enum vel_encode_outcome outcome;
+    const char *name; /* of a node, in every sentence of a failure */
+    size_t special;   /* the node that is different */
+    uint64_t at;      /* its n-th operation of `kinds` fails */
+    unsigned kinds;
+    bool is_slow;         /* its disk */
+    const uint8_t *other; /* it was told this identity */
+};
+
+/* Workers: all sets of this node, the least first; each is tried again while members
+ * are missing that have not come yet. */
+int encodelab_encode_all(struct encodelab_node *node, void *task);
+int encodelab_settle_all(struct encodelab_node *node, void *task);
 
 #endif

@@ -22,11 +22,35 @@ static void must(int rc, const struct vel_err *err)
         bail_out("encodelab: %s", err->text);
 }
 
+static void protect(const struct encodelab *lab, const struct encodelab_set *s,
+                    size_t place, const char *dir, const struct vel_vec *names)
+{
+    uint8_t id[VEL_ENCODING_ID] = "commit";
+    struct vel_comm *alone = NULL;
+    struct vel_err err = {0};
+    uint32_t ranks = 0;
+
+    id[15] = (uint8_t)s->dataset;
+    for (size_t k = 0; k < lab->n_sets; k++)
+        ranks += lab->sets[k].dataset == s->dataset ? (uint32_t)lab->sets[k].n : 0;
+    must(vel_comm_self(&alone, &err), &err);
+    const struct vel_red_set set = {.comm = alone,
+                                    .scheme = VEL_SINGLE,
+                                    .set = s->rank[place],
+                                    .sets = ranks,
+                                    .rank = s->rank[place],
+                                    .fs = redlab_fs(),
+                                    .dir = dir,
+                                    .label = ENCODELAB_LABEL,
+                                    .id = id};
+    must(vel_red_apply(&set, names->items, names->n, "map", 3, NULL, &err), &err);
+    vel_comm_destroy(alone);
+}
+
 static void commit_part(const struct encodelab *lab, const struct encodelab_set *s,
-                        size_t place, const uint8_t *id, uint32_t ranks)
+                        size_t place)
 {
     char root[1100], *dir = encodelab_dir(lab, s->dataset, s->rank[place]);
-    struct vel_comm *alone = NULL;
     struct vel_err err = {0};
     struct vel_vec names;
 
@@ -35,18 +59,7 @@ static void commit_part(const struct encodelab *lab, const struct encodelab_set 
     if (!s->is_empty[place]) {
         redlab_make(root, s->rank[place], lab->seed + (uint64_t)s->dataset, lab->most,
                     &names);
-        must(vel_comm_self(&alone, &err), &err);
-        const struct vel_red_set set = {.comm = alone,
-                                        .scheme = VEL_SINGLE,
-                                        .set = s->rank[place],
-                                        .sets = ranks,
-                                        .rank = s->rank[place],
-                                        .fs = redlab_fs(),
-                                        .dir = dir,
-                                        .label = ENCODELAB_LABEL,
-                                        .id = id};
-        must(vel_red_apply(&set, names.items, names.n, "map", 3, NULL, &err), &err);
-        vel_comm_destroy(alone);
+        protect(lab, s, place, dir, &names);
         vel_fs_names_fini(&names);
     }
     free(dir);
@@ -54,18 +67,36 @@ static void commit_part(const struct encodelab *lab, const struct encodelab_set 
 
 void encodelab_commit(const struct encodelab *lab)
 {
-    for (size_t s = 0; s < lab->n_sets; s++) {
-        const struct encodelab_set *set = &lab->sets[s];
-        uint8_t id[VEL_ENCODING_ID] = "commit";
-        uint32_t ranks = 0;
+    for (size_t s = 0; s < lab->n_sets; s++)
+        for (size_t i = 0; i < lab->sets[s].n; i++)
+            commit_part(lab, &lab->sets[s], i);
+}
 
-        id[15] = (uint8_t)set->dataset;
-        for (size_t k = 0; k < lab->n_sets; k++)
-            ranks +=
-                lab->sets[k].dataset == set->dataset ? (uint32_t)lab->sets[k].n : 0;
-        for (size_t i = 0; i < set->n; i++)
-            commit_part(lab, set, i, id, ranks);
+void encodelab_commit_again(const struct encodelab *lab,
+                            const struct encodelab_set *set, size_t place)
+{
+    char *dir = encodelab_dir(lab, set->dataset, set->rank[place]);
+    struct vel_err err = {0};
+    struct vel_vec found, names;
+
+    vel_vec_init(&names, sizeof(char *));
+    must(vel_redfile_scan_all(redlab_fs(), dir, &found, &err), &err);
+    for (size_t i = 0; i < found.n; i++) {
+        const struct vel_redfile *redfile = vel_redfile_at(&found, i);
+        const struct vel_manifest *list = &redfile->header.list[0];
+
+        for (size_t k = 0; i == 0 && k < list->files.n; k++) {
+            char *name = strdup(vel_manifest_file(list, k)->name);
+
+            if (!name || !vel_vec_push(&names, &name))
+                bail_out("no memory");
+        }
+        must(vel_fs_unlink(redlab_fs(), redfile->path, &err), &err);
     }
+    protect(lab, set, place, dir, &names);
+    vel_fs_names_fini(&names);
+    vel_redfiles_fini(&found);
+    free(dir);
 }
 
 struct sum {

@@ -22,101 +22,6 @@ static void nobody_listens(void *arg, enum vel_log_level level, const char *line
     (void)arg, (void)level, (void)line, (void)len;
 }
 
-struct task {
-    const uint8_t *id;
-    unsigned attempt;
-    int want; /* a status */
-    enum vel_encode_outcome outcome;
-    const char *name; /* of a node, in every sentence of a failure */
-    size_t special;   /* the node that is different */
-    uint64_t at;      /* its n-th operation of `kinds` fails */
-    unsigned kinds;
-    bool is_slow;         /* its disk */
-    const uint8_t *other; /* it was told this identity */
-};
-
-static bool names_it(const char *text, const char *name)
-{
-    char a[32], b[32];
-
-    snprintf(a, sizeof a, "(%s)", name);
-    snprintf(b, sizeof b, "node %s", name);
-    return strstr(text, a) || strstr(text, b);
-}
-
-static int judge(const struct encodelab_node *node, const struct task *t, int rc,
-                 enum vel_encode_outcome outcome, const struct vel_err *err)
-{
-    bool fine = rc == t->want && (rc < 0 || outcome == t->outcome) &&
-                (rc == 0 || !t->name || names_it(err->text, t->name));
-
-    if (!fine)
-        fprintf(stderr, "# node %zu: %d, outcome %d: %s\n", node->node, rc,
-                rc == 0 ? (int)outcome : -1, err->text);
-    return !fine;
-}
-
-static int slow_fsync(struct vel_fs *fs, int fd)
-{
-    (void)fs, (void)fd;
-    vel_clock_sleep(vel_clock_system(), 1200 * VEL_CLOCK_MS);
-    return 0;
-}
-
-/* All sets of this node, the least first; each is tried again while members are missing
- * that have not come yet. */
-static int encode_all(struct encodelab_node *node, void *arg)
-{
-    const struct encodelab *lab = node->lab;
-    const struct task *t = arg;
-    bool is_special = node->node == t->special;
-    struct vel_fs_ops slow_ops = *node->fs->ops;
-    struct vel_fs slow = {.ops = &slow_ops};
-    struct vel_fs_fault *fault = NULL;
-    int bad = 0;
-
-    if (is_special && t->at > 0) {
-        const struct vel_fs_fault_plan plan = {
-            .mode = VEL_FS_FAULT_ONCE, .kinds = t->kinds, .at = t->at, .errnum = 28};
-        if (vel_fs_fault_create(node->fs, NULL, &fault, NULL) < 0)
-            return 1;
-        node->fs = vel_fs_fault_fs(fault);
-        vel_fs_fault_arm(fault, &plan);
-    }
-    slow_ops.fsync = slow_fsync;
-    if (is_special && t->is_slow)
-        node->fs = &slow;
-    for (size_t s = node->worker; s < lab->n_sets;
-         s += lab->workers ? lab->workers : 1) {
-        enum vel_encode_outcome outcome = VEL_ENCODE_STOOD;
-        struct vel_err err = {0};
-        int rc = VEL_EBUSY;
-
-        if (!encodelab_has(&lab->sets[s], node->node))
-            continue;
-        while (rc == VEL_EBUSY) {
-            err = (struct vel_err){0};
-            rc = encodelab_encode(node, &lab->sets[s],
-                                  is_special && t->other ? t->other : t->id, t->attempt,
-                                  &outcome, &err);
-        }
-        bad += judge(node, t, rc, outcome, &err);
-    }
-    vel_fs_fault_destroy(fault);
-    return bad;
-}
-
-static int settle_all(struct encodelab_node *node, void *arg)
-{
-    const struct task *t = arg;
-    int bad = 0;
-
-    for (size_t s = 0; s < node->lab->n_sets; s++)
-        if (encodelab_has(&node->lab->sets[s], node->node))
-            bad += encodelab_settle(node, &node->lab->sets[s], t->id, NULL) != t->want;
-    return bad;
-}
-
 static void lose(const struct encodelab *lab, const struct encodelab_set *set, size_t i)
 {
     char *dir = encodelab_dir(lab, set->dataset, set->rank[i]);
@@ -139,23 +44,24 @@ static const uint8_t id[16] = "one encoding", other_id[16] = "two encodings";
 /* From the commit to a rebuilt part, with everything in between done twice. */
 static int life(struct encodelab *lab, size_t nodes, bool are_processes)
 {
-    struct task apply = {.id = id, .special = 99, .outcome = VEL_ENCODE_APPLIED},
-                stand = {.id = id, .special = 99, .outcome = VEL_ENCODE_STOOD},
-                mend = {.id = id, .special = 99, .outcome = VEL_ENCODE_REBUILT},
-                fail = {.id = id, .special = 99, .want = VEL_EINVAL};
+    struct encodelab_task
+        apply = {.id = id, .special = 99, .outcome = VEL_ENCODE_APPLIED},
+        stand = {.id = id, .special = 99, .outcome = VEL_ENCODE_STOOD},
+        mend = {.id = id, .special = 99, .outcome = VEL_ENCODE_REBUILT},
+        fail = {.id = id, .special = 99, .want = VEL_EINVAL};
     size_t n = members(lab), lost = lab->m;
 
     encodelab_commit(lab);
     uint64_t files = encodelab_files(lab);
-    if (encodelab_run(lab, nodes, are_processes, encode_all, &apply) ||
+    if (encodelab_run(lab, nodes, are_processes, encodelab_encode_all, &apply) ||
         encodelab_files(lab) != files || encodelab_count(lab, id, false) != n ||
         encodelab_count(lab, id, true) != n)
         return 1;
     uint64_t all = encodelab_all(lab);
-    if (encodelab_run(lab, nodes, are_processes, encode_all, &stand) ||
+    if (encodelab_run(lab, nodes, are_processes, encodelab_encode_all, &stand) ||
         encodelab_all(lab) != all)
         return 2;
-    if (encodelab_run(lab, nodes, are_processes, settle_all, &stand) ||
+    if (encodelab_run(lab, nodes, are_processes, encodelab_settle_all, &stand) ||
         encodelab_count(lab, id, false) != n || encodelab_count(lab, id, true) != 0)
         return 3;
     all = encodelab_all(lab);
@@ -164,7 +70,7 @@ static int life(struct encodelab *lab, size_t nodes, bool are_processes)
             lose(lab, &lab->sets[s], (s + i) % lab->sets[s].n);
     mend.attempt = 1;
     mend.outcome = lost > 0 ? VEL_ENCODE_REBUILT : VEL_ENCODE_STOOD;
-    if (encodelab_run(lab, nodes, are_processes, encode_all, &mend) ||
+    if (encodelab_run(lab, nodes, are_processes, encodelab_encode_all, &mend) ||
         encodelab_all(lab) != all)
         return 4;
     for (size_t s = 0; s < lab->n_sets; s++)
@@ -172,7 +78,7 @@ static int life(struct encodelab *lab, size_t nodes, bool are_processes)
             lose(lab, &lab->sets[s], (s + i) % lab->sets[s].n);
     uint64_t left = encodelab_all(lab);
     if (lost + 1 < lab->sets[0].n &&
-        (encodelab_run(lab, nodes, are_processes, encode_all, &fail) ||
+        (encodelab_run(lab, nodes, are_processes, encodelab_encode_all, &fail) ||
          encodelab_all(lab) != left))
         return 5;
     return 0;
@@ -234,15 +140,17 @@ static void moved(void)
 {
     char listen[1100];
     struct encodelab lab = small_lab(listen, sizeof listen);
-    struct task apply = {.id = id, .special = 99, .outcome = VEL_ENCODE_APPLIED},
-                mend = {.id = id,
-                        .special = 99,
-                        .outcome = VEL_ENCODE_REBUILT,
-                        .attempt = 1};
+    struct encodelab_task apply = {.id = id,
+                                   .special = 99,
+                                   .outcome = VEL_ENCODE_APPLIED},
+                          mend = {.id = id,
+                                  .special = 99,
+                                  .outcome = VEL_ENCODE_REBUILT,
+                                  .attempt = 1};
 
     lab.sets[0].is_empty[2] = true;
     encodelab_commit(&lab);
-    is_int(encodelab_run(&lab, 4, false, encode_all, &apply), 0,
+    is_int(encodelab_run(&lab, 4, false, encodelab_encode_all, &apply), 0,
            "a node without files carries redundancy for the others");
     is_int((long long)encodelab_count(&lab, id, false), 4, "in a part that was made");
     uint64_t all = encodelab_all(&lab);
@@ -250,17 +158,17 @@ static void moved(void)
     lose(&lab, &lab.sets[0], 2);
     lab.sets[0].node[1] = 0;
     lab.sets[0].is_empty[2] = false; /* it must come back, and not be made anew */
-    is_int(encodelab_run(&lab, 4, false, encode_all, &mend), 0,
+    is_int(encodelab_run(&lab, 4, false, encodelab_encode_all, &mend), 0,
            "lost parts are rebuilt, one of them at another node");
     size_t single = encodelab_count(&lab, id, true);
-    encodelab_run(&lab, 4, false, settle_all, &apply);
+    encodelab_run(&lab, 4, false, encodelab_settle_all, &apply);
     ok(encodelab_count(&lab, id, false) == 4 && single == 2,
        "rebuilding leaves what others have of the commit");
     uint64_t settled = encodelab_all(&lab);
     for (size_t i = 0; i < 2; i++)
         lose(&lab, &lab.sets[0], 2 * i);
     mend.attempt = 2;
-    ok(encodelab_run(&lab, 4, false, encode_all, &mend) == 0 &&
+    ok(encodelab_run(&lab, 4, false, encodelab_encode_all, &mend) == 0 &&
            encodelab_all(&lab) == settled && all != settled,
        "and again, byte for byte");
 }
@@ -275,27 +183,27 @@ static void failures(void)
     int bad = 0, tried = 0;
 
     for (uint64_t at = 1; at <= 12; at++) {
-        struct task full = {.id = id,
-                            .special = 1,
-                            .at = at,
-                            .kinds = kinds,
-                            .want = VEL_ENOSPC,
-                            .name = "n1"},
-                    apply = {.id = id,
-                             .special = 99,
-                             .attempt = 1,
-                             .outcome = VEL_ENCODE_APPLIED};
+        struct encodelab_task full = {.id = id,
+                                      .special = 1,
+                                      .at = at,
+                                      .kinds = kinds,
+                                      .want = VEL_ENOSPC,
+                                      .name = "n1"},
+                              apply = {.id = id,
+                                       .special = 99,
+                                       .attempt = 1,
+                                       .outcome = VEL_ENCODE_APPLIED};
 
         encodelab_commit(&lab);
         uint64_t all = encodelab_all(&lab);
-        if (encodelab_run(&lab, 4, false, encode_all, &full) != 0) {
+        if (encodelab_run(&lab, 4, false, encodelab_encode_all, &full) != 0) {
             /* no such operation any more */
             bad += encodelab_count(&lab, id, false) != 4;
             break;
         }
         tried++;
         bad += encodelab_all(&lab) != all;
-        bad += encodelab_run(&lab, 4, false, encode_all, &apply) != 0;
+        bad += encodelab_run(&lab, 4, false, encodelab_encode_all, &apply) != 0;
         bad += encodelab_count(&lab, id, false) != 4;
     }
     note("%d operations failed", tried);
@@ -307,8 +215,12 @@ static void rot(void)
 {
     char listen[1100], root[1100];
     struct encodelab lab = small_lab(listen, sizeof listen);
-    struct task fail = {.id = id, .special = 99, .want = VEL_ECORRUPT, .name = "n1"},
-                apply = {.id = id, .special = 99, .outcome = VEL_ENCODE_APPLIED};
+    struct encodelab_task fail = {.id = id,
+                                  .special = 99,
+                                  .want = VEL_ECORRUPT,
+                                  .name = "n1"},
+                          apply = {
+                              .id = id, .special = 99, .outcome = VEL_ENCODE_APPLIED};
     size_t file = 0;
 
     snprintf(root, sizeof root, "%s/d3", tap_dir());
@@ -317,27 +229,28 @@ static void rot(void)
     while (file < 8 && !redlab_damage(root, 1, file, 5))
         file++;
     uint64_t all = encodelab_all(&lab);
-    is_int(encodelab_run(&lab, 4, false, encode_all, &fail), 0,
+    is_int(encodelab_run(&lab, 4, false, encodelab_encode_all, &fail), 0,
            "a file that has rotted since the commit is found, and not made the truth");
     ok(encodelab_all(&lab) == all, "nothing is left of the attempt");
     redlab_damage(root, 1, file, 5);
-    is_int(encodelab_run(&lab, 4, false, encode_all, &apply), 0,
+    is_int(encodelab_run(&lab, 4, false, encodelab_encode_all, &apply), 0,
            "with its bytes as they were it is encoded");
-    struct task told = {.id = other_id, .special = 1, .other = id, .want = VEL_EINVAL};
+    struct encodelab_task told = {
+        .id = other_id, .special = 1, .other = id, .want = VEL_EINVAL};
     told.attempt = 3;
-    is_int(encodelab_run(&lab, 4, false, encode_all, &told), 0,
+    is_int(encodelab_run(&lab, 4, false, encodelab_encode_all, &told), 0,
            "members that were told different identities find out");
-    struct task none = {.id = other_id, .want = VEL_ENOENT};
-    ok(encodelab_run(&lab, 4, false, settle_all, &none) == 0 &&
+    struct encodelab_task none = {.id = other_id, .want = VEL_ENOENT};
+    ok(encodelab_run(&lab, 4, false, encodelab_settle_all, &none) == 0 &&
            encodelab_count(&lab, id, true) == 4,
        "nothing is dropped for an encoding that is not there");
-    struct task again = {
+    struct encodelab_task again = {
         .id = other_id, .special = 99, .attempt = 4, .outcome = VEL_ENCODE_APPLIED};
-    ok(encodelab_run(&lab, 4, false, encode_all, &again) == 0 &&
+    ok(encodelab_run(&lab, 4, false, encodelab_encode_all, &again) == 0 &&
            encodelab_count(&lab, other_id, true) == 8,
        "an encoding of another identity leaves all earlier ones");
     again.want = 0;
-    ok(encodelab_run(&lab, 4, false, settle_all, &again) == 0 &&
+    ok(encodelab_run(&lab, 4, false, encodelab_settle_all, &again) == 0 &&
            encodelab_count(&lab, other_id, true) == 0,
        "until it is settled");
 }
@@ -359,48 +272,86 @@ static void what_stands_stays(void)
 {
     char listen[1100];
     struct encodelab lab = small_lab(listen, sizeof listen);
-    struct task apply = {.id = id, .special = 99, .outcome = VEL_ENCODE_APPLIED},
-                full = {.id = id,
-                        .special = 1,
-                        .at = 1,
-                        .kinds = VEL_FS_KIND_WRITE,
-                        .want = VEL_ENOSPC,
-                        .name = "n1"},
-                newer = {.id = other_id, .special = 99, .outcome = VEL_ENCODE_APPLIED};
+    struct encodelab_task apply = {.id = id,
+                                   .special = 99,
+                                   .outcome = VEL_ENCODE_APPLIED},
+                          full = {.id = id,
+                                  .special = 1,
+                                  .at = 1,
+                                  .kinds = VEL_FS_KIND_WRITE,
+                                  .want = VEL_ENOSPC,
+                                  .name = "n1"},
+                          newer = {.id = other_id,
+                                   .special = 99,
+                                   .outcome = VEL_ENCODE_APPLIED};
 
     encodelab_commit(&lab);
-    bool fine = encodelab_run(&lab, 4, false, encode_all, &apply) == 0;
+    bool fine = encodelab_run(&lab, 4, false, encodelab_encode_all, &apply) == 0;
     uint64_t all = encodelab_all(&lab);
     lose_redundancy(&lab, 2);
-    fine &= encodelab_run(&lab, 4, false, encode_all, &full) == 0;
+    fine &= encodelab_run(&lab, 4, false, encodelab_encode_all, &full) == 0;
     ok(fine && encodelab_count(&lab, id, false) == 3,
        "an attempt that fails takes nothing away that an earlier one has left");
-    ok(encodelab_run(&lab, 4, false, encode_all, &apply) == 0 &&
+    ok(encodelab_run(&lab, 4, false, encodelab_encode_all, &apply) == 0 &&
            encodelab_all(&lab) == all,
        "one that succeeds gives the same bytes under the same names");
-    fine = encodelab_run(&lab, 4, false, encode_all, &newer) == 0;
-    fine &= encodelab_run(&lab, 4, false, settle_all, &apply) == 0;
+    fine = encodelab_run(&lab, 4, false, encodelab_encode_all, &newer) == 0;
+    fine &= encodelab_run(&lab, 4, false, encodelab_settle_all, &apply) == 0;
     ok(fine && encodelab_count(&lab, other_id, false) == 4 &&
            encodelab_count(&lab, other_id, true) == 4,
        "settling an encoding leaves a newer one alone");
+}
+
+/* Files that were written to since the commit, or since the encoding, whose member has
+ * lost its redundancy: what the others hold is worth more. */
+static void rot_since(bool has_commit)
+{
+    char listen[1100], root[1100];
+    struct encodelab lab = small_lab(listen, sizeof listen);
+    struct encodelab_task apply = {.id = id,
+                                   .special = 99,
+                                   .outcome = VEL_ENCODE_APPLIED},
+                          mend = {.id = id,
+                                  .special = 99,
+                                  .outcome = VEL_ENCODE_REBUILT,
+                                  .attempt = 1};
+    size_t file = 0;
+
+    snprintf(root, sizeof root, "%s/d3", tap_dir());
+    lab.seed = 9;
+    encodelab_commit(&lab);
+    bool fine = encodelab_run(&lab, 4, false, encodelab_encode_all, &apply) == 0;
+    uint64_t files = encodelab_files(&lab), all = encodelab_all(&lab);
+    while (file < 8 && !redlab_damage(root, 1, file, 5))
+        file++;
+    if (has_commit)
+        lose_redundancy(&lab, 1);
+    else
+        encodelab_commit_again(&lab, &lab.sets[0], 1);
+    fine &= encodelab_files(&lab) != files;
+    ok(fine && encodelab_run(&lab, 4, false, encodelab_encode_all, &mend) == 0,
+       "a part that is not as it was encoded is rebuilt%s",
+       has_commit ? "" : ", and its member knows nothing of it");
+    ok(encodelab_files(&lab) == files && (!has_commit || encodelab_all(&lab) == all),
+       "and all is as it was");
 }
 
 static void slow(void)
 {
     char listen[1100];
     struct encodelab lab = small_lab(listen, sizeof listen);
-    struct task apply = {
+    struct encodelab_task apply = {
         .id = id, .special = 2, .is_slow = true, .outcome = VEL_ENCODE_APPLIED};
-    struct task stuck = {
+    struct encodelab_task stuck = {
         .id = id, .special = 2, .is_slow = true, .want = VEL_ETIMEOUT, .name = "n2"};
 
     lab.limit_ms = 400;
     encodelab_commit(&lab);
-    is_int(encodelab_run(&lab, 4, true, encode_all, &apply), 0,
+    is_int(encodelab_run(&lab, 4, true, encodelab_encode_all, &apply), 0,
            "a disk that takes longer than the limit holds nobody up");
     lab.busy_ms = 400;
     encodelab_commit(&lab);
-    is_int(encodelab_run(&lab, 4, true, encode_all, &stuck), 0,
+    is_int(encodelab_run(&lab, 4, true, encodelab_encode_all, &stuck), 0,
            "one that takes longer than it may ends it, with its name");
 }
 
@@ -413,7 +364,7 @@ static int work_through(struct encodelab_node *node, void *arg)
 {
     const struct encodelab *lab = node->lab;
     bool is_done[ENCODELAB_SETS] = {false};
-    const struct task *t = arg;
+    const struct encodelab_task *t = arg;
     size_t left = 0;
 
     for (size_t s = 0; s < lab->n_sets; s++)
@@ -446,7 +397,7 @@ static void few_workers(void)
 {
     char listen[1100];
     struct encodelab lab = small_lab(listen, sizeof listen);
-    struct task t = {.id = id};
+    struct encodelab_task t = {.id = id};
 
     lab.n_sets = 0;
     lab.scheme = VEL_XOR;
@@ -480,6 +431,8 @@ int main(void)
     failures();
     rot();
     what_stands_stays();
+    rot_since(true);
+    rot_since(false);
     slow();
     few_workers();
     return done_testing();

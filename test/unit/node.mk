@@ -196,7 +196,7 @@ test_unit_work_t_SOURCES = %D%/work.c
 test_unit_work_t_CPPFLAGS = $(test_cppflags)
 test_unit_work_t_LDADD = $(test_ldadd) -lpthread
 
-encodelab = test/tap/encodelab.c test/tap/encodelab.h test/tap/encodelab_parts.c \
+encodelab = test/tap/encodelab.c test/tap/encodelab.h test/tap/encodelab_parts.c test/tap/encodelab_task.c \
 	test/tap/redlab.c test/tap/redlab.h
 
 test_unit_encode_t_SOURCES = %D%/encode.c $(encodelab)
