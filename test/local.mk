@@ -97,5 +97,7 @@ check-cluster: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(cluster_tests)'
 check-lint: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(lint_tests)'
 check-harness: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(harness_tests)'
 check-model: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(model_tests)'
-check-slow: ; $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(slow_tests)'
+check-slow:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(slow_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) check-fault SEEDS="$${SEEDS:-1-300}"
 # End of test

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# summary.sh [BUILD-DIR] - what `make check` has found, counted in TAP checks.
+# summary.sh [BUILD-DIR [SCRATCH-DIR]] - what `make check` has found, counted in TAP checks.
 #
 # Counts in the .trs files that Automake's driver has left, and names what failed in the
 # words of the .log beside each. The last line is `N passed, N failed`, or
 # `N passed, N failed, N skipped` where something was skipped. An error (a crash, a missing
 # plan, a time limit) is a failure. So is a run that did not come to its end, which would
-# look better than it is. Status 0 when something ran and nothing failed.
+# look better than it is. What tests leave in SCRATCH-DIR, their TMPDIR, is a failure: only those
+# that fail keep their files. Status 0 when something ran and nothing failed.
 set -u
 build=${1:-.}
+scratch=${2:-}
 find "$build" -name '*.trs' -type f | LC_ALL=C sort | {
     passed=0 failed=0 skipped=0
     if [ ! -e "$build/test-suite.log" ]; then
@@ -38,6 +40,12 @@ find "$build" -name '*.trs' -type f | LC_ALL=C sort | {
         fi
         failed=$((failed + bad))
     done
+    left=
+    [ -z "$scratch" ] || left=$(ls -A "$scratch" 2>/dev/null)
+    if [ "$failed" -eq 0 ] && [ -n "$left" ]; then
+        failed=1
+        echo "FAIL the tests have left in $scratch: $left"
+    fi
     skips=
     [ "$skipped" -eq 0 ] || skips=", $skipped skipped"
     echo "$passed passed, $failed failed$skips"

@@ -5,8 +5,8 @@
 . "${top_srcdir:?run it by make check}/test/tap/tap.sh"
 
 build="$(tap_dir)/a build"
-mkdir -p "$build/test/unit"
-summary() { "$top_srcdir/test/summary.sh" "$build"; }
+mkdir -p "$build/test/unit" "$build/tmp"
+summary() { "$top_srcdir/test/summary.sh" "$build" "$build/tmp"; }
 last() { tail -n 1 <<<"$1"; }
 
 # a_test NAME SCRIPT: what Automake does with a test that is this script
@@ -24,6 +24,12 @@ is "$? $(last "$said")" "1 0 passed, 0 failed" "where nothing ran nothing is wel
 a_test good.t 'echo 1..2; echo ok 1 - a; echo ok 2 - b'
 said=$(summary)
 is "$? $said" "0 2 passed, 0 failed" "checks are counted, not programs"
+
+touch "$build/tmp/h5veloc-test.x"
+said=$(summary)
+is "$? $(last "$said")" "1 2 passed, 1 failed" "what tests leave in their TMPDIR is a failure"
+like "$said" "*h5veloc-test.x*" "and is named"
+rm "$build/tmp/h5veloc-test.x"
 
 a_test skips.t 'echo 1..2; echo ok 1 - a; echo "ok 2 # SKIP no disk"'
 a_test skipped.t 'echo "1..0 # SKIP no root"'

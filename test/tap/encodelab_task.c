@@ -18,8 +18,8 @@ static bool names_it(const char *text, const char *name)
     return strstr(text, a) || strstr(text, b);
 }
 
-static int judge(const struct encodelab_node *node, const struct encodelab_task *t, int rc,
-                 enum vel_encode_outcome outcome, const struct vel_err *err)
+static int judge(const struct encodelab_node *node, const struct encodelab_task *t,
+                 int rc, enum vel_encode_outcome outcome, const struct vel_err *err)
 {
     bool fine = rc == t->want && (rc < 0 || outcome == t->outcome) &&
                 (rc == 0 || !t->name || names_it(err->text, t->name));
