@@ -104,6 +104,13 @@ void vel_log(enum vel_log_level level, const char *fmt, ...)
     errno = saved;
 }
 
+void vel_log_in_vain(const char *launch, uint64_t ns, const char *whom,
+                     const char *which)
+{
+    vel_log(VEL_LOG_INFO, "launch %s: waited %.1f s in vain for %s%s", launch,
+            (double)ns / 1e9, whom, which);
+}
+
 void vel_log_shared(enum vel_log_level level, const char *fmt, ...)
 {
     int saved = errno;

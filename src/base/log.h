@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -47,6 +48,11 @@ bool vel_log_wants(enum vel_log_level level);
 /* An event of this process alone. errno is kept. */
 void vel_log(enum vel_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* A wait has ended by its time limit, after so many ns: nobody has come, answered or
+ * ended. Info, and always these words: campaigns count them. */
+void vel_log_in_vain(const char *launch, uint64_t ns, const char *whom,
+                     const char *which);
 
 /* An event that every rank sees: only the speaker writes it. */
 void vel_log_shared(enum vel_log_level level, const char *fmt, ...)

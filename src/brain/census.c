@@ -326,6 +326,7 @@ static uint64_t comers_until(const struct vel_leader *leader,
 
 static bool have_left(struct vel_leader *leader, const struct vel_census *census)
 {
+    const struct vel_roster_member *missed = NULL;
     uint64_t patience = PATIENCE * leader->conf.limit,
              at = comers_until(leader, census);
 
@@ -341,8 +342,15 @@ static bool have_left(struct vel_leader *leader, const struct vel_census *census
         if (vel_ending_is_dead(leader, member))
             continue;
         at = member->gone_at + patience > at ? member->gone_at + patience : at;
+        missed = member;
     }
-    return !is_too_early(leader, at);
+    if (is_too_early(leader, at))
+        return false;
+    if (leader->left_at < at && missed)
+        vel_leader_in_vain(leader, missed->gone_at, "node ", missed->node);
+    else if (leader->left_at < at && !is_full(leader, census))
+        vel_leader_in_vain(leader, leader->claimed_at, "ranks that have not come", "");
+    return true;
 }
 
 bool vel_census_event(struct vel_leader *leader, size_t i,
@@ -355,9 +363,12 @@ bool vel_census_event(struct vel_leader *leader, size_t i,
         return false;
     if (is_whole(leader, i, template, census))
         *ret = VEL_DATASET_ON_REPORT;
-    else if (is_quiet(leader, expect, template, census))
+    else if (is_quiet(leader, expect, template, census)) {
         *ret = VEL_DATASET_ON_QUIET;
-    else if (have_left(leader, census))
+        if (vel_present_has_left(leader))
+            vel_leader_in_vain(leader, expect->heard_at, "more files of ",
+                               expect->template);
+    } else if (have_left(leader, census))
         *ret = left(expect, template, census);
     else
         return false;

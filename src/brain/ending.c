@@ -2,6 +2,8 @@
 /* The end of a launch: what a leader without processes still waits for. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "brain/connector_in.h"
 
@@ -70,6 +72,16 @@ static struct vel_roster_member *find_missed(struct vel_leader *leader)
     return NULL;
 }
 
+static bool is_last(const struct vel_leader *leader)
+{
+    struct vel_buf other;
+
+    vel_buf_init(&other);
+    bool is = leader->ops->is_last(leader->arg, &other);
+    vel_buf_fini(&other);
+    return is;
+}
+
 /* Whoever was lost only now may be about to come back; whoever has an endpoint, to join
  * this chair, which is new: that of the chair before it may be one of them. */
 bool vel_ending_is_alone(struct vel_leader *leader)
@@ -79,8 +91,7 @@ bool vel_ending_is_alone(struct vel_leader *leader)
     if (vel_roster_here(&leader->roster) > 1 ||
         (missed && leader->now < missed->gone_at + 2 * leader->conf.limit))
         return false;
-    if (leader->now >= leader->claimed_at + leader->conf.limit ||
-        leader->ops->is_last(leader->arg))
+    if (leader->now >= leader->claimed_at + leader->conf.limit || is_last(leader))
         return true;
     vel_leader_at(leader, VEL_TIMER_SOON,
                   leader->now + leader->conf.limit / AGAIN_PART);
@@ -167,8 +178,30 @@ bool vel_ending_is_drained(struct vel_leader *leader)
 void vel_leader_in_vain(const struct vel_leader *leader, uint64_t since,
                         const char *whom, const char *which)
 {
-    vel_log(VEL_LOG_INFO, "launch %s: waited %.1f s in vain for %s%s",
-            leader->conf.launch, (double)(leader->now - since) / 1e9, whom, which);
+    vel_log_in_vain(leader->conf.launch, leader->now - since, whom, which);
+}
+
+/* Who may be about to join, to the end. */
+static void tell_comers(const struct vel_leader *leader)
+{
+    struct vel_buf other;
+
+    vel_buf_init(&other);
+    if (!leader->ops->is_last(leader->arg, &other))
+        vel_leader_in_vain(leader, leader->claimed_at,
+                           "a node to join: ", vel_buf_text(&other));
+    vel_buf_fini(&other);
+}
+
+static void tell_staying(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (member->is_here && strcmp(member->node, leader->conf.node) != 0)
+            vel_leader_in_vain(leader, leader->idle_at,
+                               "a node to leave: ", member->node);
+    }
 }
 
 void vel_ending_tell_missed(struct vel_leader *leader)
@@ -182,9 +215,11 @@ void vel_ending_tell_missed(struct vel_leader *leader)
         missed = find_missed(leader);
     if (missed && leader->idle_at < missed->gone_at + 2 * limit)
         vel_leader_in_vain(leader, missed->gone_at, "node ", missed->node);
+    else if (leader->is_chair && vel_roster_here(&leader->roster) > 1)
+        tell_staying(leader);
     else if (leader->is_chair && !missed && leader->idle_at < last &&
-             leader->now >= last && !leader->ops->is_last(leader->arg))
-        vel_leader_in_vain(leader, leader->claimed_at, "other nodes to leave", "");
+             leader->now >= last)
+        tell_comers(leader);
     else if (!leader->is_chair && !leader->is_welcome &&
              leader->now >= leader->idle_at + 2 * limit)
         vel_leader_in_vain(leader, leader->idle_at, "a chair", "");

@@ -406,11 +406,11 @@ void vel_launch_advance(struct vel_leader *leader)
     if (leader->now < leader->again_at)
         return;
     if (leader->is_chair && leader->state == VEL_LAUNCH_JOINING &&
-        vel_round_is_ready(leader))
-        vel_launch_event(leader, VEL_LAUNCH_ON_ROLL);
+        vel_round_is_ready(leader) && vel_launch_event(leader, VEL_LAUNCH_ON_ROLL))
+        vel_round_tell_missed(leader);
     if (leader->is_chair && leader->state == VEL_LAUNCH_VIEW &&
-        vel_round_is_counted(leader))
-        vel_launch_event(leader, VEL_LAUNCH_ON_COUNTED);
+        vel_round_is_counted(leader) && vel_launch_event(leader, VEL_LAUNCH_ON_COUNTED))
+        vel_round_tell_silent(leader);
     if (leader->has_served && vel_leader_processes(leader) == 0)
         vel_launch_event(leader, VEL_LAUNCH_ON_LEFT);
     if (leader->state != VEL_LAUNCH_ENDING || !vel_ending_is_drained(leader))

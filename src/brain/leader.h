@@ -242,8 +242,8 @@ struct vel_leader_ops {
      * or do this machine's locks tell that nobody of the launch lives there any more?
      */
     bool (*is_gone)(void *arg, const char *node);
-    /* Has no other node an endpoint that is not gone? */
-    bool (*is_last)(void *arg);
+    /* Has no other node an endpoint that is not gone? Else which one has. */
+    bool (*is_last)(void *arg, struct vel_buf *ret_other);
     /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
     /* `living`: nodes that have processes, by blanks. */

@@ -286,10 +286,14 @@ void vel_round_parted(struct vel_leader *leader);
 void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost);
 void vel_round_welcome(struct vel_leader *leader, bool is_late);
 bool vel_round_is_ready(struct vel_leader *leader);
+/* It is ready: for whom it has waited in vain. */
+void vel_round_tell_missed(struct vel_leader *leader);
 int vel_round_end_others(struct vel_leader *leader, struct vel_err *err);
 void vel_round_gather(struct vel_leader *leader);
 void vel_round_keep(struct vel_leader *leader);
 bool vel_round_is_counted(const struct vel_leader *leader);
+/* It is counted: who has not said what it holds. */
+void vel_round_tell_silent(const struct vel_leader *leader);
 int vel_round_make_view(struct vel_leader *leader, struct vel_err *err);
 void vel_round_tell_view(struct vel_leader *leader);
 

@@ -34,8 +34,11 @@ bool vel_parting_may(struct vel_leader *leader)
         return true;
     if (parting->since == 0)
         parting->since = leader->now;
-    if (leader->now >= parting->since + leader->conf.limit)
+    if (leader->now >= parting->since + leader->conf.limit) {
+        vel_leader_in_vain(leader, parting->since, "leave to go of the chair on ",
+                           leader->chair);
         return true;
+    }
     if (parting->link != link->number || leader->now >= parting->again_at) {
         parting->link = link->number;
         parting->seq = say(leader, link);

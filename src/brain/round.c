@@ -231,17 +231,20 @@ void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost)
 
 /* --- the view --- */
 
+static uint64_t settled_at(const struct vel_leader *leader)
+{
+    return leader->view_since + leader->conf.view_limit + 2 * leader->conf.limit;
+}
+
 /* A launch of which nodes say that it is over, and whose chair still counts on others:
  * they are lost, and it learns of it within its limit. Who did not wait would restart
  * from something older, so we do, beyond VIEW_WAIT, but not for ever. */
 static bool is_settled(struct vel_leader *leader)
 {
-    uint64_t last =
-        leader->view_since + leader->conf.view_limit + 2 * leader->conf.limit;
     struct vel_vec others;
     bool is = true;
 
-    if (leader->now >= last)
+    if (leader->now >= settled_at(leader))
         return true;
     if (leader->now < leader->others_at)
         return false;
@@ -335,6 +338,51 @@ bool vel_round_is_ready(struct vel_leader *leader)
     return is_ready;
 }
 
+/* Of these nodes, those that have not come. */
+static void put_missed(const struct vel_leader *leader, const char *nodes,
+                       struct vel_buf *ret)
+{
+    char node[VEL_ROSTER_NAME];
+
+    while (vel_words_next(&nodes, node))
+        if (!vel_roster_has(&leader->roster, node) &&
+            !vel_words_have(vel_buf_text(ret), node))
+            vel_buf_printf(ret, " %s", node);
+}
+
+static void tell_not_come(const struct vel_leader *leader)
+{
+    struct vel_buf missed;
+
+    vel_buf_init(&missed);
+    put_missed(leader, vel_buf_text(&leader->roll), &missed);
+    put_missed(leader, vel_buf_text(&leader->known), &missed);
+    put_missed(leader, leader->conf.named, &missed);
+    vel_leader_in_vain(
+        leader, leader->view_since,
+        "what nodes have in their caches (VIEW_WAIT):", vel_buf_text(&missed));
+    vel_buf_fini(&missed);
+}
+
+void vel_round_tell_missed(struct vel_leader *leader)
+{
+    uint64_t since = leader->view_since;
+
+    if (leader->now >= since + leader->conf.view_limit && !have_come(leader))
+        tell_not_come(leader);
+    for (size_t i = 0; i < leader->others.n; i++) {
+        const struct vel_leader_other *other = vel_vec_at(&leader->others, i);
+        enum verdict verdict = judge(leader, other);
+
+        if (verdict == UNDECIDED)
+            vel_leader_in_vain(leader, leader->claimed_at, "a sign of life of launch ",
+                               other->launch);
+        else if (verdict == PARTLY_OVER && leader->now >= settled_at(leader))
+            vel_leader_in_vain(leader, since, "the lost nodes of launch ",
+                               other->launch);
+    }
+}
+
 void vel_round_gather(struct vel_leader *leader)
 {
     struct vel_msg msg = {.kind = VEL_MSG_GATHER};
@@ -402,6 +450,17 @@ bool vel_round_is_counted(const struct vel_leader *leader)
         if (vel_roster_at(&leader->roster, i)->is_awaited)
             return false;
     return true;
+}
+
+void vel_round_tell_silent(const struct vel_leader *leader)
+{
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        if (member->is_awaited)
+            vel_leader_in_vain(leader, leader->asked_at,
+                               "what a node has in its caches: ", member->node);
+    }
 }
 
 int vel_round_make_view(struct vel_leader *leader, struct vel_err *err)

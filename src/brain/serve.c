@@ -354,9 +354,10 @@ static bool try_settle(struct vel_leader *leader, struct vel_leader_wait *wait)
             return false;
         if (rc == 0 && leader->is_ended)
             rc = vel_fail(&err, VEL_ECANCEL, "the launch is over");
-    } else if (!leader->is_welcome && leader->now >= wait->since + leader->conf.limit)
+    } else if (!leader->is_welcome && leader->now >= wait->since + leader->conf.limit) {
+        vel_leader_in_vain(leader, wait->since, "a chair", "");
         rc = seal_alone(leader, wait, &err);
-    else
+    } else
         return false;
     if (rc == VEL_ETIMEOUT && leader->now < wait->since + leader->conf.stall)
         return false; /* the prefix does not answer now */

@@ -456,7 +456,7 @@ bool vel_service_is_over(struct vel_service *service)
     return service->is_over;
 }
 
-void vel_service_wait(struct vel_service *service, uint64_t limit)
+bool vel_service_wait(struct vel_service *service, uint64_t limit)
 {
     struct timespec until;
 
@@ -466,7 +466,9 @@ void vel_service_wait(struct vel_service *service, uint64_t limit)
     while (!service->is_over &&
            pthread_cond_timedwait(&service->over, &service->lock, &until) == 0)
         ;
+    bool is_over = service->is_over;
     pthread_mutex_unlock(&service->lock);
+    return is_over;
 }
 
 /* Its thread is not there, and what it held is the parent's: only descriptors are

@@ -53,7 +53,7 @@ void vel_service_ask_stop(struct vel_service *service);
 bool vel_service_is_over(struct vel_service *service);
 
 /* Wait for that, for so many ns at most. */
-void vel_service_wait(struct vel_service *service, uint64_t limit);
+bool vel_service_wait(struct vel_service *service, uint64_t limit);
 
 /* In a forked child: none of it is the child's. Accepts NULL. */
 void vel_service_abandon(struct vel_service *service);

@@ -234,7 +234,7 @@ struct vel_role_here vel_service_locks(const struct vel_service *service);
 /* Has a node no endpoint in this launch? */
 bool vel_service_has_left(struct vel_service *service, const char *node);
 bool vel_service_is_gone(void *arg, const char *node);
-bool vel_service_is_last(void *arg);
+bool vel_service_is_last(void *arg, struct vel_buf *ret_other);
 
 /* --- service_launch: records of launches --- */
 

@@ -41,20 +41,24 @@ bool vel_service_is_gone(void *arg, const char *node)
     return is_dead;
 }
 
-bool vel_service_is_last(void *arg)
+bool vel_service_is_last(void *arg, struct vel_buf *ret_other)
 {
     struct vel_service *service = arg;
     const struct vel_role_here here = vel_service_locks(service);
     struct vel_vec nodes;
     bool is_last = true;
 
-    if (vel_endpoint_list(service->fs, service->launch_dir, &nodes, NULL) < 0)
+    if (vel_endpoint_list(service->fs, service->launch_dir, &nodes, NULL) < 0) {
+        vel_buf_puts(ret_other, "any");
         return false;
+    }
     for (size_t i = 0; is_last && i < nodes.n; i++) {
         const struct vel_endpoint *endpoint = vel_vec_at(&nodes, i);
 
         is_last = strcmp(endpoint->node, service->host.node) == 0 ||
                   vel_role_ask(&here, service->launch, endpoint) == VEL_ROLE_DEAD;
+        if (!is_last)
+            vel_buf_puts(ret_other, endpoint->node);
     }
     vel_endpoint_list_fini(&nodes);
     return is_last;

@@ -115,6 +115,7 @@ static bool has_agent(struct vel_presence *p, struct vel_err *ret_why)
     uint64_t now = vel_clock_monotonic(p->of.clock);
 
     if (p->knocked && now >= p->knocked + limit_of(p) / 2) {
+        vel_log_in_vain(p->launch, now - p->knocked, "the agent of ", p->host.node);
         vel_fail(ret_why, VEL_ETIMEOUT, "the one that is here does not take the role");
         return false;
     }
@@ -367,8 +368,9 @@ int vel_presence_leave(struct vel_presence *presence, bool is_well, bool is_pati
     if (rc == 0 && is_well && p->service) {
         if (is_patient)
             wait_while_it_moves(p);
-        if (!other)
-            vel_service_wait(p->service, limit_of(p));
+        if (!other && !vel_service_wait(p->service, limit_of(p)))
+            vel_log_in_vain(p->launch, limit_of(p), "the end of the leader of ",
+                            p->host.node);
     }
     close_all(p);
     if (has_led && other)

@@ -2,8 +2,10 @@
 /* leaderlab - what befalls leaders, nodes and processes. */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 
@@ -30,14 +32,16 @@ bool lab_is_gone(void *arg, const char *node)
     return is_gone(arg, lab_node_of(node));
 }
 
-bool lab_is_last(void *arg)
+bool lab_is_last(void *arg, struct vel_buf *ret_other)
 {
     const struct lab_leader *of = arg;
 
     for (int i = 0; i < LAB_NODES; i++)
         if (i != of->node && of->lab->launches[of->launch].nodes & LAB_BIT(i) &&
-            !is_gone(of, i))
+            !is_gone(of, i)) {
+            vel_buf_printf(ret_other, "node %d", i);
             return false;
+        }
     return true;
 }
 
@@ -182,4 +186,32 @@ void lab_launch(struct lab *lab, int launch, uint64_t nodes)
             bail_out("no memory");
         lab_post(lab, &event, lab_chance(lab, 0, 50 * LAB_MS));
     }
+}
+
+/* Operators of the world do not read: what they are told is counted. */
+static void hear_log(void *arg, enum vel_log_level level, const char *line, size_t len)
+{
+    struct lab *lab = arg;
+    const char *launch = strstr(line, "launch ");
+
+    (void)level;
+    if (!launch || !strstr(line, " in vain for "))
+        return;
+    if (lab->vain++ == 0)
+        snprintf(lab->vainly, sizeof lab->vainly, "%.*s",
+                 (int)(len - 1 - (size_t)(launch - line)), launch);
+}
+
+void lab_listen(struct lab *lab)
+{
+    const struct vel_log_sink sink = {
+        .level = VEL_LOG_INFO, .is_speaker = true, .write = hear_log, .arg = lab};
+
+    vel_log_open(lab ? &sink : NULL);
+}
+
+void lab_nobody_awaited(struct lab *lab)
+{
+    if (lab->has_locks && lab->vain)
+        lab_is_wrong(lab, "%s", lab->vainly);
 }

@@ -452,6 +452,7 @@ void lab_create(struct lab *lab, uint64_t seed, int nodes, enum lab_fault fault)
     lab->fault = fault;
     lab->has_locks = seed % 2;
     vel_rng_init(&lab->rng, seed);
+    lab_listen(lab);
     lab->now = LAB_T;
     lab->pause = LAB_T;
     vel_vec_init(&lab->links, sizeof(struct lab_link));
@@ -482,6 +483,7 @@ void lab_create(struct lab *lab, uint64_t seed, int nodes, enum lab_fault fault)
 
 void lab_destroy(struct lab *lab)
 {
+    lab_listen(NULL);
     for (int i = 0; i < lab->nleaders; i++)
         vel_leader_destroy(lab->leaders[i].leader);
     for (size_t i = 0; i < lab->events.n; i++)

@@ -192,10 +192,12 @@ struct lab {
     struct vel_vec names; /* struct lab_name */
     struct vel_vec voids; /* struct lab_file: keys */
     int64_t stamps;
-    int surprised;   /* leaders that had more to do when their launch was over */
-    int refusals;    /* of closes: their processes copy what is in a cache */
-    int removes;     /* ranks unlink their file of so many steps before; 0: never */
-    char wrong[512]; /* the first property that does not hold; "" */
+    int surprised;    /* leaders that had more to do when their launch was over */
+    int refusals;     /* of closes: their processes copy what is in a cache */
+    int removes;      /* ranks unlink their file of so many steps before; 0: never */
+    int vain;         /* waits that have ended by their limit */
+    char vainly[160]; /* the first of them */
+    char wrong[512];  /* the first property that does not hold; "" */
 };
 
 /* --- the world --- */
@@ -255,6 +257,9 @@ void lab_revive_node(struct lab *lab, int node);
 void lab_is_wrong(struct lab *lab, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* No wait has ended by its limit, where locks tell who is dead. */
+void lab_nobody_awaited(struct lab *lab);
+
 /* The leader of a launch on a node that lives, or NULL. */
 struct lab_leader *lab_leader_of(struct lab *lab, int node, int launch);
 const struct lab_entry *lab_entry(const struct lab *lab, int64_t id);
@@ -298,7 +303,8 @@ bool lab_is_before(void *arg, int64_t id);
 struct lab_link *lab_link_at(const struct lab *lab, int number);
 bool lab_has_process(const struct lab *lab, int node, int launch);
 bool lab_is_gone(void *arg, const char *node);
-bool lab_is_last(void *arg);
+bool lab_is_last(void *arg, struct vel_buf *ret_other);
+void lab_listen(struct lab *lab);
 int lab_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 
 /* The leader is gone, and the others see it after a while. */

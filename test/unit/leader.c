@@ -54,6 +54,7 @@ static void nothing_left(void)
 {
     if (!lab->launches[0].is_ended)
         lab_is_wrong(lab, "nobody has ended the launch");
+    lab_nobody_awaited(lab);
     for (int id = 1; id < LAB_DATASETS; id++)
         for (int node = 0; node < lab->nnodes; node++)
             if (lab->nodes[node].caches[id].owed)

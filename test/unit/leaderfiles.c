@@ -175,6 +175,7 @@ static void calm(uint64_t seed)
 {
     write_all(&rule_script, seed % 2);
     end_well(100, false);
+    lab_nobody_awaited(lab);
     all_whole(lab->nnodes, "r {step}/*{rank}");
     is_count(sealed("r {step}/*{rank}", VEL_VERDICT_SEALED), 5, "checkpoints");
 }
@@ -342,6 +343,7 @@ static void killed(uint64_t seed)
     lab_run(lab, lab->now + lab_chance(lab, 200, 4000) * LAB_MS);
     lab_kill_processes(lab, 0, true);
     killed_and_run_on(ALL(lab->nnodes));
+    lab_nobody_awaited(lab);
 }
 
 static void killed_and_lost(uint64_t seed)
