@@ -18,20 +18,26 @@ static int compare_seats(const void *a, const void *b)
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
+static bool tell_own(const struct vel_leader *leader, struct vel_roster_member *self)
+{
+    struct vel_buf own;
+
+    vel_buf_init(&own);
+    vel_present_print(leader, &own);
+    bool is_told = vel_roster_tell(self, vel_buf_text(&own));
+    vel_buf_fini(&own);
+    return is_told;
+}
+
 /* The ranks that have been seen in the launch. */
 static int collect_present(struct vel_leader *leader, struct vel_vec *ret)
 {
     for (size_t i = 0; i < leader->roster.members.n; i++) {
-        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
-        struct vel_buf own;
-        int rc = 0;
+        struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
 
-        vel_buf_init(&own);
-        if (strcmp(member->node, leader->conf.node) == 0)
-            vel_present_print(leader, &own);
-        else
-            vel_buf_puts(&own, member->present ? member->present : "");
-        for (const char *at = vel_buf_text(&own); rc == 0 && *at;) {
+        if (strcmp(member->node, leader->conf.node) == 0 && !tell_own(leader, member))
+            return VEL_ENOMEM;
+        for (const char *at = member->present ? member->present : ""; *at;) {
             char *end;
             int64_t rank = strtoll(at, &end, 10);
             struct vel_seat_of seat = {.rank = rank,
@@ -42,11 +48,9 @@ static int collect_present(struct vel_leader *leader, struct vel_vec *ret)
             seat.has_left = *end == '-';
             seat.has_vanished = *end == '!';
             at = end + strspn(end, "-! ");
-            rc = vel_vec_push(ret, &seat) ? 0 : VEL_ENOMEM;
+            if (!vel_vec_push(ret, &seat))
+                return VEL_ENOMEM;
         }
-        vel_buf_fini(&own);
-        if (rc < 0)
-            return rc;
     }
     vel_vec_sort(ret, compare_seats);
     return 0;

@@ -189,6 +189,8 @@ static void release(struct vel_leader *leader)
 
 static void leave(struct vel_leader *leader)
 {
+    if (leader->has_new && !leader->is_ended)
+        write_endpoint(leader, NULL); /* it tells the next chair who was here */
     vel_ending_tell_missed(leader);
     vel_parting_tell(leader);
     leader->is_over = true;

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "brain/roster.h"
 #include "base/vec.h"
 #include "brain/dataset_state.h"
 #include "brain/launch_state.h"
@@ -244,6 +245,9 @@ struct vel_leader_ops {
     bool (*is_gone)(void *arg, const char *node);
     /* Has no other node an endpoint that is not gone? Else which one has. */
     bool (*is_last)(void *arg, struct vel_buf *ret_other);
+    /* Nodes that have left in good order, into the roster; one that has lost a rank is
+     * none of them. */
+    void (*left)(void *arg, struct vel_roster *ret, uint64_t now);
     /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
     /* `living`: nodes that have processes, by blanks. */

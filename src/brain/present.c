@@ -102,7 +102,8 @@ void vel_present_hear(struct vel_leader *leader, const struct vel_leader_link *f
 
     if (!member)
         return;
-    vel_leader_text(leader, &member->present, present->ranks);
+    if (!vel_roster_tell(member, present->ranks))
+        vel_leader_fail(leader, "the roster");
     member->has_left = present->left != 0;
     leader->connector->present_at = leader->now;
     leader->connector->has_changed = true;

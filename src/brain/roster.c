@@ -52,22 +52,71 @@ static struct vel_roster_member *add(struct vel_roster *roster, const char *node
     return member;
 }
 
+static bool knows_rank(const char *present, long rank)
+{
+    for (const char *at = present; *at;) {
+        char *end;
+
+        if (strtol(at, &end, 10) == rank)
+            return true;
+        at = end + strcspn(end, " ");
+        at += strspn(at, " ");
+    }
+    return false;
+}
+
+bool vel_roster_tell(struct vel_roster_member *member, const char *present)
+{
+    const char *before = member->present ? member->present : "";
+    char word[VEL_ROSTER_NAME];
+    struct vel_buf all;
+
+    vel_buf_init(&all);
+    vel_buf_puts(&all, present);
+    while (vel_words_next(&before, word))
+        if (strpbrk(word, "-!") && !knows_rank(present, strtol(word, NULL, 10)))
+            vel_buf_printf(&all, "%s%s", all.len > 0 ? " " : "", word);
+    char *text = vel_buf_take(&all, NULL);
+    if (!text)
+        return false;
+    free(member->present);
+    member->present = text;
+    return true;
+}
+
+bool vel_roster_left(struct vel_roster *roster, const char *node, const char *present,
+                     uint64_t now)
+{
+    struct vel_roster_member *member = vel_roster_get(roster, node);
+
+    if (!member) {
+        member = add(roster, node);
+        if (!member)
+            return false;
+        member->has_left = true;
+        member->gone_at = now;
+    }
+    char *told = member->present;
+
+    member->present = strdup(present);
+    bool is_well = member->present && vel_roster_tell(member, told ? told : "");
+    free(told);
+    return is_well;
+}
+
 struct vel_roster_member *vel_roster_join(struct vel_roster *roster, const char *node,
                                           const char *present, const char *over)
 {
     struct vel_roster_member *member = vel_roster_get(roster, node);
-    char *there = strdup(present), *ended = strdup(over);
+    char *ended = strdup(over);
 
-    if (!member && there && ended)
+    if (!member && ended)
         member = add(roster, node);
-    if (!member || !there || !ended) {
-        free(there);
+    if (!member || !ended || !vel_roster_tell(member, present)) {
         free(ended);
         return NULL;
     }
-    free(member->present);
     free(member->over);
-    member->present = there;
     member->over = ended;
     member->is_here = true;
     member->has_left = member->is_dead = false;

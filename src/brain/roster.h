@@ -44,6 +44,15 @@ void vel_roster_fini(struct vel_roster *roster);
 struct vel_roster_member *vel_roster_join(struct vel_roster *roster, const char *node,
                                           const char *present, const char *over);
 
+/* What it says of its ranks. A leader that is new on its node has not met those that
+ * ended before ("4-", "5!"): they stay known. false: out of memory. */
+bool vel_roster_tell(struct vel_roster_member *member, const char *present);
+
+/* A node that had left before this roster was opened, and which ranks had been there:
+ * nothing but that becomes known of one that is in it. false: out of memory. */
+bool vel_roster_left(struct vel_roster *roster, const char *node, const char *present,
+                     uint64_t now);
+
 /* NULL: never joined. */
 struct vel_roster_member *vel_roster_get(const struct vel_roster *roster,
                                          const char *node);

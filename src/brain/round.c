@@ -133,6 +133,7 @@ void vel_round_open(struct vel_leader *leader)
     vel_roster_fini(&leader->roster);
     vel_roster_init(&leader->roster);
     take_self(leader);
+    leader->ops->left(leader->arg, &leader->roster, leader->now);
     if (leader->has_view)
         return;
     forget_others(&leader->others);

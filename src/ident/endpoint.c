@@ -323,6 +323,17 @@ int vel_endpoint_add_ranks(struct vel_endpoint *endpoint, const char *present,
     return 0;
 }
 
+void vel_endpoint_put_ended(const struct vel_endpoint *endpoint, struct vel_buf *ret)
+{
+    const char *at = endpoint->ranks;
+    int64_t first, last;
+    char mark;
+
+    while (!endpoint->has_lost && *at && next_ranks(&at, &first, &last, &mark))
+        for (int64_t rank = first; rank <= last && ret->len < RANKS_MOST; rank++)
+            vel_buf_printf(ret, "%s%" PRId64 "-", ret->len > 0 ? " " : "", rank);
+}
+
 int vel_endpoint_inherit(struct vel_fs *fs, const char *dir,
                          struct vel_endpoint *endpoint, struct vel_err *err)
 {

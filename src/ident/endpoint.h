@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "sys/fs.h"
@@ -50,6 +51,10 @@ int vel_endpoint_list_left(struct vel_fs *fs, const char *dir, struct vel_vec *r
  * texts of the endpoint are its own. */
 int vel_endpoint_add_ranks(struct vel_endpoint *endpoint, const char *present,
                            struct vel_err *err);
+
+/* The ranks of a node that has left, as `present` of messages: all have ended in good
+ * order ("0- 7-"). Nothing where one was lost: which one is not on record. */
+void vel_endpoint_put_ended(const struct vel_endpoint *endpoint, struct vel_buf *ret);
 
 /* Add what leaders of its node before have told, if that can be read. */
 int vel_endpoint_inherit(struct vel_fs *fs, const char *dir,

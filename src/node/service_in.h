@@ -235,6 +235,7 @@ struct vel_role_here vel_service_locks(const struct vel_service *service);
 bool vel_service_has_left(struct vel_service *service, const char *node);
 bool vel_service_is_gone(void *arg, const char *node);
 bool vel_service_is_last(void *arg, struct vel_buf *ret_other);
+void vel_service_left_nodes(void *arg, struct vel_roster *ret, uint64_t now);
 
 /* --- service_launch: records of launches --- */
 

@@ -63,3 +63,23 @@ bool vel_service_is_last(void *arg, struct vel_buf *ret_other)
     vel_endpoint_list_fini(&nodes);
     return is_last;
 }
+
+void vel_service_left_nodes(void *arg, struct vel_roster *ret, uint64_t now)
+{
+    struct vel_service *service = arg;
+    struct vel_vec nodes;
+
+    if (vel_endpoint_list_left(service->fs, service->launch_dir, &nodes, NULL) < 0)
+        return;
+    for (size_t i = 0; i < nodes.n; i++) {
+        const struct vel_endpoint *endpoint = vel_vec_at(&nodes, i);
+        struct vel_buf present;
+
+        vel_buf_init(&present);
+        vel_endpoint_put_ended(endpoint, &present);
+        if (present.len > 0)
+            vel_roster_left(ret, endpoint->node, vel_buf_text(&present), now);
+        vel_buf_fini(&present);
+    }
+    vel_endpoint_list_fini(&nodes);
+}

@@ -58,6 +58,7 @@ const struct vel_leader_ops vel_service_ops = {
     .chair = vel_service_chair,
     .is_gone = vel_service_is_gone,
     .is_last = vel_service_is_last,
+    .left = vel_service_left_nodes,
     .claim_chair = vel_service_claim_chair,
     .beat = vel_service_beat,
     .is_ended = vel_service_is_ended,

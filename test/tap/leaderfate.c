@@ -45,6 +45,20 @@ bool lab_is_last(void *arg, struct vel_buf *ret_other)
     return true;
 }
 
+void lab_left(void *arg, struct vel_roster *ret, uint64_t now)
+{
+    const struct lab_leader *of = arg;
+    const struct lab_launch *launch = &of->lab->launches[of->launch];
+    char ranks[16];
+
+    for (int i = 0; i < LAB_NODES; i++) {
+        snprintf(ranks, sizeof ranks, "%d-", i);
+        if (launch->left & ~launch->lost & LAB_BIT(i) &&
+            !vel_roster_left(ret, lab_node_name(i), ranks, now))
+            bail_out("no memory");
+    }
+}
+
 int lab_over(void *arg, struct vel_buf *ret, struct vel_err *err)
 {
     struct lab_leader *of = arg;

@@ -86,6 +86,7 @@ struct lab_launch {
     bool is_new;           /* as the beat tells */
     uint64_t living;       /* nodes, for its chair */
     uint64_t nodes, left;  /* that have an endpoint, or had until they left */
+    uint64_t lost;         /* of those, that a rank has vanished from */
     uint64_t listed, view; /* bits are datasets */
 };
 
@@ -305,6 +306,7 @@ bool lab_has_process(const struct lab *lab, int node, int launch);
 bool lab_is_gone(void *arg, const char *node);
 bool lab_is_last(void *arg, struct vel_buf *ret_other);
 void lab_listen(struct lab *lab);
+void lab_left(void *arg, struct vel_roster *ret, uint64_t now);
 int lab_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 
 /* The leader is gone, and the others see it after a while. */

@@ -46,7 +46,9 @@ static void op_close(void *arg, uint64_t link)
 
 static int op_endpoint(void *arg, const char *present, struct vel_err *err)
 {
-    (void)present, (void)err;
+    (void)err;
+    if (strchr(present, '!'))
+        launch_of(arg)->lost |= LAB_BIT(((struct lab_leader *)arg)->node);
     launch_of(arg)->nodes |= LAB_BIT(((struct lab_leader *)arg)->node);
     launch_of(arg)->left &= ~LAB_BIT(((struct lab_leader *)arg)->node);
     return 0;
@@ -435,6 +437,7 @@ const struct vel_leader_ops lab_ops = {
     .chair = op_chair,
     .is_gone = lab_is_gone,
     .is_last = lab_is_last,
+    .left = lab_left,
     .claim_chair = op_claim_chair,
     .beat = op_beat,
     .is_ended = op_is_ended,

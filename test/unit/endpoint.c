@@ -107,6 +107,7 @@ static void ranks_are_kept(const char *dir)
 {
     struct vel_endpoint endpoint = {
         .node = strdup("n5"), .ranks = strdup(""), .endpoints = strdup("unix:/e/s")};
+    struct vel_buf ended;
     struct vel_endpoint got = {0}, next = {.node = strdup("n5"),
                                            .ranks = strdup(""),
                                            .endpoints = strdup("unix:/f/s")};
@@ -129,6 +130,14 @@ static void ranks_are_kept(const char *dir)
            vel_endpoint_load(fs(), dir, "n5", &got, &err) == 0 && got.has_lost &&
            vel_endpoint_has_rank(got.ranks, 6),
        "and tells it");
+    vel_buf_init(&ended);
+    vel_endpoint_put_ended(&got, &ended);
+    is_str(vel_buf_text(&ended), "", "one that has lost a rank does not know which");
+    got.has_lost = false;
+    vel_endpoint_put_ended(&got, &ended);
+    is_str(vel_buf_text(&ended), "1- 3- 4- 5- 6- 7- 12-",
+           "else all of its ranks have ended in good order when it has left");
+    vel_buf_fini(&ended);
     vel_endpoint_fini(&endpoint);
     vel_endpoint_fini(&next);
     vel_endpoint_fini(&got);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "brain/roster.h"
 #include "tap/tap.h"
@@ -40,6 +41,31 @@ static void words(void)
        "and are whole words");
 }
 
+/* Whoever has ended stays known, though the leader that met it has ended, too. */
+static void ranks(void)
+{
+    struct vel_roster roster;
+    struct vel_roster_member *member;
+
+    vel_roster_init(&roster);
+    member = vel_roster_join(&roster, "n1", "4 5", "");
+    ok(vel_roster_tell(member, "4- 5! 6 7"), "a node tells of its ranks");
+    member = vel_roster_join(&roster, "n1", "6", "");
+    is_str(member->present, "6 4- 5!",
+           "ranks that have ended stay known under a new leader of their node");
+    ok(vel_roster_tell(member, "6 4"), "and tells again");
+    is_str(member->present, "6 4 5!", "what is said now counts");
+    ok(vel_roster_left(&roster, "n2", "8- 9-", 5) &&
+           vel_roster_left(&roster, "n1", "10- 6-", 5),
+       "a new chair learns who had left before");
+    is_str(member->present, "6 4 5! 10-", "also of a node that is here again");
+    member = vel_roster_get(&roster, "n2");
+    ok(!member->is_here && member->has_left && strcmp(member->present, "8- 9-") == 0 &&
+           vel_roster_here(&roster) == 1,
+       "a node that had left is not here, and its ranks have been");
+    vel_roster_fini(&roster);
+}
+
 int main(void)
 {
     struct vel_roster roster;
@@ -63,5 +89,6 @@ int main(void)
            "who comes back has its old place");
     vel_roster_fini(&roster);
     words();
+    ranks();
     return done_testing();
 }
