@@ -111,18 +111,18 @@ static int member(struct vel_comm *comm, void *arg)
 
 static bool run(struct job *job, const char *settings, int ranks)
 {
-    char file[1200], text[4096];
+    char file[1200], text[6000];
 
     job->ranks = ranks;
     snprintf(job->dir, sizeof job->dir, "%s", tap_path("job"));
     tap_fresh_dir(job->dir);
     snprintf(file, sizeof file, "%s/job.conf", job->dir);
     snprintf(text, sizeof text,
-             "PREFIX=%s/prefix\nSTORE=%s/cache COUNT=%d\n"
+             "PREFIX=%s/prefix\nCACHE_BASE=%s/base\nSTORE=%s/cache COUNT=%d\n"
              "CKPT=0 INTERVAL=1 STORE=%s/cache TYPE=XOR SET_SIZE=%d\n"
              "VIRTUAL_NODES=%d\nLOG_ENABLE=1\n%s",
-             job->dir, job->dir, KEPT, job->dir, SET, ranks / 4 > SET ? ranks / 4 : SET,
-             settings);
+             job->dir, job->dir, job->dir, KEPT, job->dir, SET,
+             ranks / 4 > SET ? ranks / 4 : SET, settings);
     tap_put_file(file, text);
     return crowd_run(ranks, NULL, member, job, NULL) == 0;
 }

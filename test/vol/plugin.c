@@ -108,6 +108,7 @@ int main(void)
 
     setenv("VELOC_PREFIX", tap_dir(), 1);
     setenv("VELOC_CACHE_BASE", tap_path("cache"), 1);
+    setenv("VELOC_CNTL_BASE", tap_dir(), 1);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     check_beside();
     hid_t connector = H5VLregister_connector_by_name(H5VL_VELOC_NAME, H5P_DEFAULT);
