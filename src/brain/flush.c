@@ -93,15 +93,19 @@ void vel_flush_share(struct vel_leader *leader, struct vel_lead *lead)
 /* --- order --- */
 
 /* Is it on its way, and does anything of it move? */
-static bool is_active(const struct vel_leader *leader, const struct vel_lead *lead)
+static bool has_nodes(const struct vel_leader *leader, const struct vel_lead *lead)
 {
-    if (!lead->is_led || lead->state != VEL_DATASET_FLUSHING ||
-        leader->now < lead->retry_at)
-        return false;
     for (size_t i = 0; i < lead->seal.members.n; i++)
         if (!vel_roster_has(&leader->roster, vel_seal_member(&lead->seal, i)->node))
-            return lead->is_staged;
+            return false;
     return true;
+}
+
+static bool is_active(const struct vel_leader *leader, const struct vel_lead *lead)
+{
+    return lead->is_led && lead->state == VEL_DATASET_FLUSHING &&
+           leader->now >= lead->retry_at &&
+           (lead->is_staged || has_nodes(leader, lead));
 }
 
 static int64_t files_of(const struct vel_lead *lead)
@@ -156,29 +160,47 @@ bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
     return false;
 }
 
+/* It will be flushed when it is encoded. */
+static bool is_to_come(const struct vel_leader *leader, const struct vel_lead *lead)
+{
+    return lead->state == VEL_DATASET_SEALED && has_nodes(leader, lead);
+}
+
+/* Then they share names, whatever this node has of them. */
+static bool is_of_key(const struct vel_lead *a, const struct vel_lead *b)
+{
+    return a->seal.template && *a->seal.template && b->seal.template &&
+           strcmp(a->seal.template, b->seal.template) == 0 &&
+           strcmp(a->seal.step, b->seal.step) == 0;
+}
+
 bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
 {
     bool may = true;
 
     for (size_t i = 0; i < leader->leads.n; i++) {
         struct vel_lead *older = vel_lead_at(leader, i);
-        bool is_under_way = older->is_led && older->id < lead->id &&
-                            (older->state == VEL_DATASET_FLUSHING ||
-                             (older->state == VEL_DATASET_ENCODED &&
-                              older->seal.what & VEL_OWED_FLUSH));
+        bool is_under_way =
+            older->is_led && older->id < lead->id &&
+            (older->state == VEL_DATASET_FLUSHING ||
+             ((older->state == VEL_DATASET_ENCODED || is_to_come(leader, older)) &&
+              older->seal.what & VEL_OWED_FLUSH));
 
-        if (!is_under_way || !leader->ops->shares(leader->arg, older->id, lead->id,
-                                                  older->is_staged && lead->is_staged))
+        bool shares =
+            is_under_way && leader->ops->shares(leader->arg, older->id, lead->id,
+                                                older->is_staged && lead->is_staged);
+
+        if (!shares && !(is_under_way && is_of_key(older, lead)))
             continue;
         if (!covers(lead, older)) {
             may = false; /* it is published first */
             continue;
         }
-        if (!older->is_staged) {
+        if (shares && !older->is_staged && older->state != VEL_DATASET_SEALED) {
             older->by = lead->id;
             vel_lead_event(leader, older, VEL_DATASET_ON_NEWER, 0);
         }
-        may = may && older->state != VEL_DATASET_FLUSHING;
+        may = may && !(shares && older->state == VEL_DATASET_FLUSHING);
     }
     return may;
 }
