@@ -221,10 +221,15 @@ static bool may_wait(const struct vel_leader *leader,
 static int make_part(struct vel_leader *leader, const struct vel_leader_wait *wait,
                      struct vel_generation *generation, struct vel_err *err)
 {
+    const struct vel_file *old = find_in(generation, wait->rank, wait->record);
     struct vel_leader_key key = vel_generation_key(generation);
-    int rc = generation->part
-                 ? 0
-                 : leader->ops->part_new(leader->arg, &key, &generation->part, err);
+    int rc;
+
+    if (old && old->state >= VEL_FILE_CLOSED) /* it came late, and stays until then */
+        generation->part = 0;
+    rc = generation->part
+             ? 0
+             : leader->ops->part_new(leader->arg, &key, &generation->part, err);
 
     if (rc == VEL_ENOSPC && may_wait(leader, wait))
         return VEL_EBUSY;
