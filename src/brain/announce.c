@@ -59,7 +59,7 @@ static int64_t linked(const struct vel_leader *leader,
             const struct vel_file *file = vel_generation_file(older, k);
 
             n += file->state == VEL_FILE_TAKEN && file->rank == rank &&
-                 !has_name(late, file);
+                 !file->is_given && !has_name(late, file);
         }
     }
     return n;

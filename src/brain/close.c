@@ -148,6 +148,42 @@ void vel_file_take_over(struct vel_leader *leader, const struct vel_file *last)
     }
 }
 
+int vel_file_give(struct vel_leader *leader, struct vel_file *file, struct vel_err *err)
+{
+    const struct vel_leader_file one = {
+        .part = file->part, .rank = file->rank, .name = file->name};
+    int rc = leader->ops->part_give(leader->arg, &one, file->id, err);
+
+    if (rc < 0)
+        return rc;
+    if (file->id == 0)
+        file->state = VEL_FILE_GIVEN;
+    file->is_given = true;
+    vel_announce_changed(leader, file->generation);
+    return 0;
+}
+
+int vel_leader_give(struct vel_leader *leader, const char *name, struct vel_err *err)
+{
+    int rc = 0;
+
+    if (!leader->connector || !leader->ops->part_give)
+        return 0;
+    vel_file_set_in_turn(leader, name);
+    for (size_t i = 0; rc == 0 && i < leader->connector->generations.n; i++) {
+        const struct vel_generation *generation = vel_generation_at(leader, i);
+
+        for (size_t k = 0; rc == 0 && k < generation->files.n; k++) {
+            struct vel_file *file = vel_generation_file(generation, k);
+
+            if (!generation->is_alone && file->state >= VEL_FILE_CLOSED &&
+                !file->is_given && strcmp(file->name, name) == 0)
+                rc = vel_file_give(leader, file, err);
+        }
+    }
+    return rc;
+}
+
 static void closed(struct vel_leader *leader, struct vel_file *file)
 {
     file->state = VEL_FILE_CLOSED;

@@ -22,6 +22,7 @@ struct vel_connector *vel_connector_create(size_t many)
     connector->many = VEL_GENERATIONS_MANY;
     vel_names_init(&connector->counts, most);
     vel_names_init(&connector->begun, most);
+    vel_names_init(&connector->in_turn, most);
     connector->patterns = vel_map_create();
     if (connector->patterns)
         return connector;
@@ -43,6 +44,7 @@ void vel_connector_destroy(struct vel_connector *connector)
     vel_vec_fini(&connector->expects);
     vel_names_fini(&connector->counts);
     vel_names_fini(&connector->begun);
+    vel_names_fini(&connector->in_turn);
     vel_map_destroy(connector->patterns, free);
     free(connector->present_told);
     free(connector);
@@ -96,6 +98,23 @@ static bool is_pending(const struct vel_leader *leader)
     return false;
 }
 
+bool vel_file_is_in_turn(const struct vel_leader *leader, const char *name)
+{
+    const int64_t *is = vel_names_number(&leader->connector->in_turn, name);
+
+    return is && *is;
+}
+
+void vel_file_set_in_turn(struct vel_leader *leader, const char *name)
+{
+    int64_t *is = vel_names_number(&leader->connector->in_turn, name);
+
+    if (is)
+        *is = true;
+    else
+        vel_leader_fail(leader, "a name");
+}
+
 enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
                                          const char *name)
 {
@@ -108,7 +127,7 @@ enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
     free(rule.step);
     if (!is_there || rule.is_native || (rule.is_there && rule.is_through))
         return VEL_OTHERS_NONE;
-    if (is_shared)
+    if (is_shared || vel_file_is_in_turn(leader, name))
         return VEL_OTHERS_ALSO;
     return is_pending(leader) ? VEL_OTHERS_ELSE : VEL_OTHERS_NONE;
 }

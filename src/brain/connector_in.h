@@ -34,7 +34,9 @@ struct vel_file {
     int64_t rank;
     char *name, *path;
     int64_t part, order, size;
-    int64_t id; /* TAKEN: by this dataset */
+    int64_t id;          /* TAKEN: by this dataset */
+    bool is_from_others; /* another node may have closed it before */
+    bool is_given;       /* and has closed it later */
     struct vel_generation *generation;
 };
 
@@ -82,8 +84,9 @@ struct vel_connector {
     struct vel_names counts;    /* of creates: a key, rank and name */
     struct vel_map *patterns;   /* inferred: template with {n}; int64_t * */
     struct vel_names begun;     /* a rank and such a template: has it made one? */
-    struct vel_vec gone;        /* struct vel_rank_gone */
-    bool has_work;              /* processes here have not only read */
+    struct vel_names in_turn; /* files that ranks of several nodes write: one of them */
+    struct vel_vec gone;      /* struct vel_rank_gone */
+    bool has_work;            /* processes here have not only read */
     uint64_t last_file, last_order;
     struct vel_vec reports; /* struct vel_leader_report */
     char *present_told;     /* to this chair */
@@ -140,6 +143,13 @@ int64_t vel_file_next_order(struct vel_leader *leader);
 /* Ranks that write one file in turn: who has closed it last has it. What others have
  * closed before stays until their dataset is decided. */
 void vel_file_take_over(struct vel_leader *leader, const struct vel_file *last);
+
+/* A rank of another node has closed it later. */
+int vel_file_give(struct vel_leader *leader, struct vel_file *file,
+                  struct vel_err *err);
+/* Do ranks of several nodes write it in turn? As far as this leader was told. */
+bool vel_file_is_in_turn(const struct vel_leader *leader, const char *name);
+void vel_file_set_in_turn(struct vel_leader *leader, const char *name);
 
 /* The generation that its process is in by it: what it creates anew is of the next. */
 void vel_file_count(struct vel_leader *leader, const struct vel_file *file);

@@ -429,6 +429,9 @@ static void made(struct vel_leader *leader, struct vel_file *file,
                  const struct vel_leader_wait *wait, const struct vel_msg_place *place)
 {
     file->state = VEL_FILE_OPEN;
+    if (place->file)
+        vel_file_set_in_turn(leader, file->name);
+    file->is_from_others = vel_file_is_in_turn(leader, file->name);
     file->size = (int64_t)place->size;
     vel_leader_text(leader, &file->path, place->path);
     if (wait)

@@ -256,8 +256,11 @@ void vel_generation_taken(struct vel_leader *leader, const struct vel_lead *lead
     for (size_t i = 0; i < generation->files.n; i++) {
         struct vel_file *file = vel_generation_file(generation, i);
 
-        if (file->id == lead->id)
-            file->state = VEL_FILE_TAKEN;
+        if (file->id != lead->id)
+            continue;
+        file->state = VEL_FILE_TAKEN;
+        if (file->is_given) /* maybe while it was taken */
+            vel_file_give(leader, file, NULL);
     }
     generation->is_taken = true;
     leader->steps++;
@@ -427,7 +430,11 @@ static void load_one(struct vel_leader *leader, struct vel_leader_part *part)
     generation->part = file->part = part->file.part;
     file->order = part->file.order;
     file->size = part->file.size;
-    file->state = file->order > 0 ? VEL_FILE_CLOSED : VEL_FILE_OPEN;
+    file->state = part->is_given    ? VEL_FILE_GIVEN
+                  : file->order > 0 ? VEL_FILE_CLOSED
+                                    : VEL_FILE_OPEN;
+    file->is_given = part->is_given;
+    file->is_from_others = true; /* for all that is known */
     file->path = part->path;
     part->path = NULL;
     vel_file_count(leader, file);

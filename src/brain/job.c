@@ -68,7 +68,8 @@ uint64_t vel_file_start(struct vel_leader *leader, enum vel_leader_work work,
                                   .rank = file->rank,
                                   .name = file->name,
                                   .order = file->order,
-                                  .size = file->size};
+                                  .size = file->size,
+                                  .is_from_others = file->is_from_others};
     struct vel_leader_job job = {.file = &one, .key = &key, .name = file->name};
 
     return start_file(leader, &task, &job);

@@ -143,6 +143,7 @@ struct vel_leader_file {
     const char *name; /* as the process calls it */
     int64_t order;    /* of closing, on this node: it only grows; 0: it is open */
     int64_t size;
+    bool is_from_others; /* another node may have closed it before */
 };
 
 /* One that was found on disk. */
@@ -151,6 +152,7 @@ struct vel_leader_part {
     struct vel_leader_file file;
     char *path;     /* in the cache; the leader frees it */
     bool is_native; /* or it was noted: there is no such file */
+    bool is_given;  /* a rank of another node has closed it later */
 };
 
 /* Who had files in the newest sealed dataset of a template. */
@@ -326,6 +328,10 @@ struct vel_leader_ops {
     /* What is in new.N belongs to this key now. */
     int (*part_renumber)(void *arg, int64_t part, const struct vel_leader_key *key,
                          struct vel_err *err);
+    /* A rank of another node has closed this file later, of dataset `id` or (0) of none
+     * yet. NULL: there are no others. */
+    int (*part_give)(void *arg, const struct vel_leader_file *file, int64_t id,
+                     struct vel_err *err);
     /* Items struct vel_leader_part: files of this launch in a new.N of this node. */
     int (*parts)(void *arg, struct vel_vec *ret, struct vel_err *err);
     /* A file of this key is written natively; parts() tells of it from now on. NULL: no
@@ -439,6 +445,10 @@ enum vel_leader_others {
 };
 enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
                                          const char *name);
+/* A rank of another node closes a file of this name now, and has it: what ranks of this
+ * node have closed of it is none of its dataset; if that is decided, none of one after
+ * it. */
+int vel_leader_give(struct vel_leader *leader, const char *name, struct vel_err *err);
 /* So many files that are datasets by themselves, the newest, stay in the caches when
  * they are on the prefix. */
 int64_t vel_leader_by_itself(int64_t ranks);

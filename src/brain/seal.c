@@ -86,6 +86,11 @@ bool vel_seal_is_again(const struct vel_seal *seal, int64_t set)
     return false;
 }
 
+int64_t vel_seal_expected(const struct vel_seal_member *member)
+{
+    return member->files > 0 ? member->files : member->upto > 0;
+}
+
 int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err)
 {
     return vel_seal_is_again(seal, set) || vel_vec_push(&seal->again, &set)

@@ -80,6 +80,10 @@ const struct vel_seal_member *vel_seal_member(const struct vel_seal *seal, size_
 int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
                  struct vel_err *err);
 
+/* How many files it is expected to close of the next one: who has closed one that
+ * another rank has now writes one, too. */
+int64_t vel_seal_expected(const struct vel_seal_member *member);
+
 /* A set is to be formed again; is it? */
 int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err);
 bool vel_seal_is_again(const struct vel_seal *seal, int64_t set);

@@ -197,9 +197,9 @@ static void remember(struct vel_leader *leader, const struct vel_seal *seal)
     template->previous.ones.n = 0;
     for (size_t i = 0; i < seal->members.n; i++) {
         const struct vel_seal_member *member = vel_seal_member(seal, i);
-        struct vel_leader_one one = {member->rank, member->files};
+        struct vel_leader_one one = {member->rank, vel_seal_expected(member)};
 
-        if (member->files > 0 && !vel_vec_push(&template->previous.ones, &one))
+        if (one.files > 0 && !vel_vec_push(&template->previous.ones, &one))
             vel_leader_fail(leader, "a template");
     }
 }

@@ -213,7 +213,8 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
                 if (!vel_take_is_file(member, rank, file))
                     continue;
                 if (only_last &&
-                    vel_take_has_later(w->take, &w->sources, file->name, file->order))
+                    (file->is_given ||
+                     vel_take_has_later(w->take, &w->sources, file->name, file->order)))
                     w->gives = true;
                 else
                     rc = each(w, from, dir, rank->rank, file);
@@ -279,7 +280,9 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
     int rc =
         path ? vel_cachename_path(w->take->prefix, file->listed.name, &called, w->err)
              : vel_out_of_memory(w->err, "a file");
-    bool is_others = vel_take_has_later(w->take, &w->sources, file->listed.name, 0);
+    bool is_others =
+        vel_take_has_later(w->take, &w->sources, file->listed.name, 0) ||
+        vel_part_new_is_given(w->take->fs, w->take->after, rank, file->listed.name);
 
     w->gives |= is_others;
     if (rc == 0 && !is_others && !vel_fs_exists(w->take->fs, path)) {

@@ -21,10 +21,12 @@ struct asking {
     struct vel_service *service;
     const char *name;   /* as programs call it */
     const char *launch; /* that is asked */
+    enum vel_want_what what;
     struct vel_pull_source *source;
     struct vel_vec gets;           /* struct vel_get *: of each node */
     struct vel_service_found best; /* path NULL: nobody has it */
     bool has_silent, is_undecided;
+    struct vel_err why; /* somebody says no, or nothing */
 };
 
 /* --- the giving side --- */
@@ -67,9 +69,12 @@ void vel_service_tell_where(struct vel_service *service, const struct vel_msg *w
     int rc;
 
     *ret = (struct vel_msg){.kind = VEL_MSG_GIVE, .seq = want->seq};
-    rc = want->u.want.len < WHERE_MOST
-             ? vel_fail(&why, VEL_EINVAL, "there is no room for the answer")
-             : tell(service, want->u.want.name, room, ret, &why);
+    if (want->u.want.what == VEL_WANT_GIVEN)
+        rc = vel_leader_give(service->leader, want->u.want.name, &why);
+    else
+        rc = want->u.want.len < WHERE_MOST
+                 ? vel_fail(&why, VEL_EINVAL, "there is no room for the answer")
+                 : tell(service, want->u.want.name, room, ret, &why);
     if (rc == 0)
         return;
     ret->kind = VEL_MSG_NO;
@@ -105,8 +110,8 @@ static int ask_node(struct asking *a, const char *node, struct vel_err *err)
     if (get) {
         get->node = strdup(node);
         get->bytes = malloc(WHERE_MOST);
-        get->want = (struct vel_want){
-            .what = VEL_WANT_WHERE, .name = a->name, .len = WHERE_MOST};
+        get->want =
+            (struct vel_want){.what = a->what, .name = a->name, .len = WHERE_MOST};
         get->rc = 1;
     }
     if (!get || !get->node || !get->bytes || !vel_vec_push(&a->gets, &get)) {
@@ -129,6 +134,8 @@ static void weigh(struct asking *a, const struct vel_get *get)
     char *text, *path;
 
     a->has_silent |= get->rc == VEL_ELOST;
+    if (get->rc < 0 && !a->why.status)
+        a->why = get->err;
     if (get->rc < 0 || !(text = calloc(1, get->got + 1)))
         return;
     memcpy(text, get->bytes, get->got);
@@ -253,8 +260,12 @@ int vel_service_beside(struct vel_service *service, const char *launch,
                        const struct vel_watch *watch, struct vel_service_place *ret,
                        struct vel_err *err)
 {
-    struct asking a = {
-        .service = service, .name = name, .launch = launch, .best.id = than};
+    struct asking a = {.service = service,
+                       .name = name,
+                       .launch = launch,
+                       .what = VEL_WANT_WHERE,
+                       .best.id = than};
+    bool waits;
     int rc;
 
     vel_vec_init(&a.gets, sizeof(struct vel_get *));
@@ -264,14 +275,37 @@ int vel_service_beside(struct vel_service *service, const char *launch,
         rc = vel_fail(err, VEL_EBUSY, "%s was closed on two nodes just now", name);
     else if (rc == 0 && !a.best.path)
         rc = vel_fail(err, VEL_ENOENT, "nobody of launch %s has %s", launch, name);
-    else if (rc == 0 && how == VEL_BESIDE_WRITE)
+    waits =
+        how == VEL_BESIDE_WRITE || (how == VEL_BESIDE_TURN && a.best.id != INT64_MAX);
+    if (rc == 0 && waits)
         rc = vel_fail(err, VEL_EBUSY, "%s is in a cache of node %s until it is flushed",
                       name, a.best.node);
     else if (rc == 0)
-        rc = bring(&a, how == VEL_BESIDE_READ, watch, ret, err);
+        rc = bring(&a, how != VEL_BESIDE_LOOK, watch, ret, err);
+    if (rc == 0)
+        ret->file = how == VEL_BESIDE_TURN;
     vel_pull_links_destroy(a.source);
     vel_vec_fini(&a.gets);
     free(a.best.node);
     free(a.best.path);
+    return rc;
+}
+
+int vel_service_claim(struct vel_service *service, const char *name,
+                      struct vel_err *err)
+{
+    struct asking a = {.service = service,
+                       .name = name,
+                       .launch = service->launch,
+                       .what = VEL_WANT_GIVEN};
+    int rc;
+
+    vel_vec_init(&a.gets, sizeof(struct vel_get *));
+    rc = ask_launch(&a, err);
+    if (rc == 0 && a.why.status)
+        rc = vel_fail(err, a.why.status, "a node may have closed it before: %s",
+                      a.why.text);
+    vel_pull_links_destroy(a.source);
+    vel_vec_fini(&a.gets);
     return rc;
 }

@@ -32,7 +32,13 @@ int vel_service_beside(struct vel_service *service, const char *launch,
                        const struct vel_watch *watch, struct vel_service_place *ret,
                        struct vel_err *err);
 
-/* The giving side, by the loop: of `want` 2; the answer's bytes or text are in `room`.
+/* A rank of this node closes a file that another node may have closed before: none does
+ * without knowing it. */
+int vel_service_claim(struct vel_service *service, const char *name,
+                      struct vel_err *err);
+
+/* The giving side, by the loop: of `want` 2 and 4; the answer's bytes or text are in
+ * `room`.
  */
 void vel_service_tell_where(struct vel_service *service, const struct vel_msg *want,
                             void *room, struct vel_msg *ret);

@@ -294,6 +294,41 @@ int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_k
     return vel_part_new_renumber(service->fs, known->dir, &borrowed, err);
 }
 
+/* The new part of a file, or the dataset that it is of. */
+static char *dir_of(struct vel_service *service, const struct vel_leader_file *file,
+                    int64_t id)
+{
+    const struct vel_service_part *known = vel_service_part(service, file->part);
+    char *home = id > 0 ? vel_service_home_of(service, id) : NULL;
+
+    return home || !known || !vel_fs_exists(service->fs, known->dir)
+               ? home
+               : strdup(known->dir);
+}
+
+/* Of no dataset yet nobody finds it here any more; the stub at its name is that of who
+ * has it now. */
+int vel_service_part_give(void *arg, const struct vel_leader_file *file, int64_t id,
+                          struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    char *dir = dir_of(service, file, id), *name = NULL;
+    struct vel_placeholder_file of = {.dir = dir, .rank = file->rank};
+    int rc = 0;
+
+    if (!dir) /* its dataset is gone */
+        return 0;
+    rc = vel_cachename_of(service->prefix, file->name, &name, err);
+    of.name = name;
+    if (rc == 0)
+        rc = vel_part_new_give(service->fs, dir, file->rank, name, err);
+    if (rc == 0 && id == 0)
+        rc = vel_placeholders_give_up(service->placeholders, &of, false, err);
+    free(name);
+    free(dir);
+    return rc;
+}
+
 /* --- those that are found --- */
 
 static void part_fini(struct vel_leader_part *part)
@@ -317,7 +352,8 @@ static int add_file(struct vel_service *service, const struct vel_part_new *from
                                    .file = {.part = from->number,
                                             .rank = rank,
                                             .order = file->order,
-                                            .size = file->size}};
+                                            .size = file->size},
+                                   .is_given = file->is_given};
     char *name = NULL;
     int rc = vel_cachename_path(service->prefix, file->name, &name, err);
 

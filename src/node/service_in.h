@@ -43,7 +43,8 @@ enum { VEL_AT_NONE, VEL_AT_HERE, VEL_AT_NATIVE, VEL_AT_LOST, VEL_AT_OTHERS };
 /* Where a file is, as in the message `place`. */
 struct vel_service_place {
     unsigned where;
-    uint64_t file;
+    uint64_t
+        file; /* of REMOVE its order; of CREATE 1: another node may have closed it */
     int64_t dataset;
     uint64_t size;
     char *path, *why;
@@ -86,6 +87,7 @@ struct vel_service_job {
     int64_t rank, order, size;
     int how;
     bool is_of_many; /* its template is known to have {rank}, or has it by a line */
+    bool is_from_others;
     enum vel_leader_others others;  /* is it to be looked for on other nodes? */
     struct vel_service_place place; /* what it ends with */
     bool is_placed;
@@ -330,6 +332,8 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
                          struct vel_err *err);
 int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,
                               struct vel_err *err);
+int vel_service_part_give(void *arg, const struct vel_leader_file *file, int64_t id,
+                          struct vel_err *err);
 int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
 
 /* --- service_native.c --- */
@@ -364,7 +368,12 @@ void vel_service_forget_latest(struct vel_service *service);
 
 /* --- service_names, service_look, service_take: on a worker --- */
 
-enum vel_beside { VEL_BESIDE_LOOK, VEL_BESIDE_READ, VEL_BESIDE_WRITE };
+enum vel_beside {
+    VEL_BESIDE_LOOK,
+    VEL_BESIDE_READ,
+    VEL_BESIDE_WRITE,
+    VEL_BESIDE_TURN, /* to write what a rank of another node has written in its turn */
+};
 
 extern const struct vel_flushing_names vel_service_names;
 /* By the loop, before: where its file is, and what is told of it. */

@@ -189,7 +189,7 @@ static void answer_want(struct vel_service *service, struct vel_service_link *pe
     void *room = malloc(VEL_WANT_MOST);
 
     if (room) {
-        if (want->u.want.what == VEL_WANT_WHERE)
+        if (want->u.want.what == VEL_WANT_WHERE || want->u.want.what == VEL_WANT_GIVEN)
             vel_service_tell_where(service, want, room, &answer);
         else
             vel_give_answer(&giver, want, room, &answer);

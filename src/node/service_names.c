@@ -183,17 +183,45 @@ static bool is_known(struct vel_service_job *job, const char *name)
                                name, job->name);
 }
 
-/* Only a DATASET line makes a file ours that was made without us. */
-static bool stays(struct vel_service_job *job, const char *name)
+static bool has_line(struct vel_service_job *job)
 {
     struct vel_leader_rule rule = {0};
-    bool is_covered =
-        job->is_of_many ||
-        (vel_service_rule(job->service, job->name, &rule, NULL) == 0 && rule.is_there);
+    bool has =
+        vel_service_rule(job->service, job->name, &rule, NULL) == 0 && rule.is_there;
 
     free(rule.template);
     free(rule.step);
-    return !is_covered && !is_known(job, name);
+    return has;
+}
+
+/* Only a DATASET line makes a file ours that was made without us. */
+static bool stays(struct vel_service_job *job, const char *name)
+{
+    return !job->is_of_many && !has_line(job) && !is_known(job, name);
+}
+
+/* Ranks may write a file in turn where one of a name is all, and where each has its own
+ * for all that is known; but for that it waits until what others have is flushed. */
+static bool takes_turns(struct vel_service_job *job)
+{
+    return job->is_of_many || !has_line(job);
+}
+
+/* A file that another node has closed stands there. */
+static bool is_others(struct vel_service_job *job)
+{
+    char *dir = NULL, *name = NULL;
+    struct vel_stub stub;
+    int64_t rank;
+    bool is = job->is_of_many &&
+              vel_stub_read(job->service->fs, job->name, &stub, NULL) == 0 &&
+              strcmp(stub.launch, job->service->launch) == 0 &&
+              vel_placeholders_whose(job->service->placeholders, job->name, &dir, &rank,
+                                     &name, NULL) == VEL_ENOENT;
+
+    free(dir);
+    free(name);
+    return is;
 }
 
 /* What stands at its name becomes what is in the file; *ret_is_done: it is not to have
@@ -203,7 +231,8 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
                       struct vel_err *err)
 {
     struct vel_service_place found = {0};
-    int rc = vel_service_look(job, VEL_BESIDE_WRITE, watch, &found, err);
+    int rc = vel_service_look(
+        job, takes_turns(job) ? VEL_BESIDE_TURN : VEL_BESIDE_WRITE, watch, &found, err);
 
     if (rc < 0)
         return rc;
@@ -221,6 +250,8 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
         rc = vel_fs_copy(job->service->fs, found.path, path, err);
     else if (found.where == 2)
         rc = vel_fs_copy(job->service->fs, job->name, path, err);
+    job->is_from_others =
+        found.file != 0 || (job->is_of_many && found.where == VEL_AT_NATIVE);
     vel_service_place_fini(&found);
     return rc;
 }
@@ -237,8 +268,11 @@ static int make_file(struct vel_service_job *job, const char *name,
         rc = vel_fs_unlink(fs, path, err);
     if (rc == 0 && job->how == 1)
         rc = begin_with(job, name, path, watch, &is_done, err);
+    else if (rc == 0)
+        job->is_from_others = is_others(job);
     if (rc == 0 && !is_done) {
-        job->place = (struct vel_service_place){.where = 1, .path = path};
+        job->place = (struct vel_service_place){
+            .where = 1, .file = job->is_from_others, .path = path};
         return 0;
     }
     if (path)
@@ -278,7 +312,10 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
 
     if (!job->dir)
         return vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
-    rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
+    if (job->how == 0 && job->is_from_others)
+        rc = vel_service_claim(service, job->name, err);
+    if (rc == 0)
+        rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
     of.name = file.name;
     /* first: what is closed is offered to its rank only where something stands */
     if (rc == 0)
@@ -368,6 +405,7 @@ int vel_service_note_file(struct vel_service_job *job,
     if (!file)
         return 0;
     job->rank = file->rank;
+    job->is_from_others = file->is_from_others;
     job->order = file->order;
     job->size = file->size;
     if (part && asked->work == VEL_WORK_CLOSE && asked->how == 0) {

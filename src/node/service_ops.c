@@ -86,6 +86,7 @@ const struct vel_leader_ops vel_service_ops = {
     .rule = vel_service_rule,
     .part_new = vel_service_part_new,
     .part_renumber = vel_service_part_renumber,
+    .part_give = vel_service_part_give,
     .parts = vel_service_parts,
     .note_native = vel_service_note_native,
     .sealed = vel_service_sealed,

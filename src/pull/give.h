@@ -21,6 +21,7 @@ enum vel_want_what {
     VEL_WANT_REDUNDANCY,
     VEL_WANT_WHERE, /* is told, not given: where a program's file lies */
     VEL_WANT_PLACE, /* a file of whatever part, where it was told to lie */
+    VEL_WANT_GIVEN, /* is done: the asker has closed a program's file later */
 };
 
 /* Everything is borrowed. */

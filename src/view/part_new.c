@@ -225,6 +225,11 @@ static int add_rank(struct vel_fs *fs, struct vel_part_new *part, int64_t number
     }
     if (rc < 0)
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    for (size_t i = 0; i < rank.files.n; i++) {
+        struct vel_new_file *file = vel_vec_at(&rank.files, i);
+
+        file->is_given = vel_part_new_is_given(fs, part->dir, number, file->name);
+    }
     if (vel_vec_push(&part->ranks, &rank))
         return 0;
     vel_new_files_fini(&rank.files);

@@ -6,6 +6,7 @@
  *   about      record "new": the key, and who made it; before the first file
  *   rank.R/    files of rank R under their cached names, as in a dataset
  *   closed.R   record "closed": those files, with size and order when they are complete
+ *   given.R/   an empty file for each that a rank of another node has closed later
  *   anchors.R  record "anchors" (jobs/anchor.h)
  *
  * Written by this node's leader alone, one job of a rank at a time. A file that
@@ -39,6 +40,8 @@ struct vel_new_file {
     char *name;    /* cached name */
     int64_t order; /* of closing, on this node; 0: it is open */
     int64_t size;
+    bool is_given; /* a rank of another node has closed it later, and has it; as loaded
+                    */
 };
 
 struct vel_new_rank {
@@ -78,6 +81,13 @@ int vel_part_new_open(struct vel_fs *fs, const char *dir, int64_t rank,
 /* It is complete, of this size; said again, what is said last counts. */
 int vel_part_new_close(struct vel_fs *fs, const char *dir, int64_t rank,
                        const struct vel_new_file *file, struct vel_err *err);
+
+/* A rank of another node has closed it later: it is none of the dataset, and stays
+ * until that is decided. Or, in a dataset's directory: it is none of those after it. */
+int vel_part_new_give(struct vel_fs *fs, const char *dir, int64_t rank,
+                      const char *name, struct vel_err *err);
+bool vel_part_new_is_given(struct vel_fs *fs, const char *dir, int64_t rank,
+                           const char *name);
 
 /* It is no file of the dataset any more. What is not there is none. */
 int vel_part_new_give_up(struct vel_fs *fs, const char *dir, int64_t rank,

@@ -20,17 +20,23 @@ void vel_new_files_fini(struct vel_vec *files)
     vel_vec_fini(files);
 }
 
-int vel_part_new_path(const char *dir, int64_t rank, const char *name, char **ret_path,
-                      struct vel_err *err)
+static int path_in(const char *dir, const char *what, int64_t rank, const char *name,
+                   char **ret_path, struct vel_err *err)
 {
     char *of_rank;
 
     if (!vel_path_is_inner(name))
         return vel_fail(err, VEL_EINVAL, "'%s' is no name of a file in a cache", name);
-    of_rank = vel_part_new_numbered(dir, "rank", rank);
+    of_rank = vel_part_new_numbered(dir, what, rank);
     *ret_path = of_rank ? vel_path_join(of_rank, name) : NULL;
     free(of_rank);
     return *ret_path ? 0 : vel_out_of_memory(err, name);
+}
+
+int vel_part_new_path(const char *dir, int64_t rank, const char *name, char **ret_path,
+                      struct vel_err *err)
+{
+    return path_in(dir, "rank", rank, name, ret_path, err);
 }
 
 static int get_file(const struct vel_node *list, size_t i, struct vel_new_file *ret,
@@ -169,23 +175,73 @@ int vel_part_new_close(struct vel_fs *fs, const char *dir, int64_t rank,
     return rc;
 }
 
+/* --- given --- */
+
+static int make_above(struct vel_fs *fs, const char *path, struct vel_err *err)
+{
+    char *above = vel_path_dir(path);
+    int rc =
+        above ? vel_fs_make_dirs(fs, above, 0700, err) : vel_out_of_memory(err, path);
+
+    free(above);
+    return rc;
+}
+
+bool vel_part_new_is_given(struct vel_fs *fs, const char *dir, int64_t rank,
+                           const char *name)
+{
+    char *path = NULL;
+    bool is =
+        path_in(dir, "given", rank, name, &path, NULL) == 0 && vel_fs_exists(fs, path);
+
+    free(path);
+    return is;
+}
+
+/* No line of closed.R: that is the worker's who is at the rank's files. */
+int vel_part_new_give(struct vel_fs *fs, const char *dir, int64_t rank,
+                      const char *name, struct vel_err *err)
+{
+    char *path = NULL;
+    int rc = path_in(dir, "given", rank, name, &path, err);
+
+    if (rc == 0)
+        rc = make_above(fs, path, err);
+    if (rc == 0)
+        rc = vel_fs_replace(fs, path, "", 0, 0600, err);
+    free(path);
+    return rc;
+}
+
+static int take_back(struct vel_fs *fs, const char *dir, int64_t rank, const char *name,
+                     struct vel_err *err)
+{
+    char *path = NULL;
+    int rc = path_in(dir, "given", rank, name, &path, err);
+
+    if (rc == 0)
+        rc = vel_fs_unlink(fs, path, err);
+    free(path);
+    return rc;
+}
+
+/* --- open, given up --- */
+
 int vel_part_new_open(struct vel_fs *fs, const char *dir, int64_t rank,
                       const char *name, char **ret_path, struct vel_err *err)
 {
     const struct vel_new_file file = {.name = (char *)(uintptr_t)name};
-    char *path = NULL, *above = NULL;
+    char *path = NULL;
     int rc = vel_part_new_path(dir, rank, name, &path, err);
 
-    if (rc == 0) {
-        above = vel_path_dir(path);
-        rc = above ? vel_fs_make_dirs(fs, above, 0700, err)
-                   : vel_out_of_memory(err, name);
-    }
+    if (rc == 0)
+        rc = make_above(fs, path, err);
     if (rc == 0)
         rc = vel_point_remove(fs, dir, rank, name, err);
     if (rc == 0)
+        rc = take_back(fs, dir, rank, name, err);
+    if (rc == 0)
         rc = vel_part_new_close(fs, dir, rank, &file, err);
-    free(above);
     if (rc == 0)
         *ret_path = path;
     else
@@ -212,6 +268,8 @@ int vel_part_new_give_up(struct vel_fs *fs, const char *dir, int64_t rank,
     }
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err);
+    if (rc == 0)
+        rc = take_back(fs, dir, rank, name, err);
     free(path);
     vel_new_files_fini(&files);
     return rc;
@@ -273,6 +331,8 @@ int vel_part_new_leave(struct vel_fs *fs, const char *dir, int64_t rank, int64_t
         if (file->order == 0 || file->order > upto)
             continue;
         rc = unlink_file(fs, dir, rank, file->name, err);
+        if (rc == 0)
+            rc = take_back(fs, dir, rank, file->name, err);
         free(file->name);
         vel_vec_remove(&files, i);
     }

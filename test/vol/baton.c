@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program whose ranks write files in turn: in each step a group of ranks shares one
  * file, which its first rank creates and the others open, one after the other, to add
- * what is theirs. baton write|check each|same SEED, under MPI
+ * what is theirs; each may come twice. baton write|check each|same SEED, under MPI
  *
  *   write  each rank compares what those before it have written, and adds its own
  *   check  rank 0 compares all of it
  *
  * Each step has files of its own, or the same. The seed says how many steps, how many
- * ranks share a file, its number (its first rank's, or another), in which order they
- * come in each step and who waits for whom. The ranks' times of day are 0.3 s apart.
+ * ranks share a file, its number (its first rank's, or another), in which order and how
+ * often they come in each step and who waits for whom. The ranks' times of day are 0.3
+ * s apart.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +22,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { APART = 300000000, SECOND = 1000000000, RANKS_MOST = 64 };
+enum {
+    APART = 300000000,
+    SECOND = 1000000000,
+    RANKS_MOST = 64,
+    TURNS_MOST = 2 * RANKS_MOST
+};
 
 static int rank, ranks;
 
@@ -58,24 +64,29 @@ struct play {
     uint64_t seed;
     bool is_same;     /* names in each step */
     int steps, group; /* ranks that share a file */
+    int visits;       /* of each in a step */
 };
 
-/* Which rank of a group comes when; the same on all ranks. */
-static void find_order(const struct play *p, int step, int first, int n,
-                       int ret[RANKS_MOST])
+/* Which rank of a group has which turn; the same on all ranks. */
+static int find_turns(const struct play *p, int step, int first, int ranks_there,
+                      int ret[TURNS_MOST])
 {
-    bool rotates = mix(p->seed + 7) % 2;
+    bool rotates = mix(p->seed + 7) % 2, goes_round = mix(p->seed + 5) % 2;
+    int n = ranks_there, order[RANKS_MOST];
 
     for (int i = 0; i < n; i++)
-        ret[i] = first + i;
+        order[i] = first + i;
     for (int i = n - 1; rotates && i > 0; i--) {
         int k = (int)(mix(p->seed + 1000 * (uint64_t)step + (uint64_t)i) %
                       (uint64_t)(i + 1)),
-            swapped = ret[i];
+            swapped = order[i];
 
-        ret[i] = ret[k];
-        ret[k] = swapped;
+        order[i] = order[k];
+        order[k] = swapped;
     }
+    for (int i = 0; i < n * p->visits; i++)
+        ret[i] = order[goes_round ? i % n : i / p->visits];
+    return n * p->visits;
 }
 
 static int value(const struct play *p, int step, int of)
@@ -106,7 +117,7 @@ static void must(bool is_well, const char *what, const char *name)
 
 static void name_dataset(int of, char ret[30])
 {
-    snprintf(ret, 30, "of rank %d", of);
+    snprintf(ret, 30, "of turn %d", of);
 }
 
 static void add(hid_t file, const char *name, int of, int number)
@@ -138,63 +149,65 @@ static void compare(hid_t file, const char *name, int of, int number)
     H5Dclose(data);
 }
 
-static void take_turn(const struct play *p, int step, const char *name,
-                      const int *order, int nth)
+static void take_turn(const struct play *p, int step, const char *name, int nth)
 {
     hid_t file = nth == 0 ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
                           : H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT);
 
     must(file >= 0, nth == 0 ? "cannot create" : "cannot open", name);
     for (int i = 0; i < nth; i++)
-        compare(file, name, order[i], value(p, step, order[i]));
-    add(file, name, order[nth], value(p, step, order[nth]));
+        compare(file, name, i, value(p, step, i));
+    add(file, name, nth, value(p, step, nth));
     must(H5Fclose(file) >= 0, "cannot close", name);
 }
 
-static void check(const struct play *p, int step, const char *name, const int *order,
-                  int n)
+static void check(const struct play *p, int step, const char *name, int turns)
 {
     hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
 
     must(file >= 0, "cannot read", name);
-    for (int i = 0; i < n; i++)
-        compare(file, name, order[i], value(p, step, order[i]));
+    for (int i = 0; i < turns; i++)
+        compare(file, name, i, value(p, step, i));
     H5Fclose(file);
 }
 
 /* --- a step --- */
 
+static int ranks_from(const struct play *p, int first)
+{
+    return ranks - first < p->group ? ranks - first : p->group;
+}
+
 static void write_step(const struct play *p, int step)
 {
-    int order[RANKS_MOST], first = rank / p->group * p->group, nth = 0, word = 0,
-                           n = ranks - first < p->group ? ranks - first : p->group;
+    int whose[TURNS_MOST],
+        first = rank / p->group * p->group, word = 0,
+        turns = find_turns(p, step, first, ranks_from(p, first), whose);
     char name[30];
 
-    find_order(p, step, first, n, order);
-    while (order[nth] != rank)
-        nth++;
     name_file(p, step, first, name);
-    if (nth > 0)
-        MPI_Recv(&word, 1, MPI_INT, order[nth - 1], step, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-    take_turn(p, step, name, order, nth);
-    if (nth + 1 < n)
-        MPI_Send(&word, 1, MPI_INT, order[nth + 1], step, MPI_COMM_WORLD);
+    for (int i = 0; i < turns; i++) {
+        if (whose[i] != rank)
+            continue;
+        if (i > 0 && whose[i - 1] != rank)
+            MPI_Recv(&word, 1, MPI_INT, whose[i - 1], step, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        take_turn(p, step, name, i);
+        if (i + 1 < turns && whose[i + 1] != rank)
+            MPI_Send(&word, 1, MPI_INT, whose[i + 1], step, MPI_COMM_WORLD);
+    }
     if (p->is_same || mix(p->seed + 13) % 3)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void check_step(const struct play *p, int step)
 {
-    int order[RANKS_MOST];
+    int whose[TURNS_MOST];
     char name[30];
 
     for (int first = 0; first < ranks; first += p->group) {
-        int n = ranks - first < p->group ? ranks - first : p->group;
-
-        find_order(p, step, first, n, order);
         name_file(p, step, first, name);
-        check(p, step, name, order, n);
+        check(p, step, name, find_turns(p, step, first, ranks_from(p, first), whose));
     }
 }
 
@@ -211,6 +224,7 @@ int main(int argc, char **argv)
     p.seed = mix(strtoull(argv[3], NULL, 10) + 1);
     p.steps = 1 + (int)(mix(p.seed + 1) % 4);
     p.group = 2 * (1 + (int)(mix(p.seed + 2) % 2));
+    p.visits = 1 + (int)(mix(p.seed + 3) % 2);
     for (int step = 1; step <= p.steps; step++)
         if (strcmp(argv[1], "write") == 0)
             write_step(&p, step);
