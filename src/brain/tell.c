@@ -307,12 +307,28 @@ static bool has_claim(struct vel_leader *leader, struct vel_lead *lead)
     return vel_chair_own(leader, lead);
 }
 
+/* Newer ones that wait for it to be published may go on. */
+static void let_newer(struct vel_leader *leader, const struct vel_lead *lead)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        struct vel_lead *newer = vel_lead_at(leader, i);
+
+        if (newer->id <= lead->id || !newer->is_led || newer->is_told ||
+            newer->state != VEL_DATASET_FLUSHING || !newer->is_staged)
+            continue;
+        newer->retry_at = leader->now;
+        leader->steps++;
+    }
+}
+
 void vel_chair_tell(struct vel_leader *leader, struct vel_lead *lead)
 {
     lead->is_told = false;
     if (lead->is_led && vel_launch_may_tell(leader) && has_claim(leader, lead) &&
         lead->is_led)
         lead->is_told = tell_all(leader, lead);
+    if (lead->is_told && lead->state >= VEL_DATASET_FLUSHED)
+        let_newer(leader, lead);
     if (!lead->is_told)
         lead->retry_at = leader->now + leader->conf.limit / 4;
     else if (leader->connector)
