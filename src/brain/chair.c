@@ -198,6 +198,8 @@ static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc
         vel_lead_event(leader, lead, VEL_DATASET_ON_GONE, 0);
         return;
     }
+    if (rc == VEL_ESTATE && !vel_chair_is_owner(leader, lead))
+        return; /* a newer one goes on with it: nothing has failed */
     vel_lead_failed(leader, lead, rc, text);
     vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0);
     if (!is_hopeless)

@@ -388,6 +388,8 @@ void vel_chair_later(struct vel_leader *leader, struct vel_lead *lead);
 
 /* The claim, and the entry under it; false: not now. */
 bool vel_chair_own(struct vel_leader *leader, struct vel_lead *lead);
+/* Still? A newer owner of another launch takes it from this one. */
+bool vel_chair_is_owner(struct vel_leader *leader, struct vel_lead *lead);
 bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
                      enum vel_place_on_prefix place);
 void vel_chair_next_attempt(struct vel_leader *leader, struct vel_lead *lead);

@@ -35,7 +35,7 @@ bool vel_chair_own(struct vel_leader *leader, struct vel_lead *lead)
 
 /* A newer owner of another launch has the dataset now. One of this launch was a chair
  * that did not know yet that it is none any more, unless we are that. */
-static bool is_owner(struct vel_leader *leader, struct vel_lead *lead)
+bool vel_chair_is_owner(struct vel_leader *leader, struct vel_lead *lead)
 {
     int64_t newest = 0;
     bool is_ours = false;
@@ -60,7 +60,7 @@ static bool is_owner(struct vel_leader *leader, struct vel_lead *lead)
 bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
                      enum vel_place_on_prefix place)
 {
-    return vel_chair_own(leader, lead) && is_owner(leader, lead) &&
+    return vel_chair_own(leader, lead) && vel_chair_is_owner(leader, lead) &&
            leader->ops->entry(leader->arg, &lead->seal, place, lead->by, NULL) == 0;
 }
 
@@ -236,7 +236,7 @@ void vel_chair_rename_for(struct vel_leader *leader, struct vel_lead *lead,
 
 static bool tell_publish(struct vel_leader *leader, struct vel_lead *lead)
 {
-    if (!vel_flush_may_publish(leader, lead) || !is_owner(leader, lead))
+    if (!vel_flush_may_publish(leader, lead) || !vel_chair_is_owner(leader, lead))
         return false;
     tell_step(leader, lead, 0, VEL_TELL_PUBLISH);
     vel_part_rename(leader, lead);

@@ -216,6 +216,14 @@ static void hear_log(void *arg, enum vel_log_level level, const char *line, size
                  (int)(len - 1 - (size_t)(launch - line)), launch);
 }
 
+bool lab_is_rivalled(const struct lab *lab, const struct lab_job *job)
+{
+    const struct lab_dataset *dataset = &lab->datasets[job->job.id];
+
+    return job->job.owner < dataset->owner &&
+           dataset->owner_launch != lab->leaders[job->leader].launch;
+}
+
 void lab_listen(struct lab *lab)
 {
     const struct vel_log_sink sink = {

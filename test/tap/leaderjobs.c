@@ -234,9 +234,9 @@ static int do_job(struct lab *lab, const struct lab_job *job)
     case VEL_WORK_ENCODE:
         return encode(lab, job, node);
     case VEL_WORK_COPY:
-        return copy(lab, job, node);
+        return lab_is_rivalled(lab, job) ? VEL_ESTATE : copy(lab, job, node);
     case VEL_WORK_RENAME:
-        return rename_all(lab, job);
+        return lab_is_rivalled(lab, job) ? VEL_ESTATE : rename_all(lab, job);
     case VEL_WORK_REMOVE_TEMPS:
         remove_temps(lab, job, node);
         return 0;

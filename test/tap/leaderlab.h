@@ -306,6 +306,8 @@ bool lab_has_process(const struct lab *lab, int node, int launch);
 bool lab_is_gone(void *arg, const char *node);
 bool lab_is_last(void *arg, struct vel_buf *ret_other);
 void lab_listen(struct lab *lab);
+/* Another launch has claimed what the job is for. */
+bool lab_is_rivalled(const struct lab *lab, const struct lab_job *job);
 void lab_left(void *arg, struct vel_roster *ret, uint64_t now);
 int lab_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 

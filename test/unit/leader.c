@@ -291,6 +291,24 @@ static void rested(uint64_t seed)
     }
 }
 
+/* Another program that lives publishes the same names, and claims what stands in its
+ * way: who has flushed that learns it from its next step, and owes nothing more. */
+static void rivalled(uint64_t seed)
+{
+    (void)seed;
+    lab->conf.limit = lab->conf.stall = 100 * LAB_T; /* a part of it would be seen */
+    lab_launch(lab, 0, ALL(lab->nnodes));
+    lab_run(lab, lab->now + LAB_T / 2);
+    lab_program(lab, 0, 1, VEL_OWED_FLUSH);
+    for (int i = 0; i < 20000 && lab_entry(lab, 1)->place != VEL_ON_STAGED; i++)
+        lab_run(lab, lab->now + LAB_MS);
+    lab->datasets[1].owner++;
+    lab->datasets[1].owner_launch = 1;
+    lab_run(lab, lab->now + 10 * LAB_T);
+    if (!lab->launches[0].is_ended)
+        lab_is_wrong(lab, "the launch waits to try again what another one has taken");
+}
+
 /* The launch is ended while it works, some of its leaders frozen; the next one goes on
  * with what it has left behind, and the others thaw. */
 static void ended(uint64_t seed)
@@ -446,6 +464,7 @@ int main(void)
     campaign(agents_left, "agents go on without a node", 6, seeds);
     campaign(rested, "what is on its way is to rest", 4, seeds);
     campaign(ended, "the next launch comes early", 4, seeds);
+    campaign(rivalled, "a flush is taken over", 1, (struct tap_seeds){1, 20});
     found(ended, "not looking for the end", LAB_END_BLIND);
     found(ended, "listing seals before the end is made", LAB_LIST_FIRST);
     found(ended, "not knowing that two datasets have the same names", LAB_SHARES_NOT);
