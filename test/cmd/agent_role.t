@@ -116,7 +116,7 @@ quits c
 is "$(left_in_base | sed "s|n/[^/ ]*/agent[^ ]* *||g")" '' 'and removes what that has left'
 
 # --- an agent that hangs
-export VELOC_PEER_TIMEOUT=2
+export VELOC_PEER_TIMEOUT=6
 serves fourth
 program d 4
 tell d init
