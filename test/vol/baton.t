@@ -22,8 +22,10 @@ play() {
     mkdir "$dir/p" "$dir/c" "$dir/n"
     cd "$dir/p" || bail_out "no $dir/p"
     [ -z "$line" ] || echo "$line" >.velocconf
-    env HDF5_VOL_CONNECTOR=veloc "$@" "${baton[@]}" write "$way" "$seed" ||
-        echo 'the program fails, or does not end'
+    # on a busy machine an end may take longer than 2 s, and says so
+    env HDF5_VOL_CONNECTOR=veloc "$@" "${baton[@]}" write "$way" "$seed" 2>&1 |
+        grep -v '^h5veloc: .*the program ends when'
+    [ "${PIPESTATUS[0]}" = 0 ] || echo 'the program fails, or does not end'
     HDF5_PLUGIN_PATH='' "${baton[@]}" check "$way" "$seed" || echo 'files are not whole'
     left=$(find . -maxdepth 1 -name '.?*' ! -name .veloc ! -name .velocconf)
     [ -z "$left" ] || echo "left there: $left"
