@@ -150,11 +150,15 @@ is "$left" '' 'the next launch removes it'
 
 # --- flushed, and not closed ---
 
+# A program that only reads does not wait for what others have left to be flushed; one that writes does.
+publish() { run create=z.h5 write=1 close; }
+
 fresh
 run create=a.h5 write=1 flush kill >/dev/null 2>&1
 is "$(run read=a.h5)" 'a.h5: all 1, 1000 cells, 1 at the end' 'killed after H5Fflush: the next program reads what was flushed'
 like "$(cat "$dir/log")" '*a.h5*killed before it was closed; it is as H5Fflush has left it*' 'and is told so'
-ok 'it comes to its own path, a file as any' "$h5dump" -H a.h5
+publish
+ok 'it comes to its own path with the next one that writes, a file as any' "$h5dump" -H a.h5
 run open=a.h5 write=2 flush grow=3 kill >/dev/null 2>&1
 is "$(run read=a.h5)" 'a.h5: all 2, 1000 cells, 2 at the end' 'what was written after it does not count'
 run open=a.h5 write=4 flush write=5 flush write=6 flush flush write=7 kill >/dev/null 2>&1
@@ -166,7 +170,8 @@ is "$(run read=a.h5)" 'a.h5: all 10, 1000 cells, 10 at the end' 'a file that is 
 run open=a.h5 flush kill >/dev/null 2>&1
 is "$(find "$dir/cache" -path '*/mark.*' -type f | wc -l)" 0 'H5Fflush of what has not changed leaves no trace'
 run latest create=b.h5 write=1 flush kill >/dev/null 2>&1
-is "$(run read=b.h5)" 'b.h5: all 1, 1000 cells, 1 at the end' 'the newest format is not marked as still written'
+is "$(VELOC_FLUSH_BANDWIDTH=1 run read=b.h5)" 'b.h5: all 1, 1000 cells, 1 at the end' 'the newest format is not marked as still written'
+publish
 ok 'nor on the prefix' "$h5dump" -H b.h5
 
 fresh "$step"
