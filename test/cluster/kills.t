@@ -4,7 +4,8 @@
 # instant of its seed: all ranks, one of them, or a node with its cache, with or without agents. At that
 # instant its files on the prefix are such as h5dump reads, or stubs. It is run again, perhaps on other
 # nodes, perhaps after h5veloc-prerun, perhaps killed once more: all its ranks find the same newest step,
-# which is not older than what was safe. In the end all files are at their paths, and nothing else is.
+# which is not older than what was safe. The last launch has a step more to write, for who only reads leaves what
+# others owe to the next one: in the end all files are at their paths, and nothing else is.
 #
 # Everything follows from the seed but the order of what processes do. make check takes 2 seeds.
 # shellcheck source=test/tap/tap.sh
@@ -242,6 +243,9 @@ run_scene() { # SEED
         on_prefix >"$(tap_dir)/stands"
         now 'after prerun a step of a rank is not at its path' is_in "$own" "$(tap_dir)/stands"
     fi
+    local steps=$((steps + 1))
+    local filer_steps=$steps
+    options[1]=$steps
     filer_run "$nodes" "${options[@]}"
     note_launch
     now "the last launch ends with status $status" [ "$status" -eq 0 ]
