@@ -81,9 +81,62 @@ static bool try_sealed(struct vel_leader *leader, struct vel_leader_wait *wait,
     return agree(leader, wait);
 }
 
+/* Its process copies it to its own path. */
+static void set_native(struct vel_leader *leader, struct vel_file *file)
+{
+    file->state = VEL_FILE_NATIVE;
+    file->order = 0;
+    vel_announce_changed(leader, file->generation);
+}
+
+int vel_file_give(struct vel_leader *leader, struct vel_file *file, struct vel_err *err)
+{
+    const struct vel_leader_file one = {
+        .part = file->part, .rank = file->rank, .name = file->name};
+    int rc = leader->ops->part_give(leader->arg, &one, file->id, err);
+
+    if (rc < 0)
+        return rc;
+    if (file->id == 0)
+        file->state = VEL_FILE_GIVEN;
+    file->is_given = true;
+    vel_announce_changed(leader, file->generation);
+    return 0;
+}
+
+/* All that is closed of a name here, but where one of a name is all. */
+static int give_all(struct vel_leader *leader, const char *name, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < leader->connector->generations.n; i++) {
+        const struct vel_generation *generation = vel_generation_at(leader, i);
+
+        for (size_t k = 0; rc == 0 && k < generation->files.n; k++) {
+            struct vel_file *file = vel_generation_file(generation, k);
+
+            if (!generation->is_alone && file->state >= VEL_FILE_CLOSED &&
+                !file->is_given && strcmp(file->name, name) == 0)
+                rc = vel_file_give(leader, file, err);
+        }
+    }
+    return rc;
+}
+
+int vel_leader_give(struct vel_leader *leader, const char *name, struct vel_err *err)
+{
+    if (!leader->connector || !leader->ops->part_give)
+        return 0;
+    vel_file_set_in_turn(leader, name);
+    return give_all(leader, name, err);
+}
+
 static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
                         struct vel_file *file)
 {
+    struct vel_err err = {0};
+    int rc;
+
     wait->is_through = file->generation->is_through;
     if (file->state >= VEL_FILE_CLOSED) {
         file->link = 0; /* asked again, of a new leader */
@@ -92,6 +145,12 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
     }
     if (leader->is_ended && wait->how != GIVEN_UP)
         return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
+    /* in a dataset of all ranks it would come after this one, which is by itself */
+    if (wait->how == COMPLETE && file->generation->is_alone && leader->ops->part_give &&
+        (rc = give_all(leader, file->name, &err)) < 0) {
+        set_native(leader, file);
+        return refuse(leader, wait, rc, err.text);
+    }
     if (wait->how == COMPLETE) {
         file->state = VEL_FILE_CLOSING;
         file->order = vel_file_next_order(leader);
@@ -148,42 +207,6 @@ void vel_file_take_over(struct vel_leader *leader, const struct vel_file *last)
     }
 }
 
-int vel_file_give(struct vel_leader *leader, struct vel_file *file, struct vel_err *err)
-{
-    const struct vel_leader_file one = {
-        .part = file->part, .rank = file->rank, .name = file->name};
-    int rc = leader->ops->part_give(leader->arg, &one, file->id, err);
-
-    if (rc < 0)
-        return rc;
-    if (file->id == 0)
-        file->state = VEL_FILE_GIVEN;
-    file->is_given = true;
-    vel_announce_changed(leader, file->generation);
-    return 0;
-}
-
-int vel_leader_give(struct vel_leader *leader, const char *name, struct vel_err *err)
-{
-    int rc = 0;
-
-    if (!leader->connector || !leader->ops->part_give)
-        return 0;
-    vel_file_set_in_turn(leader, name);
-    for (size_t i = 0; rc == 0 && i < leader->connector->generations.n; i++) {
-        const struct vel_generation *generation = vel_generation_at(leader, i);
-
-        for (size_t k = 0; rc == 0 && k < generation->files.n; k++) {
-            struct vel_file *file = vel_generation_file(generation, k);
-
-            if (!generation->is_alone && file->state >= VEL_FILE_CLOSED &&
-                !file->is_given && strcmp(file->name, name) == 0)
-                rc = vel_file_give(leader, file, err);
-        }
-    }
-    return rc;
-}
-
 static void closed(struct vel_leader *leader, struct vel_file *file)
 {
     file->state = VEL_FILE_CLOSED;
@@ -202,9 +225,7 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
     if (file && task->how == COMPLETE && rc == 0) {
         closed(leader, file);
     } else if (file && task->how == COMPLETE) {
-        file->state = VEL_FILE_NATIVE; /* its process copies it to its own path */
-        file->order = 0;
-        vel_announce_changed(leader, file->generation);
+        set_native(leader, file);
     }
     if (!wait)
         return;

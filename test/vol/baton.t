@@ -14,6 +14,24 @@ lines=('DATASET=s PATTERN=f.{step}.{rank}.h5' 'DATASET=s PATTERN=f.{step}.{rank}
     'DATASET=s PATTERN=f.{rank}.h5' 'DATASET=s PATTERN=* PUBLISH=BEHIND')
 names=(each each each same each)
 
+# Two ranks of a node write a file in turn, once it is known that the number of its name is the rank: what the first
+# one wrote then is of a dataset of all ranks, and what the other writes first, of its own.
+export VELOC_CACHE_BASE="$dir/c" VELOC_CNTL_BASE="$dir/n"
+mkdir "$dir/p" "$dir/c" "$dir/n"
+cd "$dir/p" || bail_out "no $dir/p"
+turn() { # RANK OPS...
+    PMI_RANK=$1 PMI_SIZE=3 VELOC_VIRTUAL_NODES=2 HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/point" "${@:2}" &
+}
+{
+    turn 0 create=f.1.0.h5 write=1 close meet=../one create=f.2.0.h5 write=1 close meet=../two \
+        create=f.3.0.h5 write=2 close meet=../known meet=../third
+    turn 1 meet=../one meet=../two meet=../known open=f.3.0.h5 write=3 close read=f.3.0.h5 meet=../third
+    turn 2 create=f.1.2.h5 write=1 close meet=../one create=f.2.2.h5 write=1 close meet=../two meet=../known meet=../third
+    wait
+} >"$dir/said" 2>&1
+is "$(cat "$dir/said")" 'f.3.0.h5: all 3, 1000 cells, 3 at the end' 'the last who has closed a file has it, and reads what it wrote'
+is "$(HDF5_PLUGIN_PATH='' "$top_builddir/test/vol/point" read=f.3.0.h5)" 'f.3.0.h5: all 3, 1000 cells, 3 at the end' 'which is at its path in the end'
+
 # play SEED LINE NAMES [SETTING=VALUE...]: says what is wrong
 play() {
     local seed=$1 line=$2 way=$3 left
