@@ -204,7 +204,8 @@ static int add_seal(struct gather *g, const char *launch, const char *dir,
     return 0;
 }
 
-/* Those that counted when the launch was ended. */
+/* Those that counted when the launch was ended. None does while it is just being ended,
+ * and has no list: who makes a view sees to that before. */
 static int add_listed(struct gather *g, const char *launch, const char *dir,
                       struct vel_err *err)
 {
@@ -215,6 +216,10 @@ static int add_listed(struct gather *g, const char *launch, const char *dir,
         rc = path ? vel_record_load(g->fs, path, "seals", FORMAT, &version, &body, err)
                   : no_memory(err);
 
+    if (rc == VEL_ENOENT) {
+        free(path);
+        return 0;
+    }
     if (rc == 0)
         rc = vel_node_get_list(body, "seals", &list, err);
     for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
@@ -281,8 +286,6 @@ static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
     return rc;
 }
 
-/* One that is being ended just now may have no list yet: it counts when that is there.
- */
 static int add_launches(struct gather *g, struct vel_err *err)
 {
     for (size_t i = 0; i < g->all->over.n; i++) {

@@ -147,6 +147,7 @@ for _ in 1 2 3 4 5; do
     [ -n "$left" ] || break
 done
 is "$left" '' 'the next launch removes it'
+is "$(grep 'do not count' "$dir/log")" '' 'and says of none that its datasets do not count, which is just being ended'
 
 # --- flushed, and not closed ---
 
