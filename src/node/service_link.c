@@ -82,6 +82,9 @@ static struct vel_service_link *open_link(struct vel_service *service, const cha
     struct vel_link *link;
     int rc = vel_endpoint_load(service->fs, service->launch_dir, node, &endpoint, err);
 
+    if (rc == VEL_ENOENT)
+        rc = vel_fail(err, VEL_ELOST, "the leader of %s has left, or has not come",
+                      node);
     if (rc == 0)
         rc = vel_links_connect(service->links, endpoint.endpoints, node, &link, err);
     if (rc == 0 && !(peer = add(service, link, node))) {
