@@ -166,6 +166,8 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
         lead->did[VEL_DID_COPY] = lead->has_parts = false;
         lead->has_more = true;
     }
+    if (!lead->has_seal)
+        leader->moved_at = leader->now;
     vel_seal_fini(&lead->seal);
     lead->seal = *seal;
     lead->has_seal = true;

@@ -223,6 +223,7 @@ static void decided(struct vel_leader *leader, struct vel_expect *expect,
     vel_tally_fini(&expect->tally);
     vel_tally_init(&expect->tally);
     leader->connector->has_changed = true;
+    leader->moved_at = leader->now; /* what it was waited for is over */
     leader->steps++;
 }
 

@@ -61,4 +61,12 @@ ok 'its agent tells that it has lost a rank' grep -q '"lost":1' .veloc/launch.*/
     wait
 } 2>>killed
 like "$("$top_builddir/src/cmd/h5veloc-ls")" '* k  *2 * 2  *2 *yes*' 'all ranks of the next program are in one launch: a dataset of two files of two ranks'
+
+# Killed as well, where no agent is: --drain waits for the rank that may still come (2 PEER_TIMEOUT), longer than FLUSH_STALL
+# here, and then flushes what is there. Nothing has stood still since that was decided.
+agent --stop >/dev/null 2>&1
+rm -rf .veloc c/* k.*
+(VELOC_PEER_TIMEOUT=2 VELOC_FLUSH_STALL=3 rank 1 create=k.1.1.h5 write=1 close kill) >/dev/null 2>killed
+ok '--drain does what a program owes of which one rank never came' agent --drain
+ok 'all of it: the file is at its path' env -u HDF5_PLUGIN_PATH "$top_builddir/test/vol/point" open=k.1.1.h5
 done_testing
