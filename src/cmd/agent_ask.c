@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "cmd/agent_ask.h"
 #include "cmd/tool.h"
@@ -152,35 +153,23 @@ static void lead_deserted(const struct vel_conf *conf, const struct vel_host *ho
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
 }
 
-static bool is_left_alone(const struct vel_affairs *affairs)
-{
-    for (size_t i = 0; i < affairs->launches.n; i++)
-        if (launch_at(affairs, i)->leader == VEL_LED_BY_NOBODY)
-            return true;
-    return false;
-}
-
-/* An agent takes a role as soon as it sees that nobody leads. */
-static void load_led(const struct vel_conf *conf, const struct vel_host *host,
-                     struct vel_affairs *ret)
-{
-    struct vel_clock *clock = vel_clock_system();
-    uint64_t until = vel_clock_deadline(clock, limit_of(conf) * VEL_CLOCK_MS);
-
-    load(conf, host, ret);
-    while (is_left_alone(ret) && vel_clock_monotonic(clock) < until) {
-        vel_affairs_fini(ret);
-        vel_clock_sleep(clock, LOOK_MS * VEL_CLOCK_MS);
-        load(conf, host, ret);
-    }
-}
-
 static const struct vel_affair *same_launch(const struct vel_affairs *among,
                                             const struct vel_affair *a)
 {
     for (size_t i = 0; i < among->launches.n; i++)
         if (strcmp(launch_at(among, i)->endpoint, a->endpoint) == 0)
             return launch_at(among, i);
+    return NULL;
+}
+
+/* One that nobody leads yet. */
+static const struct vel_affair *find_alone(const struct vel_affairs *drained,
+                                           const struct vel_affairs *now)
+{
+    (void)drained;
+    for (size_t i = 0; i < now->launches.n; i++)
+        if (launch_at(now, i)->leader == VEL_LED_BY_NOBODY)
+            return launch_at(now, i);
     return NULL;
 }
 
@@ -199,32 +188,42 @@ static bool has_traces(const struct vel_affair *a)
     return has;
 }
 
-/* Is one that is done, and whose program is gone, still about to end? */
-static bool is_ending(const struct vel_affairs *drained, const struct vel_affairs *now)
+/* One that is done, whose program is gone, and that is still about to end. */
+static const struct vel_affair *find_ending(const struct vel_affairs *drained,
+                                            const struct vel_affairs *now)
 {
     for (size_t i = 0; i < drained->launches.n; i++) {
         const struct vel_affair *a = launch_at(drained, i), *b = same_launch(now, a);
 
         if (is_done(a) &&
             (b ? !b->has_processes && is_done(b) : !a->has_processes && has_traces(a)))
-            return true;
+            return a;
     }
-    return false;
+    return NULL;
 }
 
-/* What is left of them. An agent removes the traces of a launch that is over. */
-static void load_after(const struct vel_affairs *drained, const struct vel_conf *conf,
-                       const struct vel_host *host, struct vel_affairs *ret)
+/* An agent takes a role as soon as it sees that nobody leads, and removes the traces of
+ * a launch that is over: what there is when it has done so, or PEER_TIMEOUT has passed.
+ */
+static void load_when(const struct vel_conf *conf, const struct vel_host *host,
+                      const struct vel_affair *find(const struct vel_affairs *,
+                                                    const struct vel_affairs *),
+                      const struct vel_affairs *drained, const char *what,
+                      struct vel_affairs *ret)
 {
     struct vel_clock *clock = vel_clock_system();
-    uint64_t until = vel_clock_deadline(clock, limit_of(conf) * VEL_CLOCK_MS);
+    uint64_t limit = limit_of(conf) * VEL_CLOCK_MS,
+             until = vel_clock_deadline(clock, limit);
+    const struct vel_affair *missed;
 
     load(conf, host, ret);
-    while (is_ending(drained, ret) && vel_clock_monotonic(clock) < until) {
+    while ((missed = find(drained, ret)) && vel_clock_monotonic(clock) < until) {
         vel_affairs_fini(ret);
         vel_clock_sleep(clock, LOOK_MS * VEL_CLOCK_MS);
         load(conf, host, ret);
     }
+    if (missed)
+        vel_log_in_vain(missed->launch, limit, what, missed->node);
 }
 
 static int tell_left(const struct vel_affairs *drained, const struct vel_affairs *now)
@@ -237,9 +236,14 @@ static int tell_left(const struct vel_affairs *drained, const struct vel_affairs
         /* of one that is over, too, what it owed is told below */
         if (is_done(a) || a->err.status == VEL_ECANCEL || !same_launch(now, a))
             continue;
-        vel_tool_say("launch %s on %s has %" PRIu64 " bytes left: %s", a->launch,
-                     a->node, a->left,
-                     a->err.status ? a->err.text : "it is not known why");
+        if (a->left > 0)
+            vel_tool_say("launch %s on %s has %" PRIu64 " bytes left: %s", a->launch,
+                         a->node, a->left,
+                         a->err.status ? a->err.text : "it is not known why");
+        else
+            vel_tool_say("launch %s on %s does not tell what it has left: %s: try "
+                         "again when its program goes on, or has ended",
+                         a->launch, a->node, a->err.text);
         code = VEL_EXIT_FAILED;
     }
     for (size_t i = 0; i < now->owed.n; i++) {
@@ -288,11 +292,11 @@ int vel_cmd_agent_drain(const struct vel_conf *conf, const struct vel_host *host
         if (vel_agent_knock(vel_fs_posix(), host, conf->cntl_base, NULL, limit, NULL) <
             0)
             lead_deserted(conf, host);
-        load_led(conf, host, &drained);
+        load_when(conf, host, find_alone, NULL, "a leader on ", &drained);
         for (size_t i = 0; i < drained.launches.n; i++)
             if (launch_at(&drained, i)->leader != VEL_LED_BY_NOBODY)
                 vel_affair_drain(launch_at(&drained, i), limit);
-        load_after(&drained, conf, host, &now);
+        load_when(conf, host, find_ending, &drained, "its end on ", &now);
         again = is_handed_over(&drained, &now);
         if (!again || round + 1 == HAND_OVERS)
             code = tell_left(&drained, &now);

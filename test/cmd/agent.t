@@ -108,6 +108,14 @@ tell f init
 tell f finalize
 quits f
 is "$(wc -c <obey6-1.dat)" 20000 'the next launch does it'
+program g 7
+tell g init
+kill -STOP "${pid_of[g]}"
+out=$(agent --drain 2>&1)
+is $? 1 'a program is stopped: --drain fails'
+like "$out" '*launch * does not tell what it has left: * does not answer in *: try again when *' 'and tells which, why, and what to do'
+dies g KILL
+ok 'when it has gone nothing is left' agent --drain
 unset VELOC_FLUSH_STALL
 export VELOC_PEER_TIMEOUT=1000
 

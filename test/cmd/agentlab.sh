@@ -15,7 +15,12 @@ export VELOC_CNTL_BASE="$dir/n" VELOC_CACHE_BASE="$dir/c" VELOC_FLUSH=1 VELOC_CA
     VELOC_PEER_TIMEOUT=1000 VELOC_LOG_LEVEL=INFO
 tool=${top_builddir:?}/src/cmd/h5veloc-agent
 limit=${TEST_TIMEOUT:-120} # seconds for one step: then it has failed
-agent() { timeout "$limit" "$top_builddir/libtool" --silent --mode=execute "$tool" "$@"; }
+agent() {
+    timeout "$limit" "$top_builddir/libtool" --silent --mode=execute "$tool" "$@"
+    local status=$?
+    [ "$status" -ne 124 ] || echo "h5veloc-agent $* has not ended in $limit s" >&2
+    return "$status"
+}
 
 declare -A pid_of to_of from_of
 lab_end() {
