@@ -84,7 +84,8 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
     if (why && flags & H5F_ACC_RDWR)
         vel_files_tell_native(&files_of, name, why);
     if (why)
-        return place(route, name, fapl_id);
+        return vel_files_check_own(name, &err) < 0 ? fail(&err)
+                                                   : place(route, name, fapl_id);
     if (vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer, &err) < 0)
         return fail(&err);
     route->is_read = !route->answer.file;

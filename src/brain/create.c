@@ -478,16 +478,18 @@ void vel_create_undo(struct vel_leader *leader, const struct vel_leader_task *ta
         vel_create_forget(leader, file);
 }
 
-/* It is written natively then; but one that is open somewhere must be said to be lost.
- */
+/* It is written natively then; but not one whose newest bytes are elsewhere, and one
+ * that is open somewhere must be said to be lost. */
 void vel_create_failed(struct vel_leader *leader, const struct vel_leader_task *task,
                        const struct vel_leader_wait *wait, int rc, const char *text)
 {
     struct vel_file *file = vel_file_get(leader, task->file);
 
-    if (file)
+    if (file && rc == VEL_ELOST)
+        vel_create_forget(leader, file);
+    else if (file)
         set_native(leader, file);
-    if (wait && wait->how == HAVE_IT_OPEN)
+    if (wait && (wait->how == HAVE_IT_OPEN || rc == VEL_ELOST))
         vel_leader_no(leader, wait->link, wait->seq, rc, text);
     else if (wait)
         refuse(leader, wait, text);

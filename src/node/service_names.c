@@ -225,17 +225,21 @@ static bool is_others(struct vel_service_job *job)
 }
 
 /* What stands at its name becomes what is in the file; *ret_is_done: it is not to have
- * a place here, because nothing does, or job->place tells why. */
+ * a place here, because nothing does, or job->place tells why. VEL_ELOST: the bytes
+ * that it is to begin with are not what stands there, and cannot be had. path NULL: it
+ * has no place, *err says why. */
 static int begin_with(struct vel_service_job *job, const char *name, const char *path,
                       const struct vel_watch *watch, bool *ret_is_done,
                       struct vel_err *err)
 {
     struct vel_service_place found = {0};
-    int rc = vel_service_look(
-        job, takes_turns(job) ? VEL_BESIDE_TURN : VEL_BESIDE_WRITE, watch, &found, err);
+    struct vel_err why = {0};
+    int rc =
+        vel_service_look(job, takes_turns(job) ? VEL_BESIDE_TURN : VEL_BESIDE_WRITE,
+                         watch, &found, &why);
 
     if (rc < 0)
-        return rc;
+        return vel_fail(err, rc == VEL_EBUSY ? VEL_EBUSY : VEL_ELOST, "%s", why.text);
     *ret_is_done = found.where == VEL_AT_NONE || found.where == VEL_AT_LOST;
     if (*ret_is_done) {
         job->place = found;
@@ -246,10 +250,14 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
         return place_native(
             job, "h5veloc has no record of it, and no DATASET line has it", err);
     }
-    if (found.where == 1 && strcmp(found.path, path) != 0)
-        rc = vel_fs_copy(job->service->fs, found.path, path, err);
-    else if (found.where == 2)
+    if (!path)
+        rc = err->status;
+    else if (found.where == VEL_AT_NATIVE)
         rc = vel_fs_copy(job->service->fs, job->name, path, err);
+    else if (strcmp(found.path, path) != 0)
+        rc = vel_fs_copy(job->service->fs, found.path, path, err);
+    if (rc < 0 && found.where != VEL_AT_NATIVE)
+        rc = vel_wrap(err, VEL_ELOST, "what a cache has of it cannot be changed");
     job->is_from_others =
         found.file != 0 || (job->is_of_many && found.where == VEL_AT_NATIVE);
     vel_service_place_fini(&found);
@@ -266,8 +274,8 @@ static int make_file(struct vel_service_job *job, const char *name,
 
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err);
-    if (rc == 0 && job->how == 1)
-        rc = begin_with(job, name, path, watch, &is_done, err);
+    if (job->how == 1)
+        rc = begin_with(job, name, rc == 0 ? path : NULL, watch, &is_done, err);
     else if (rc == 0)
         job->is_from_others = is_others(job);
     if (rc == 0 && !is_done) {

@@ -122,7 +122,8 @@ static int create_without(const struct vel_file_name *name, enum vel_create how,
                           const struct vel_err *why, struct vel_err *err)
 {
     if (how == VEL_CREATE_OPEN &&
-        (why->status == VEL_EBUSY || vel_files_ask_view(name->name, NULL) == 0))
+        (why->status == VEL_EBUSY || why->status == VEL_ELOST ||
+         vel_files_ask_view(name->name, NULL) == 0))
         return vel_fail(err, why->status, "%s cannot be opened to be written: %s",
                         name->path, why->text);
     warn_once(name, why);
@@ -271,19 +272,33 @@ static int find_to_read(const struct vel_files_of *of, const char *name, bool pu
     return rc;
 }
 
-int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
-                   struct vel_file_answer *ret, struct vel_err *err)
+static int find_to_write(const struct vel_files_of *of, const char *name,
+                         struct vel_file_answer *ret, struct vel_err *err)
 {
     struct vel_session_found none = {0};
     bool is_taken;
     int rc;
 
-    if (!writes)
-        return find_to_read(of, name, true, ret, err);
     if (is_held(of, name, ret))
         return 0;
     rc = vel_files_session_write(of, name, VEL_CREATE_OPEN, false, &is_taken, ret, err);
     return rc < 0 || is_taken ? rc : find(of, name, true, true, &none, ret, err);
+}
+
+int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
+                   struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_file_answer answer = {.at = VEL_FILE_OWN};
+    int rc = writes ? find_to_write(of, name, &answer, err)
+                    : find_to_read(of, name, true, &answer, err);
+
+    if (rc == 0 && answer.at == VEL_FILE_OWN)
+        rc = vel_files_check_own(name, err);
+    if (rc == 0)
+        *ret = answer;
+    else
+        vel_file_answer_fini(&answer);
+    return rc;
 }
 
 int vel_files_look(const struct vel_files_of *of, const char *name,

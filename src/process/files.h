@@ -65,6 +65,10 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
 int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
                    struct vel_file_answer *ret, struct vel_err *err);
 
+/* Who opens a file at its own path: is it one? What stands there may be a stub, whose
+ * bytes nobody here can tell of. */
+int vel_files_check_own(const char *name, struct vel_err *err);
+
 /* Is it there? */
 int vel_files_look(const struct vel_files_of *of, const char *name,
                    struct vel_file_answer *ret, struct vel_err *err);

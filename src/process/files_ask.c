@@ -20,25 +20,41 @@ void vel_file_standing_fini(struct vel_file_standing *standing)
 
 /* --- how safe is it? --- */
 
+static int check_stub(const char *path, struct vel_err *err)
+{
+    struct vel_stub stub;
+
+    if (vel_stub_read(vel_fs_posix(), path, &stub, NULL) < 0)
+        return 0;
+    return vel_fail(err, VEL_ESTATE,
+                    "%s is in the caches of launch %s, and nobody here can tell of it: "
+                    "is h5veloc switched off?",
+                    path, stub.launch);
+}
+
+int vel_files_check_own(const char *name, struct vel_err *err)
+{
+    char *path = vel_files_real_path(name);
+    int rc = path ? check_stub(path, err) : 0;
+
+    free(path);
+    return rc;
+}
+
 /* Nobody keeps it anywhere else. */
 static int judge_own(const char *path, struct vel_file_standing *ret,
                      struct vel_err *err)
 {
-    struct vel_stub stub;
     struct stat st;
     int rc = vel_fs_lstat(vel_fs_posix(), path, &st, err);
 
     if (rc == VEL_ENOENT)
         return 0;
-    if (rc < 0)
-        return rc;
-    if (S_ISREG(st.st_mode) && vel_stub_read(vel_fs_posix(), path, &stub, NULL) == 0)
-        return vel_fail(err, VEL_ESTATE,
-                        "%s is in the caches of launch %s, and nobody here can tell "
-                        "of it: is h5veloc switched off?",
-                        path, stub.launch);
-    ret->safety = VEL_SAFETY_FLUSHED;
-    return 0;
+    if (rc == 0)
+        rc = check_stub(path, err);
+    if (rc == 0)
+        ret->safety = VEL_SAFETY_FLUSHED;
+    return rc;
 }
 
 static bool has_parity(const struct vel_view_dataset *dataset)

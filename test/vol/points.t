@@ -217,4 +217,24 @@ is "$(ranks 2 2 read=st.%.h5 | sort | tr '\n' ' ')" \
     'st.0.h5: all 2, 1000 cells, 2 at the end st.1.h5: all 2, 1000 cells, 2 at the end ' \
     'killed, with the node of a rank that never closed its file, it is rebuilt'
 unset VELOC_VIRTUAL_NODES
+# --- changed while nobody looked, and kept nowhere else ---
+
+# Whoever opens it to write is told, and neither gets what stands at its path instead nor changes that.
+turned() { # it stands in the cache alone, with another byte in it
+    launch=behind VELOC_FLUSH_BANDWIDTH=1 ranks 1 1 create=st.%.h5 write=2 close complete=st.%.h5 kill >/dev/null
+    printf x | dd of="$(find "$dir/cache" -path '*/dataset.*' -name st.0.h5 | tail -n 1)" bs=1 seek=100 conv=notrunc 2>/dev/null
+}
+for before in a none; do
+    fresh 'DATASET=st PATTERN=st.{rank}.h5 PUBLISH=BEHIND'
+    [ "$before" = none ] || ranks 1 1 create=st.%.h5 write=1 close >/dev/null
+    turned
+    out=$(ranks 1 1 tells open=st.%.h5 grow=3 close)
+    like "$out" '*st.0.h5 cannot be opened to be written: *its bytes have changed*cannot open st.0.h5' \
+        "a program that is to change a version that is lost is told so, with $before version before it"
+    like "$("$point" read=st.0.h5)" "st.0.h5: $([ "$before" = none ] && echo none || echo 'all 1, 1000 cells, 1 at the end')" \
+        'and what stands at its path is as it was'
+done
+like "$(VELOC_ENABLE=0 ranks 1 1 tells read=st.%.h5)" '*st.0.h5 is in the caches of launch behind*st.0.h5: none' \
+    'who has h5veloc switched off is told what a placeholder stands for'
+
 done_testing
