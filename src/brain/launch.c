@@ -197,6 +197,15 @@ static void leave(struct vel_leader *leader)
     leader->ops->leave(leader->arg);
 }
 
+/* A chair that has nothing to do waits for the others to leave. Whoever stops it has
+ * waited with it: the next one is to know who was here. */
+void vel_leader_stop(struct vel_leader *leader)
+{
+    if (leader->is_chair && leader->has_served && !leader->is_over &&
+        vel_leader_is_done(leader))
+        leave(leader);
+}
+
 static void act(struct vel_leader *leader, unsigned action)
 {
     switch ((enum vel_launch_action)action) {

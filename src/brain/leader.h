@@ -426,6 +426,9 @@ void vel_leader_job_placed(struct vel_leader *leader, uint64_t job,
 /* A job has moved so many bytes since it was last told. */
 void vel_leader_job_moved(struct vel_leader *leader, uint64_t job, uint64_t bytes);
 
+/* It is stopped, and not because it has left: nothing is called for it any more. */
+void vel_leader_stop(struct vel_leader *leader);
+
 /* --- to look at --- */
 
 /* 0; or why it cannot go on (out of memory): the shell gives the role up. */

@@ -378,6 +378,8 @@ static void *run(void *arg)
                 "the leader of this node gives up its role, another process takes it: "
                 "%s",
                 err.text);
+    if (rc == 0)
+        vel_leader_stop(service->leader);
     tell_count(service);
     wind_up(service);
     return NULL;

@@ -31,4 +31,22 @@ ok 'a launch in a directory with numbers in its name' brief 4
 told() { "$top_builddir/src/cmd/h5veloc-ls" --json "$prefix" | sed -nE "s/^ *\"$1\": \"?([^\",]*)\"?,?\$/\1/p"; }
 like "$(told name | grep '{step}' | sort -u)" '*run3.07_u12_ck.{step}.{rank}.h5' 'what they have in common is found in the names of its files'
 is "$(told step | sort -n | tail -1)" 3 'and the number of the step is theirs'
+
+# Of a node whose ranks have ended long before those of others it is known that nobody comes from there.
+prefix=$dir/parts
+mkdir "$prefix"
+echo 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' >"$prefix/.velocconf"
+rank() { # RANK OPS...
+    (cd "$prefix" && PMI_RANK=$1 PMI_SIZE=2 VELOC_LAUNCH=parts VELOC_VIRTUAL_NODES=2 VELOC_PEER_TIMEOUT=2 VELOC_LOG_LEVEL=info \
+        VELOC_LOG_FILE="$dir/log.$1" HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/point" "${@:2}" >/dev/null 2>&1)
+}
+rank 1 create=ck.1.1.h5 close meet="$dir/both" &
+first=$!
+await [ -e "$prefix/.veloc/launch.parts/chair.1" ]
+rank 0 create=ck.1.0.h5 close meet="$dir/both" wait="$dir/go" create=ck.2.0.h5 close &
+wait $first
+touch "$dir/go"
+wait
+is "$(files)" 3 'all files are at their path'
+is "$(grep -c 'in vain for ranks' "$dir/log.0")" 0 'and nobody has waited for ranks that had ended'
 done_testing
