@@ -62,19 +62,23 @@ static void remove_call(struct vel_service *service,
         }
 }
 
-/* With the lock: until it is answered. What comes to wait meanwhile, and goes before
- * the job that asks, is done: the others may be waiting for just that. */
+/* With the lock: until it is answered, or the job that asks is cancelled. What comes to
+ * wait meanwhile, and goes before that job, is done: the others may be waiting for just
+ * that. */
 static void wait_for(struct vel_service *service, struct vel_service_call *call,
                      const struct vel_work_job *how)
 {
     while (!call->is_done) {
-        bool has_done;
+        bool has_done, is_cancelled;
 
         call->is_woken = false;
         pthread_mutex_unlock(&service->lock);
         has_done = how && vel_work_let_earlier(how);
+        is_cancelled = how && vel_work_is_cancelled(how);
         pthread_mutex_lock(&service->lock);
-        if (!has_done && !call->is_done && !call->is_woken)
+        if (is_cancelled && !call->is_done)
+            finish(call, vel_fail(call->err, VEL_ECANCEL, "told to stop"));
+        else if (!has_done && !call->is_done && !call->is_woken)
             pthread_cond_wait(&call->done, &service->lock);
     }
 }

@@ -415,6 +415,7 @@ void vel_service_cancel_job(void *arg, uint64_t number)
             job_at(service, i)->is_cancelled = true;
             vel_work_cancel(service->work, job_at(service, i)->work);
         }
+    vel_service_calls_wake(service); /* it may wait for others who stop as well */
 }
 
 bool vel_service_is_busy(void *arg, int64_t id)

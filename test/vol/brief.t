@@ -49,4 +49,28 @@ touch "$dir/go"
 wait
 is "$(files)" 3 'all files are at their path'
 is "$(grep -c 'in vain for ranks' "$dir/log.0")" 0 'and nobody has waited for ranks that had ended'
+
+# Of a step that is protected more is lost than its sets bear: both have a part on the node that is gone, and
+# one that has changed. Whoever works on one of them does not wait for members of the other.
+prefix=$dir/lost
+mkdir "$prefix"
+echo 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' >"$prefix/.velocconf"
+all() { # LAUNCH OPS...: % is the rank
+    local rank launch=$1
+    shift
+    for rank in 0 1 2 3; do
+        (cd "$prefix" && PMI_RANK=$rank PMI_SIZE=4 VELOC_LAUNCH=$launch VELOC_VIRTUAL_NODES=2 VELOC_SET_SIZE=2 HDF5_VOL_CONNECTOR=veloc \
+            timeout -k 1 60 "$top_builddir/test/vol/point" "${@//%/$rank}" >/dev/null 2>&1; echo $?) &
+    done 2>/dev/null | sort | tr '\n' ' '
+}
+for n in 1 2 3; do
+    rm -rf "$dir/cache" "$prefix/.veloc" "${prefix:?}"/*
+    mkdir "$dir/cache"
+    VELOC_FLUSH_BANDWIDTH=1 all dies create=ck.1.%.h5 write=1 close protected=ck.1.%.h5 meet="$prefix/whole" kill >/dev/null
+    rm -rf "$dir"/cache/*.v1
+    for part in "$dir"/cache/*.v0/*/*/*/dataset.1/rank.0/*.h5vr "$dir"/cache/*.v0/*/*/*/dataset.1/rank.1/*.h5; do
+        printf xxx | dd of="$part" bs=1 seek="$(($(stat -c %s "$part") / 2))" conv=notrunc 2>/dev/null
+    done
+    is "$(all next create=own.%.h5 close meet="$prefix/written")" '0 0 0 0 ' "a program beside what is lost for good ends at once ($n)"
+done
 done_testing
