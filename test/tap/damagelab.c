@@ -16,7 +16,10 @@
 enum { FILES_MOST = 500, PATH = 600 };
 
 /* What nftw() finds; it has no argument to hand on. */
-static char found[FILES_MOST][PATH];
+static struct found {
+    char path[PATH], name[PATH]; /* name: the same whenever the seed is run */
+    struct timespec written;
+} found[FILES_MOST];
 static int n_found;
 static const char *wanted[3];
 
@@ -31,24 +34,50 @@ static const char *name_in(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Without the numbers in it that are drawn, of directories that are no dataset yet and
+ * of encodings. */
+static void put_name(const char *path, char ret[PATH])
+{
+    const char *at = strstr(path, "/new."), *end = at ? strchr(at + 1, '/') : NULL;
+    size_t len = strlen(path), of_end = strlen(".01234567.h5vr");
+
+    if (end)
+        snprintf(ret, PATH, "%.*s/new%s", (int)(at - path), path, end);
+    else if (len > of_end && strcmp(path + len - strlen(".h5vr"), ".h5vr") == 0)
+        snprintf(ret, PATH, "%.*s.h5vr", (int)(len - of_end), path);
+    else
+        snprintf(ret, PATH, "%s", path);
+}
+
 static int note_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     size_t len = strlen(path);
 
-    (void)st, (void)ftw;
+    (void)ftw;
     for (int i = 0; type == FTW_F && wanted[i]; i++) {
         size_t of_end = strlen(wanted[i]);
 
         if (len > of_end && strcmp(path + len - of_end, wanted[i]) == 0 &&
-            n_found < FILES_MOST)
-            snprintf(found[n_found++], PATH, "%s", path);
+            n_found < FILES_MOST) {
+            found[n_found].written = st->st_mtim;
+            put_name(path, found[n_found].name);
+            snprintf(found[n_found++].path, PATH, "%s", path);
+        }
     }
     return 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-    return strcmp(a, b);
+    const struct found *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    if (order)
+        return order;
+    if (x->written.tv_sec != y->written.tv_sec)
+        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
+    return (x->written.tv_nsec > y->written.tv_nsec) -
+           (x->written.tv_nsec < y->written.tv_nsec);
 }
 
 static void find(const char *dir, const char *end, const char *other)
@@ -58,7 +87,7 @@ static void find(const char *dir, const char *end, const char *other)
     wanted[2] = NULL;
     n_found = 0;
     nftw(dir, note_file, 16, FTW_PHYS);
-    qsort(found, (size_t)n_found, PATH, by_path);
+    qsort(found, (size_t)n_found, sizeof found[0], by_name);
 }
 
 /* --- as they were --- */
@@ -79,11 +108,11 @@ void damage_keep(const char *dir, const char *to)
     find(dir, ".h5", NULL);
     for (int i = 0; i < n_found && n_kept < FILES_MOST; i++) {
         size_t len;
-        char *bytes = tap_get_file(found[i], &len);
+        char *bytes = tap_get_file(found[i].path, &len);
 
         if (!bytes)
             continue;
-        snprintf(kept[n_kept], PATH, "%.*s", PATH - 1, name_in(found[i]));
+        snprintf(kept[n_kept], PATH, "%.*s", PATH - 1, name_in(found[i].path));
         tap_put_bytes(copy_of(n_kept++), bytes, len);
         free(bytes);
     }
@@ -174,10 +203,10 @@ static bool is_taken(const char *path)
     bool is = false;
 
     for (int i = 0; !is && i < n_found; i++) {
-        size_t of_other = strlen(found[i]);
+        size_t of_other = strlen(found[i].path);
 
-        is = strncmp(found[i], path, len) == 0 && of_other > len + of_end &&
-             strcmp(found[i] + of_other - of_end, ".h5vr") == 0;
+        is = strncmp(found[i].path, path, len) == 0 && of_other > len + of_end &&
+             strcmp(found[i].path + of_other - of_end, ".h5vr") == 0;
     }
     return is && strstr(path, "/dataset.") != NULL;
 }
@@ -240,8 +269,8 @@ static int worth(const char *path)
 
 static const char *pick(struct vel_rng *rng)
 {
-    const char *one = found[vel_rng_below(rng, (uint64_t)n_found)],
-               *other = found[vel_rng_below(rng, (uint64_t)n_found)];
+    const char *one = found[vel_rng_below(rng, (uint64_t)n_found)].path,
+               *other = found[vel_rng_below(rng, (uint64_t)n_found)].path;
 
     return worth(one) > worth(other) ? one : other;
 }

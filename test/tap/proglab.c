@@ -148,7 +148,8 @@ bool proglab_await(const struct proglab *p, int first, bool may_end)
 
     for (int i = 0; i < p->n; i++)
         while (!has_said(first + i, "ready\n")) {
-            bool is_over = has_ended(p->pid[i]);
+            bool is_over =
+                has_ended(p->pid[i]) || (may_end && has_said(first + i, "cannot "));
 
             if (is_over && may_end)
                 break;

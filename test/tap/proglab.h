@@ -31,8 +31,9 @@ void proglab_kill(struct proglab *p);
 /* Until all have ended; those that have not after PROGLAB_LIMIT_S are killed: false. */
 bool proglab_join(struct proglab *p);
 
-/* Until all have said "ready", the first one as number `first`; or have ended, if they
- * may. False: one has ended, or PROGLAB_LIMIT_S is over. */
+/* Until all have said "ready", the first one as number `first`; or have ended, or said
+ * what they cannot do and are about to end, if they may. False: one has ended, or
+ * PROGLAB_LIMIT_S is over. */
 bool proglab_await(const struct proglab *p, int first, bool may_end);
 
 /* Where "out", "err" of a number is; the last 8 results stay good. */
