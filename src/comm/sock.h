@@ -14,6 +14,8 @@
 #ifndef VEL_COMM_SOCK_H
 #define VEL_COMM_SOCK_H
 
+#include <stdbool.h>
+
 #include "comm/comm.h"
 
 enum { VEL_COMM_TOKEN = 32 };
@@ -37,6 +39,9 @@ struct vel_comm_sock_conf {
                           dead: longer, and all are told that it is stuck. 0: no longer
                           than the limit, and no thread */
     const char *const *names; /* of the members, for sentences; NULL: their endpoints */
+    bool (*goes_on)(void *arg); /* asked often while it meets; NULL: it does. No: the
+                                   meeting ends with VEL_ECANCEL */
+    void *arg;
 };
 
 /* Collective. Connect everyone with everyone; the listener may be destroyed after. A

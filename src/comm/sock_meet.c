@@ -21,7 +21,7 @@ struct vel_comm_listener {
     char *endpoint;
 };
 
-enum { STRANGERS = 64, RETRY_MS = 20 };
+enum { STRANGERS = 64, RETRY_MS = 20, ASK_MS = 50 };
 
 enum link_state {
     LINK_NONE, /* a free place, or a connection that is still to be begun */
@@ -50,6 +50,7 @@ struct meeting {
     const struct vel_comm_listener *listener;
     const uint8_t *token;
     const char *const *endpoints;
+    const struct vel_comm_sock_conf *conf;
     unsigned patience_ms; /* that the system has with a peer that takes nothing */
     struct link *links;   /* one per lower rank, then the strangers */
     struct pollfd *fds;   /* the same, then the listener */
@@ -296,7 +297,11 @@ static int meeting_run(struct meeting *m, struct vel_err *err)
         uint64_t now = vel_clock_monotonic(clock);
         if (now >= end)
             break;
+        if (m->conf->goes_on && !m->conf->goes_on(m->conf->arg))
+            return vel_fail(err, VEL_ECANCEL, "told to stop");
         unsigned wait_ms = (unsigned)((end - now) / VEL_CLOCK_MS) + 1;
+        if (m->conf->goes_on && wait_ms > ASK_MS)
+            wait_ms = ASK_MS;
         int rc = links_begin(m, &wait_ms, err);
         if (rc == 0)
             rc = links_poll(m, wait_ms, err);
@@ -326,6 +331,7 @@ static int meet(struct sock_mesh *mesh, const struct vel_comm_listener *listener
                         .listener = listener,
                         .token = token,
                         .endpoints = endpoints,
+                        .conf = conf,
                         .patience_ms = patience(conf),
                         .n = (size_t)mesh->rank + STRANGERS,
                         .missing = mesh->size - 1};

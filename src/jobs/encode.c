@@ -110,8 +110,11 @@ static int connect_all(const struct member *m, struct vel_comm_listener *listene
 {
     const struct vel_encode *job = m->job;
     const char *at[VEL_SET_MAX], *names[VEL_SET_MAX];
-    const struct vel_comm_sock_conf conf = {
-        .limit_ms = job->limit_ms, .busy_ms = job->busy_ms, .names = names};
+    const struct vel_comm_sock_conf conf = {.limit_ms = job->limit_ms,
+                                            .busy_ms = job->busy_ms,
+                                            .names = names,
+                                            .goes_on = job->ops->goes_on,
+                                            .arg = job->arg};
     int rc = cut(m, endpoints, vel_comm_listener_endpoint(listener), at, err);
 
     for (size_t i = 0; i < job->n; i++)

@@ -55,7 +55,9 @@ struct vel_encode_ops {
      * several parts are here. */
     int (*meet)(void *arg, const char *node, const struct vel_msg_meet *ask,
                 uint8_t ret_token[VEL_COMM_TOKEN], char **ret_endpoints,
-                struct vel_err *err);
+                struct vel_err *err); /* Asked often while the members connect; NULL: it
+                                         does. No: VEL_ECANCEL. */
+    bool (*goes_on)(void *arg);
 };
 
 /* A set and what of it is here. Everything is borrowed. */

@@ -50,7 +50,14 @@ static int meet(void *arg, const char *node, const struct vel_msg_meet *ask,
     return rc;
 }
 
-static const struct vel_encode_ops ops = {.meet = meet};
+static bool goes_on(void *arg)
+{
+    const struct set *set = arg;
+
+    return !vel_work_is_cancelled(set->how);
+}
+
+static const struct vel_encode_ops ops = {.meet = meet, .goes_on = goes_on};
 
 /* Where members of a set listen: at the first address that others reach; without a
  * network all nodes are on this machine. */
