@@ -60,7 +60,7 @@ die() { # all: have closed it
 find_all() {
     local k s ops=()
     for ((k = 0; k < ranks; k++)); do
-        ops=()
+        ops=(tells)
         for ((s = done + 1; s > 0; s--)); do ops+=("read=ck.$s.$k.h5"); done
         rank "$k" "${ops[@]}" || echo "rank $k ends with status $?" &
     done
@@ -95,7 +95,7 @@ run_seed() { # SEED; prints what is wrong
     [ -z "$vain" ] || echo "SEEDS=$1-$1: $told; $vain" >>"$dir/told" # prompt.t counts them
     worries=$(cat "$here"/log.* | grep 'do not count\|not finished in the background')
     if [ "$found" != "$done $by" ] || [ "$promise" -gt "$done" ] || [ -s "$here/ends" ] || [ -n "$worries" ]; then
-        echo "SEEDS=$1-$1: $told; $(cat "$here/ends") $worries"
+        echo "SEEDS=$1-$1: $told; $(cat "$here/ends") $worries $(grep -h '^ *#00.*(): ' "$here/out.$run."* | sort -u | tail -n 6)"
     elif [ -n "${SEEDS:-}" ] && [ "${seeds%-*}" = "${seeds#*-}" ]; then
         echo "SEEDS=$1-$1: $told" >>"$dir/told"
     fi
