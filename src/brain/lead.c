@@ -194,8 +194,9 @@ void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
 
     lead->status = rc;
     vel_leader_text(leader, &lead->text, text);
-    /* of a launch that is over others take care */
-    if (vel_lead_is_broken(lead, rc) || !vel_launch_may_tell(leader))
+    /* of a launch that is over others take care, and a newer owner of what it has */
+    if (vel_lead_is_broken(lead, rc) || rc == VEL_ESTATE ||
+        !vel_launch_may_tell(leader))
         return;
     vel_fail(&why, (enum vel_status)rc, "%s", text ? text : vel_status_text(rc));
     leader->ops->failed(leader->arg, lead->id, &why);
