@@ -90,7 +90,8 @@ static int add_one(struct vel_fs *fs, const char *dir, const char *name,
         return vel_out_of_memory(err, name);
     int rc = load(fs, redfile.path, &redfile.header, &why);
     if (rc < 0) {
-        vel_log(VEL_LOG_WARN, "%s: %s; it counts as lost", redfile.path, why.text);
+        if (rc != VEL_ENOENT) /* it was removed just now */
+            vel_log(VEL_LOG_WARN, "%s: %s; it counts as lost", redfile.path, why.text);
         free(redfile.path);
         return rc == VEL_ENOMEM ? vel_out_of_memory(err, name) : 0;
     }

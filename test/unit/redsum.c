@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checksums that come from who wrote the files: taken where nothing else is to be read,
- * and believed by nobody later. */
+ * and believed by nobody later; and redundancy files that go while somebody looks. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/crc.h"
+#include "base/log.h"
 #include "comm/comm.h"
 #include "red/header.h"
+#include "red/redfile.h"
 #include "red/set.h"
 #include "sys/fs_fault.h"
 #include "tap/files.h"
@@ -122,6 +125,40 @@ static void dated(const struct vel_red_set *set, unsigned some)
     ok(recover(set, &err) < 0 && strstr(err.text, first), "nor restored: %s", err.text);
 }
 
+/* A file system on which somebody removes a redundancy file just before it is read. */
+static int open_too_late(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    (void)fs;
+    if (strstr(path, VEL_RED_SUFFIX))
+        unlink(path);
+    return vel_fs_posix()->ops->open(vel_fs_posix(), path, flags, mode);
+}
+
+static void count(void *lines, enum vel_log_level level, const char *line, size_t len)
+{
+    (void)level, (void)line, (void)len;
+    ++*(int *)lines;
+}
+
+static void goes_while_looked_at(const struct vel_red_set *set)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {.ops = &ops};
+    int lines = 0, rc;
+    const struct vel_log_sink sink = {
+        .write = count, .arg = &lines, .level = VEL_LOG_WARN, .is_speaker = true};
+    struct vel_vec found;
+
+    ops.open = open_too_late;
+    vel_log_open(&sink);
+    rc = vel_redfile_scan(&fs, set->dir, set->label, 0, &found, NULL);
+    vel_log_open(NULL);
+    ok(rc == 0 && found.n == 0 && lines == 0,
+       "a redundancy file that is removed while somebody looks is not there, and not "
+       "lost");
+    vel_redfiles_fini(&found);
+}
+
 int main(void)
 {
     const struct vel_red_sum right = {strlen(text), vel_crc32c(0, text, strlen(text))};
@@ -150,6 +187,9 @@ int main(void)
     ok(recover(&set, &err) < 0 && strstr(err.text, first) && !strstr(err.text, second),
        "which is found before the file is believed: %s", err.text);
     dated(&set, reads);
+    begin(dir);
+    ok(apply(&set, &right, &reads, &err) == 0, "files are protected");
+    goes_while_looked_at(&set);
     vel_comm_destroy(set.comm);
     return done_testing();
 }
