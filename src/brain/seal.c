@@ -237,6 +237,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
         vel_node_set_int(body, "generation", seal->generation) ||
         vel_node_set_int(body, "after", seal->after) ||
         (seal->point > 0 && vel_node_set_int(body, "point", seal->point)) ||
+        (seal->by[0] && vel_node_set_text(body, "by", seal->by)) ||
         vel_node_set_text(body, "encoding", encoding) ||
         vel_node_set_int(body, "owner", seal->owner) ||
         vel_node_set_int(body, "attempt", seal->attempt) ||
@@ -353,6 +354,19 @@ static int get_again(const struct vel_node *body, struct vel_seal *ret,
     return rc;
 }
 
+static int get_by(const struct vel_node *body, struct vel_seal *ret,
+                  struct vel_err *err)
+{
+    const char *by = "";
+    int rc = vel_node_has(body, "by") ? vel_node_get_text(body, "by", &by, err) : 0;
+
+    if (rc == 0 && strlen(by) >= sizeof ret->by)
+        rc = vel_fail(err, VEL_ECORRUPT, "by: longer than the name of a launch");
+    if (rc == 0)
+        memcpy(ret->by, by, strlen(by) + 1);
+    return rc;
+}
+
 static int get_seal(const struct vel_node *body, struct vel_seal *ret,
                     struct vel_err *err)
 {
@@ -375,6 +389,8 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
         rc = vel_node_get_int(body, "after", 0, INT64_MAX, &ret->after, err);
     if (rc == 0 && vel_node_has(body, "point"))
         rc = vel_node_get_int(body, "point", 1, INT64_MAX, &ret->point, err);
+    if (rc == 0)
+        rc = get_by(body, ret, err);
     if (rc == 0)
         rc = vel_node_get_int(body, "owner", 0, INT64_MAX, &ret->owner, err);
     if (rc == 0)

@@ -46,6 +46,8 @@ struct vel_seal_member {
     int64_t upto;  /* and the order of closing of the last one */
 };
 
+enum { VEL_SEAL_LAUNCH = 64 }; /* the longest name of one */
+
 struct vel_seal {
     int64_t id; /* 0: void */
     enum vel_verdict verdict;
@@ -57,6 +59,8 @@ struct vel_seal {
                       since it is of files that came late; 0: none */
     int64_t
         point; /* its files were open: they are as at this version point; 0: closed */
+    char by[VEL_SEAL_LAUNCH + 1]; /* the launch that has sealed what an older one had
+                                     closed; "": its own */
     uint8_t encoding[VEL_SEAL_ENCODING]; /* identity of the background encoding */
     struct vel_vec members;              /* struct vel_seal_member, by rank */
 

@@ -264,6 +264,7 @@ static int seal(struct vel_service *service, struct vel_left_key *key,
         return 0;
     }
     rc = vel_service_compose_for(service, key->key->launch, &key->seal, err);
+    snprintf(key->seal.by, sizeof key->seal.by, "%s", service->launch);
     if (rc == 0)
         rc = vel_service_seal_again(service, key->key->launch, &key->seal, &is_mine,
                                     err);

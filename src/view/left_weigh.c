@@ -168,13 +168,16 @@ static bool is_decided(const struct key *key)
     return false;
 }
 
-/* No clock tells which of two launches was later; the ids that were there do. */
+/* No clock tells which of two launches was later; the ids that were there do, but for
+ * what the launch itself has sealed, which is of launches before it, and may have come
+ * after its own first file. */
 static bool is_outdated(const struct key *key)
 {
     for (size_t i = 0; i < key->of->n_seals; i++) {
         const struct vel_seal *seal = key->of->seals[i].seal;
 
         if (strcmp(key->of->seals[i].launch, key->is->launch) != 0 &&
+            strcmp(seal->by, key->is->launch) != 0 &&
             seal->verdict == VEL_VERDICT_SEALED && seal->id > key->is->above &&
             strcmp(seal->template, key->is->template) == 0)
             return true;

@@ -184,6 +184,24 @@ static void expected(void)
     is_str(weigh(NULL), "nothing", "what was sealed is not sealed again");
 }
 
+/* The ids of datasets are claimed when they are sealed: what M seals for an older
+ * launch may have a higher one than M knew when it began its own files. */
+static void sealed_by(void)
+{
+    begin();
+    leave(0, 0, 1, 0);
+    leave(1, 1, 1, 0);
+    strcpy(sealed("A", 12, "6", 2, 1)->by, "M");
+    is_str(weigh(NULL), "whole",
+           "what its own launch has sealed for one before it is older");
+    begin();
+    leave(0, 0, 1, 0);
+    leave(1, 1, 1, 0);
+    strcpy(sealed("A", 12, "6", 2, 1)->by, "N");
+    is_str(weigh(NULL), "a newer one was made by a launch after it",
+           "of what others have sealed that is not known");
+}
+
 static void points(void)
 {
     struct vel_seal seal;
@@ -222,5 +240,6 @@ int main(void)
     closed();
     expected();
     points();
+    sealed_by();
     return done_testing();
 }
