@@ -330,6 +330,50 @@ static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
     }
 }
 
+/* A node that has left in good order, for T or until this one ends as well, with a part
+ * that nobody has made redundant yet; or NULL. */
+static const char *find_left(const struct vel_leader *leader,
+                             const struct vel_lead *lead)
+{
+    bool is_sealed = lead->state == VEL_DATASET_SEALED;
+
+    for (size_t i = 0; i < lead->seal.members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(&lead->seal, i);
+        const struct vel_roster_member *node =
+            vel_roster_get(&leader->roster, member->node);
+
+        if (member->files > 0 && node && !node->is_here && node->has_left &&
+            !vel_map_has(lead->done[is_sealed ? VEL_DID_ENCODE : VEL_DID_COPY],
+                         member->node) &&
+            (leader->state == VEL_LAUNCH_ENDING ||
+             leader->now >= node->gone_at + leader->conf.limit))
+            return node->node;
+    }
+    return NULL;
+}
+
+/* Who only reads does not stay for what launches before have left: where others would,
+ * they wait for its part in vain. The next launch has that on record. */
+static bool leave_behind(struct vel_leader *leader, struct vel_lead *lead)
+{
+    bool is_waiting =
+        !lead->seal.is_encoded && !lead->is_staged &&
+        (lead->state == VEL_DATASET_SEALED || lead->state == VEL_DATASET_FLUSHING);
+    const char *node = is_waiting ? find_left(leader, lead) : NULL;
+    char why[VEL_ERR_TEXT];
+
+    if (!node || !leader->ops->is_before(leader->arg, lead->id))
+        return false;
+    snprintf(why, sizeof why,
+             "the processes of node %s, which has a part of it, have ended; the next "
+             "program goes on with it",
+             node);
+    vel_lead_failed(leader, lead, VEL_EBUSY, why);
+    vel_part_taken(leader, lead);
+    lead->is_told = false;
+    return true;
+}
+
 void vel_chair_advance(struct vel_leader *leader)
 {
     if (!leader->is_chair || leader->is_ended || !leader->has_view)
@@ -337,7 +381,8 @@ void vel_chair_advance(struct vel_leader *leader)
     for (size_t i = 0; i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
 
-        if (lead->is_led && leader->now >= lead->retry_at)
+        if (lead->is_led && leader->now >= lead->retry_at &&
+            !leave_behind(leader, lead))
             advance_one(leader, lead);
         else if (lead->is_taken && !lead->is_told)
             vel_chair_tell_taken(leader, lead);

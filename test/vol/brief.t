@@ -73,4 +73,44 @@ for n in 1 2 3; do
     done
     is "$(all next create=own.%.h5 close meet="$prefix/written")" '0 0 0 0 ' "a program beside what is lost for good ends at once ($n)"
 done
+
+# A node ends whose ranks have only looked for a file, while another one is slow to protect what a program that
+# was killed has left. The others do not wait for its part of that until FLUSH_STALL.
+prefix=$dir/left
+mkdir "$prefix"
+rm -rf "$dir/cache"
+mkdir "$dir/cache"
+echo 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' >"$prefix/.velocconf"
+there=$prefix/.veloc/launch.later
+begin() { # LAUNCH RANK OPS...; $! is its process
+    (cd "$prefix" && PMI_RANK=$2 PMI_SIZE=3 VELOC_LAUNCH=$1 VELOC_VIRTUAL_NODES=3 VELOC_SET_SIZE=3 VELOC_PEER_TIMEOUT=4 \
+        HDF5_VOL_CONNECTOR=veloc exec timeout -k 1 60 "$top_builddir/test/vol/point" "${@:3}" >/dev/null 2>&1) &
+}
+is_taken() { [ "$(find "$dir/cache" -path '*/dataset.1/*' -name '*.h5vr' | wc -l)" -ge 3 ]; }
+pids=()
+for k in 0 1 2; do
+    VELOC_FLUSH_BANDWIDTH=1 begin early $k cells=4000000 create=ck.1.$k.h5 write=1 close wait=never
+    pids+=($!)
+done
+await is_taken
+for pid in "${pids[@]}"; do pkill -KILL -P "$pid"; done
+wait 2>/dev/null
+begin later 0 create=own.0.h5 close wait=go
+pids=($!)
+await [ -e "$there/chair.1" ]
+begin later 1 create=own.1.h5 close wait=go
+pids+=($!)
+begin later 2 read=none.h5 wait=.veloc/view.later
+await [ -e "$prefix/.veloc/view.later" ]
+pkill -STOP -P "${pids[1]}"
+wait $!
+await [ -e "$there/left.$(uname -n | cut -d. -f1).v2" ]
+pkill -CONT -P "${pids[1]}"
+touch "$prefix/go"
+ends=''
+for pid in "${pids[@]}"; do
+    wait "$pid"
+    ends+="$? "
+done
+is "$ends" '0 0 ' 'nobody waits for what a node has left behind'
 done_testing
