@@ -368,7 +368,8 @@ static bool leave_behind(struct vel_leader *leader, struct vel_lead *lead)
              "the processes of node %s, which has a part of it, have ended; the next "
              "program goes on with it",
              node);
-    vel_lead_failed(leader, lead, VEL_EBUSY, why);
+    if (leader->state != VEL_LAUNCH_ENDING) /* who leaves has nothing to say of it */
+        vel_lead_failed(leader, lead, VEL_EBUSY, why);
     vel_part_taken(leader, lead);
     lead->is_told = false;
     return true;

@@ -107,7 +107,6 @@ int vel_round_end_others(struct vel_leader *leader, struct vel_err *err)
             rc = leader->ops->end_other(leader->arg, other->launch, err);
     }
     forget_others(&others);
-    vel_vec_fini(&others);
     return rc;
 }
 
@@ -180,15 +179,15 @@ void vel_round_welcome(struct vel_leader *leader, bool is_late)
     if (!is_late)
         return;
     if (leader->state != VEL_LAUNCH_VIEW) {
-        struct vel_msg view = {.kind = VEL_MSG_VIEW};
+        struct vel_msg view = {.kind = VEL_MSG_VIEW,
+                               .u.view.term = (uint64_t)leader->term};
 
-        view.u.view.term = (uint64_t)leader->term;
         vel_leader_send(leader, leader->from->number, &view);
         vel_chair_joined(leader, leader->from->node);
     } else if (member->is_awaited) { /* it came back before it was missed */
-        struct vel_msg gather = {.kind = VEL_MSG_GATHER};
+        struct vel_msg gather = {.kind = VEL_MSG_GATHER,
+                                 .u.gather.term = (uint64_t)leader->term};
 
-        gather.u.gather.term = (uint64_t)leader->term;
         vel_leader_send(leader, leader->from->number, &gather);
     }
 }
@@ -219,7 +218,8 @@ void vel_round_gone(struct vel_leader *leader, const char *node, bool is_lost)
 
     if (!member || !member->is_here)
         return;
-    member->is_here = member->is_direct = member->is_awaited = false;
+    member->is_here = member->is_direct = false;
+    member->is_awaited = member->is_awaited && is_lost; /* another process may tell */
     member->has_left = member->has_left || !is_lost;
     member->gone_at = leader->now;
     vel_launch_event(leader, VEL_LAUNCH_ON_GONE);
@@ -260,7 +260,6 @@ static bool is_settled(struct vel_leader *leader)
         is = judge(leader, other) != PARTLY_OVER || is_over(leader, other);
     }
     forget_others(&others);
-    vel_vec_fini(&others);
     return is;
 }
 
@@ -286,7 +285,6 @@ static void look_who_begins(struct vel_leader *leader)
             first->lives = !*first->nodes && (!other || *other->nodes);
         }
     forget_others(&others);
-    vel_vec_fini(&others);
 }
 
 /* Have all come whose caches matter? To know who they are takes all seals of launches
@@ -386,7 +384,8 @@ void vel_round_tell_missed(struct vel_leader *leader)
 
 void vel_round_gather(struct vel_leader *leader)
 {
-    struct vel_msg msg = {.kind = VEL_MSG_GATHER};
+    struct vel_msg msg = {.kind = VEL_MSG_GATHER,
+                          .u.gather.term = (uint64_t)leader->term};
 
     for (size_t i = 0; i < leader->roster.members.n; i++) {
         struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
@@ -398,7 +397,6 @@ void vel_round_gather(struct vel_leader *leader)
     leader->asked_at = leader->now;
     vel_leader_at(leader, VEL_TIMER_TOLD,
                   leader->now + TOLD_LIMITS * leader->conf.limit);
-    msg.u.gather.term = (uint64_t)leader->term;
     vel_tree_down(leader, &msg, 0);
     vel_part_start(leader, NULL, VEL_WORK_HOLD, 0, NULL);
 }
@@ -443,14 +441,19 @@ void vel_round_keep(struct vel_leader *leader)
     member->is_awaited = (uint64_t)member->parts < held->parts;
 }
 
+/* Who was lost before it has told is waited for like who has not come: without it what
+ * only its cache has would be taken for lost, and that for good. */
 bool vel_round_is_counted(const struct vel_leader *leader)
 {
-    if (leader->now >= leader->asked_at + TOLD_LIMITS * leader->conf.limit)
-        return true;
-    for (size_t i = 0; i < leader->roster.members.n; i++)
-        if (vel_roster_at(&leader->roster, i)->is_awaited)
-            return false;
-    return true;
+    uint64_t until = leader->view_since + leader->conf.view_limit;
+    bool is = true;
+
+    for (size_t i = 0; is && i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        is = !member->is_awaited || (!member->is_here && leader->now >= until);
+    }
+    return is || leader->now >= leader->asked_at + TOLD_LIMITS * leader->conf.limit;
 }
 
 void vel_round_tell_silent(const struct vel_leader *leader)
@@ -489,10 +492,9 @@ int vel_round_make_view(struct vel_leader *leader, struct vel_err *err)
 
 void vel_round_tell_view(struct vel_leader *leader)
 {
-    struct vel_msg msg = {.kind = VEL_MSG_VIEW};
+    struct vel_msg msg = {.kind = VEL_MSG_VIEW, .u.view.term = (uint64_t)leader->term};
 
     for (size_t i = 0; i < leader->roster.members.n; i++)
         vel_buf_fini(&vel_roster_at(&leader->roster, i)->held);
-    msg.u.view.term = (uint64_t)leader->term;
     vel_tree_down(leader, &msg, 0);
 }

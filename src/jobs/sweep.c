@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "ident/endpoint.h"
 #include "ident/launchid.h"
 #include "jobs/stub.h"
 #include "jobs/sweep_in.h"
@@ -97,6 +98,25 @@ static int remove_launch(struct vel_sweeping *s, const char *launch, const char 
     return rc;
 }
 
+/* Has a node of it not told this view what it holds, and not left in good order? It may
+ * have files that nobody has sealed, and then only what the launch has recorded tells
+ * whether they are whole. */
+static bool is_unheard(const struct vel_sweeping *s, const char *dir)
+{
+    struct vel_vec nodes;
+    bool is;
+
+    vel_vec_init(&nodes, sizeof(struct vel_endpoint));
+    is = vel_endpoint_list(s->of->fs, dir, &nodes, NULL) < 0;
+    for (size_t i = 0; !is && i < nodes.n; i++) {
+        const struct vel_endpoint *node = vel_vec_at(&nodes, i);
+
+        is = !vel_view_has_node(s->of->view, node->node);
+    }
+    vel_endpoint_list_fini(&nodes);
+    return is;
+}
+
 /* What cannot be done for one, with a list that nobody can read, or on a full disk, is
  * no reason to do nothing for the others. */
 static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_err *err)
@@ -113,7 +133,7 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
     bool is_needed = true;
     int rc = is_ended && dir ? vel_sweep_seals(s, dir, &is_needed, &why) : 0;
 
-    if (rc == 0 && !is_needed)
+    if (rc == 0 && !is_needed && !is_unheard(s, dir))
         rc = remove_launch(s, launch, dir, &why);
     if (rc < 0 && rc != VEL_ENOMEM)
         vel_log(VEL_LOG_DEBUG, "seals of launch %s stay for now: %s", launch, why.text);

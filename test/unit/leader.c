@@ -263,6 +263,28 @@ static void agents_left(uint64_t seed)
     prefix_whole();
 }
 
+/* The next launch begins, and a leader dies while the chair asks what the nodes hold;
+ * another process of its node takes its place, and tells. */
+static void dies_before_it_tells(uint64_t seed)
+{
+    int node = (int)lab_chance(lab, 0, (uint64_t)lab->nnodes - 1);
+
+    (void)seed;
+    lab_launch(lab, 0, ALL(lab->nnodes));
+    lab_run(lab, lab->now + 300 * LAB_MS);
+    lab_program(lab, 0, 4, VEL_OWED_FLUSH);
+    lab_run(lab, lab->now + lab_chance(lab, 1, 1000) * LAB_MS);
+    lab_kill_processes(lab, 0, true);
+    lab_launch(lab, 1, ALL(lab->nnodes));
+    lab_run(lab, lab->now + lab_chance(lab, 1, 60) * LAB_MS);
+    if (!lab->launches[1].has_view)
+        lab_kill_leader(lab, node, 1);
+    lab_run(lab, lab->now + 30 * LAB_T);
+    if (!lab->launches[1].has_view)
+        lab_is_wrong(lab, "the next launch has no view");
+    view_keeps(1, 0);
+}
+
 /* As h5veloc-prerun does: all that is left rests, on every node at its own time. Who
  * asks for that is answered, though it be on its way to the prefix. */
 static void rested(uint64_t seed)
@@ -464,6 +486,8 @@ int main(void)
     campaign(agents_left, "agents go on without a node", 6, seeds);
     campaign(rested, "what is on its way is to rest", 4, seeds);
     campaign(ended, "the next launch comes early", 4, seeds);
+    campaign(dies_before_it_tells, "a leader dies before it has told what it holds", 4,
+             (struct tap_seeds){1, 400});
     campaign(rivalled, "a flush is taken over", 1, (struct tap_seeds){1, 20});
     found(ended, "not looking for the end", LAB_END_BLIND);
     found(ended, "listing seals before the end is made", LAB_LIST_FIRST);
