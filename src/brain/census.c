@@ -276,18 +276,28 @@ static enum vel_dataset_event left(const struct vel_expect *expect,
 }
 
 /* Have all ranks that there are been seen? */
-static bool is_full(const struct vel_leader *leader, const struct vel_census *census)
+static bool is_full(const struct vel_leader *leader, const struct vel_vec *seats)
 {
     int64_t n = 0, last = -1;
 
-    for (size_t i = 0; i < census->seats.n; i++) {
-        int64_t rank =
-            ((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->rank;
+    for (size_t i = 0; i < seats->n; i++) {
+        int64_t rank = ((const struct vel_seat_of *)vel_vec_at(seats, i))->rank;
 
         n += rank != last && rank < leader->conf.ranks;
         last = rank;
     }
     return leader->conf.ranks > 0 && n == leader->conf.ranks;
+}
+
+bool vel_census_have_all_come(struct vel_leader *leader)
+{
+    struct vel_vec seats;
+
+    vel_vec_init(&seats, sizeof(struct vel_seat_of));
+    bool have = leader->connector && collect_present(leader, &seats) == 0 &&
+                is_full(leader, &seats);
+    vel_vec_fini(&seats);
+    return have;
 }
 
 bool vel_census_goes_on(const struct vel_census *census)
@@ -324,8 +334,9 @@ bool vel_census_left_in_order(const struct vel_census *census)
 static uint64_t comers_until(const struct vel_leader *leader,
                              const struct vel_census *census)
 {
-    return is_full(leader, census) ? reports_until(leader)
-                                   : leader->claimed_at + PATIENCE * leader->conf.limit;
+    return is_full(leader, &census->seats)
+               ? reports_until(leader)
+               : leader->claimed_at + PATIENCE * leader->conf.limit;
 }
 
 static bool have_left(struct vel_leader *leader, const struct vel_census *census)
@@ -352,7 +363,7 @@ static bool have_left(struct vel_leader *leader, const struct vel_census *census
         return false;
     if (leader->left_at < at && missed)
         vel_leader_in_vain(leader, missed->gone_at, "node ", missed->node);
-    else if (leader->left_at < at && !is_full(leader, census))
+    else if (leader->left_at < at && !is_full(leader, &census->seats))
         vel_leader_in_vain(leader, leader->claimed_at, "ranks that have not come", "");
     return true;
 }

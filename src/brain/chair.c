@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "brain/connector_in.h"
+#include "brain/expect_in.h"
 
 /* --- who leads --- */
 
@@ -330,10 +331,19 @@ static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
     }
 }
 
-/* A node that has left in good order, for T or until this one ends as well, with a part
- * that nobody has made redundant yet; or NULL. */
-static const char *find_left(const struct vel_leader *leader,
-                             const struct vel_lead *lead)
+/* Can a node that has left still come back? For T another program may start on it, as
+ * long as not all ranks have been here and somebody is left to wait. */
+static bool may_come_back(struct vel_leader *leader,
+                          const struct vel_roster_member *node)
+{
+    return leader->state != VEL_LAUNCH_ENDING &&
+           leader->now < node->gone_at + leader->conf.limit &&
+           !vel_census_have_all_come(leader);
+}
+
+/* A node that has left in good order, for good, with a part that nobody has made
+ * redundant yet; or NULL. */
+static const char *find_left(struct vel_leader *leader, const struct vel_lead *lead)
 {
     bool is_sealed = lead->state == VEL_DATASET_SEALED;
 
@@ -345,8 +355,7 @@ static const char *find_left(const struct vel_leader *leader,
         if (member->files > 0 && node && !node->is_here && node->has_left &&
             !vel_map_has(lead->done[is_sealed ? VEL_DID_ENCODE : VEL_DID_COPY],
                          member->node) &&
-            (leader->state == VEL_LAUNCH_ENDING ||
-             leader->now >= node->gone_at + leader->conf.limit))
+            !may_come_back(leader, node))
             return node->node;
     }
     return NULL;
@@ -362,13 +371,14 @@ static bool leave_behind(struct vel_leader *leader, struct vel_lead *lead)
     const char *node = is_waiting ? find_left(leader, lead) : NULL;
     char why[VEL_ERR_TEXT];
 
-    if (!node || !leader->ops->is_before(leader->arg, lead->id))
+    if (!node || !leader->connector || !leader->ops->is_before(leader->arg, lead->id))
         return false;
     snprintf(why, sizeof why,
              "the processes of node %s, which has a part of it, have ended; the next "
              "program goes on with it",
              node);
-    if (leader->state != VEL_LAUNCH_ENDING) /* who leaves has nothing to say of it */
+    /* who leaves, or only reads, has nothing to say of it */
+    if (leader->state != VEL_LAUNCH_ENDING && leader->connector->has_work)
         vel_lead_failed(leader, lead, VEL_EBUSY, why);
     vel_part_taken(leader, lead);
     lead->is_told = false;

@@ -54,6 +54,9 @@ const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t ran
 bool vel_census_left_in_order(const struct vel_census *census);
 bool vel_census_was_killed(const struct vel_census *census);
 
+/* Have all ranks that there are been seen, here or gone? No other will come then. */
+bool vel_census_have_all_come(struct vel_leader *leader);
+
 /* Somebody is there who may write more. */
 bool vel_census_goes_on(const struct vel_census *census);
 
