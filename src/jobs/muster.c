@@ -324,7 +324,7 @@ void vel_muster_tick(struct vel_muster *muster, uint64_t now)
         for (size_t k = meeting->comers.n; k-- > 0;) {
             const struct comer c = *comer_at(meeting, k);
 
-            if (now - c.since < muster->wait)
+            if (now < c.since + muster->wait) /* `since` may be after `now` */
                 continue;
             refuse(muster, c.link, c.seq, &why);
             comer_forget(muster, meeting, k);

@@ -181,6 +181,20 @@ static void nonsense(void)
     vel_muster_destroy(m);
 }
 
+/* A turn of the loop reads the clock once, and somebody comes later in that turn. */
+static void comes_after_the_clock_was_read(void)
+{
+    struct vel_muster *m = fresh();
+
+    come(m, 1, 0, 0, 5 * VEL_CLOCK_S + 1);
+    vel_muster_tick(m, 5 * VEL_CLOCK_S);
+    is_int(said[0].times, 0, "who comes after the clock was read waits as any");
+    come(m, 1, 0, 1, 6 * VEL_CLOCK_S);
+    come(m, 1, 0, 2, 6 * VEL_CLOCK_S);
+    ok(said[0].kind == VEL_MSG_MET, "and meets the others");
+    vel_muster_destroy(m);
+}
+
 /* Members of several sets come, leave and come again in any order: whoever waits is
  * answered once for each time it came, and a `met` goes to all of a set together. */
 static int random_life(uint64_t seed)
@@ -227,6 +241,7 @@ int main(void)
     a_link_is_gone();
     attempts();
     nonsense();
+    comes_after_the_clock_was_read();
     for (uint64_t seed = 1; seed <= 20; seed++)
         bad += random_life(seed);
     is_int(bad, 0, "20 random lives: who came is answered once, or was gone");
