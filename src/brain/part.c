@@ -19,6 +19,11 @@ static bool is_mine(const struct vel_leader *leader,
     return strcmp(member->node, leader->conf.node) == 0;
 }
 
+static bool is_member(const struct vel_leader *leader, const struct vel_lead *lead)
+{
+    return vel_seal_has_node(&lead->seal, leader->conf.node);
+}
+
 bool vel_part_leads(const struct vel_leader *leader, const struct vel_lead *lead)
 {
     return leader->is_chair && lead->is_led;
@@ -180,7 +185,7 @@ bool vel_part_parts(struct vel_leader *leader, struct vel_lead *lead)
     bool has_key = lead->seal.template && *lead->seal.template;
 
     if (lead->has_parts || lead->is_removed || !has_key || !leader->connector ||
-        !vel_seal_has_node(&lead->seal, leader->conf.node))
+        !is_member(leader, lead))
         return true;
     lead->is_here = true;
     if (!vel_lead_is_over(lead))
@@ -194,7 +199,9 @@ bool vel_part_parts(struct vel_leader *leader, struct vel_lead *lead)
 
 void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
 {
-    if (!vel_part_parts(leader, lead))
+    if (lead->attempt != lead->seal.attempt) /* nobody comes to the meetings of that */
+        vel_part_stop(leader, lead->id, 1U << VEL_WORK_ENCODE);
+    if (!vel_part_parts(leader, lead) || lead->is_taken)
         return;
     if (lead->attempt == lead->seal.attempt) {
         if (lead->did[VEL_DID_ENCODE])
@@ -203,7 +210,6 @@ void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
     }
     if (!vel_part_leads(leader, lead) && !leader->is_welcome)
         return; /* nobody would meet us; the next chair tells it again */
-    vel_part_stop(leader, lead->id, 1U << VEL_WORK_ENCODE);
     list_sets(leader, lead);
     lead->attempt = lead->seal.attempt;
     lead->did[VEL_DID_ENCODE] = false;
@@ -215,16 +221,9 @@ void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
 
 /* --- copying --- */
 
-static bool is_member(const struct vel_leader *leader, const struct vel_lead *lead)
-{
-    return vel_seal_has_node(&lead->seal, leader->conf.node);
-}
-
 void vel_part_copy(struct vel_leader *leader, struct vel_lead *lead)
 {
-    uint64_t job;
-
-    if (lead->is_staged || !vel_part_parts(leader, lead))
+    if (lead->is_staged || lead->is_taken)
         return;
     if (lead->seal.again.n == 0) { /* flushed instead of encoded, maybe */
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_ENCODE);
@@ -232,7 +231,8 @@ void vel_part_copy(struct vel_leader *leader, struct vel_lead *lead)
     }
     if (lead->attempt != lead->seal.attempt)
         vel_part_take(leader, lead);
-    if (!is_member(leader, lead) || lead->sets_left > 0)
+    if (!vel_part_parts(leader, lead) || !is_member(leader, lead) ||
+        lead->sets_left > 0)
         return; /* PART begins it */
     if (lead->copy_owner != lead->seal.owner) {
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_COPY);
@@ -240,7 +240,7 @@ void vel_part_copy(struct vel_leader *leader, struct vel_lead *lead)
         lead->did[VEL_DID_COPY] = false;
         lead->moved = 0;
     }
-    job = vel_part_job(leader, lead->id, VEL_WORK_COPY);
+    uint64_t job = vel_part_job(leader, lead->id, VEL_WORK_COPY);
     if (lead->did[VEL_DID_COPY])
         vel_part_report(leader, lead, VEL_DID_COPY);
     else if (job)
