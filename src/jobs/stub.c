@@ -10,14 +10,15 @@
 #include "sys/entropy.h"
 #include "view/hex.h"
 
-#define HEAD "h5veloc stub 1\nlaunch "
+/* The signature of HDF5, for programs that look for it before they open a file; then a
+ * version of the superblock that there is not: no library takes it for a file without
+ * anything in it. */
+#define HEAD "\211HDF\r\n\032\n\377\n" VEL_STUB_LINE "launch "
 #define MARK "\nmark "
 #define REST                                                                           \
     "\nThe file of this name is written, but not in this place yet: h5veloc keeps "    \
-    "it "                                                                              \
-    "in the caches of\nthe nodes that wrote it and will put it here. h5veloc-ls "      \
-    "tells "                                                                           \
-    "more.\n"
+    "it in the caches of\nthe nodes that wrote it and will put it here. Programs "     \
+    "with HDF5_VOL_CONNECTOR=veloc read it\nalready. h5veloc-ls tells more.\n"
 
 enum { MARK_DIGITS = 16 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stub - what stands at a new name until its file is flushed: a small text for people,
- * with the launch that made it and a random mark by which it is known again. */
+/* stub - what stands at a new name until its file is flushed: for HDF5 a file that it
+ * refuses to open, for people a small text, for us the launch that made it and a random
+ * mark by which it is known again (doc/format-view.txt). */
 #ifndef VEL_JOBS_STUB_H
 #define VEL_JOBS_STUB_H
 
@@ -11,6 +12,8 @@
 #include "sys/fs.h"
 
 enum { VEL_STUB_MOST = 4096, VEL_STUB_LAUNCH = 64 };
+
+#define VEL_STUB_LINE "h5veloc stub 2\n" /* the second line of each */
 
 struct vel_stub {
     char launch[VEL_STUB_LAUNCH + 1];

@@ -138,7 +138,7 @@ is_readable() {
     [ -n "$dump" ] || return 0
     local file
     find "$pfs/prefix/out" -name '*.h5' -type f | while IFS= read -r file; do
-        [ "$(head -c 15 "$file" | tr -d '\0')" = "h5veloc stub 1" ] || env -u HDF5_VOL_CONNECTOR "$dump" "$file" ||
+        is_stub "$file" || env -u HDF5_VOL_CONNECTOR "$dump" "$file" ||
             [ ! -e "$file" ] || echo "$file" >&3
     done 3>"$(tap_dir)/undumped" >/dev/null 2>"$(tap_dir)/dump.err"
     [ ! -s "$(tap_dir)/undumped" ]

@@ -133,12 +133,14 @@ like "$(restored)" '3: nothing was lost;*' 'from its caches'
 lose 0
 lose 1
 mkdir -p out/step-4
-cat >out/step-4/part-2.bin <<'EOF'
-h5veloc stub 1
+printf '\211HDF\r\n\032\n\377\n' >out/step-4/part-2.bin
+cat >>out/step-4/part-2.bin <<'EOF'
+h5veloc stub 2
 launch gone
 mark 0123456789abcdef
 The file of this name is written, but not in this place yet: h5veloc keeps it in the caches of
-the nodes that wrote it and will put it here. h5veloc-ls tells more.
+the nodes that wrote it and will put it here. Programs with HDF5_VOL_CONNECTOR=veloc read it
+already. h5veloc-ls tells more.
 EOF
 echo mine >out/step-4/part-3.bin
 rm -rf .veloc/index # what was flushed is gone as well

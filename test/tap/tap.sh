@@ -8,6 +8,7 @@
 #   pass TEXT, fail TEXT     for a verdict reached otherwise
 #   await CMD ARGS...        until CMD succeeds; fails when it has not in TEST_TIMEOUT s (120)
 #   await_of PID CMD ARGS... the same, or until that process has ended
+#   is_stub FILE             what stands there is a stub: the file has not come to its path yet
 #   note TEXT, skip COUNT WHY, skip_all WHY, bail_out WHY, plan COUNT
 #   tap_dir                  prints a fresh directory: removed at a good end, else kept
 #   "${memcheck[@]}"         goes before a program that make check-valgrind is to look at; else empty
@@ -84,6 +85,8 @@ like() {
         return 1
     fi
 }
+
+is_stub() { grep -aqsx 'h5veloc stub 2' "$1"; }
 
 await() { await_of $$ "$@"; }
 

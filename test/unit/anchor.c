@@ -120,7 +120,8 @@ static void stubs(void)
     ok(vel_stub_remove(fs(), place.path, "L", &removed, &err) == 0 && removed &&
            access(place.path, F_OK) != 0,
        "one whose file is lost is removed");
-    tap_put_file(place.path, "h5veloc stub 1\nlaunch L\nmark 0123\n");
+    tap_put_file(place.path,
+                 "\211HDF\r\n\032\n\377\nh5veloc stub 2\nlaunch L\nmark 0123\n");
     ok(vel_stub_read(fs(), place.path, &stub, &err) == VEL_EINVAL &&
            vel_stub_remove(fs(), place.path, "L", &removed, &err) == 0 && !removed,
        "what only looks like one is a file of the user's");

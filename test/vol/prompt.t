@@ -77,7 +77,7 @@ run_seed() { # SEED; prints what is wrong
     wrong=$(cat "$here/ends"; cat "$here"/log.* | grep 'in vain')
     [ "$meets" -ne 0 ] || wrong=$(echo "$wrong" | grep -v 'in vain for more files of')
     for ((k = 0; k < ranks; k++)); do
-        [ "$(head -c 15 "ck.$last.$k.h5" | tr -d '\0')" != 'h5veloc stub 1' ] || wrong+=" ck.$last.$k.h5 is not at its path"
+        ! is_stub "ck.$last.$k.h5" || wrong+=" ck.$last.$k.h5 is not at its path"
     done
     if [ -n "$wrong" ]; then echo "SEEDS=$1-$1: $told: $wrong"; else rm -rf "${here:?}"; fi
 }
