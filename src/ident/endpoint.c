@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "brain/messages.h"
 #include "ident/endpoint.h"
@@ -357,14 +358,18 @@ int vel_beat_save(struct vel_fs *fs, const char *dir, const struct vel_beat *bea
 {
     struct vel_node *body = vel_node_object();
     char *path = vel_path_join(dir, "beat");
-    int rc;
+    int64_t writer; /* a chair that is none any more may beat as well */
+    int rc = vel_fs_writer(&writer, err);
 
+    if (rc < 0)
+        goto out;
     if (!body || !path || vel_node_set_int(body, "beat", beat->count) < 0 ||
         vel_node_set_text(body, "living", beat->living) < 0 ||
         (beat->is_new && vel_node_set_int(body, "new", 1) < 0))
         rc = vel_out_of_memory(err, "the beat of a launch");
     else
-        rc = vel_record_save(fs, path, beat_type, FORMAT, body, err);
+        rc = vel_record_save_by(fs, path, writer, beat_type, FORMAT, body, err);
+out:
     free(path);
     vel_node_destroy(body);
     return rc;
@@ -398,7 +403,12 @@ int vel_beat_load(struct vel_fs *fs, const char *dir, struct vel_beat *ret,
     rc = vel_record_load(fs, path, beat_type, FORMAT, &version, &body, err);
     if (rc == 0)
         rc = vel_wrap(err, get_beat(body, &beat, err), "%s", path);
-    if (rc == VEL_ENOENT)
+    if (rc == VEL_ECORRUPT) {
+        vel_log(VEL_LOG_WARN, "%s is damaged: its launch is over unless it is replaced",
+                path);
+        beat.count = VEL_BEAT_DAMAGED;
+    }
+    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT)
         rc = 0;
     if (rc == 0)
         *ret = beat;

@@ -65,7 +65,10 @@ int vel_endpoint_inherit(struct vel_fs *fs, const char *dir,
 bool vel_endpoint_has_rank(const char *ranks, int64_t rank);
 
 /* The beat of a launch: a number that its chair replaces while it lives, 0 when there
- * is none yet; and the nodes, by blanks, on which it knows processes of the launch. */
+ * is none yet, VEL_BEAT_DAMAGED when it cannot be read: a chair that lives replaces
+ * that. And the nodes, by blanks, on which it knows processes of the launch. */
+enum { VEL_BEAT_DAMAGED = -1 };
+
 struct vel_beat {
     int64_t count;
     char *living; /* NULL: not told */

@@ -11,7 +11,6 @@
 #include "meta/entry.h"
 #include "meta/paths.h"
 #include "record/record.h"
-#include "sys/entropy.h"
 #include "view/evidence.h"
 
 /* So many are removed of a launch at a time, for a program that has ended waits for it:
@@ -250,14 +249,13 @@ static int save_list(const struct launch *l, const char *path,
                      const struct vel_node *body, const struct vel_node *before,
                      struct vel_err *err)
 {
-    uint64_t number = 0;
-    int rc = vel_entropy(&number, sizeof number, err);
+    int64_t writer;
+    int rc = vel_fs_writer(&writer, err);
 
     if (rc == 0)
         rc = check_same(l, path, before, err);
     if (rc == 0)
-        rc = vel_record_save_by(l->s->of->fs, path, (int64_t)(number >> 2) + 1, "seals",
-                                FORMAT, body, err);
+        rc = vel_record_save_by(l->s->of->fs, path, writer, "seals", FORMAT, body, err);
     return rc;
 }
 

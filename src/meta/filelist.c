@@ -162,15 +162,22 @@ int vel_filelist_decode(const void *bytes, size_t len, struct vel_vec *ret,
     return rc < 0 ? rc : from_body(body, ret, err);
 }
 
-int vel_filelist_save_at(struct vel_fs *fs, const char *path,
-                         const struct vel_vec *files, struct vel_err *err)
+static int save_by(struct vel_fs *fs, const char *path, int64_t writer,
+                   const struct vel_vec *files, struct vel_err *err)
 {
     struct vel_node *body = to_body(files, err);
-    int rc = body ? vel_record_save(fs, path, TYPE, format_of(files), body, err)
-                  : VEL_ENOMEM;
+    int rc =
+        body ? vel_record_save_by(fs, path, writer, TYPE, format_of(files), body, err)
+             : VEL_ENOMEM;
 
     vel_node_destroy(body);
     return rc;
+}
+
+int vel_filelist_save_at(struct vel_fs *fs, const char *path,
+                         const struct vel_vec *files, struct vel_err *err)
+{
+    return save_by(fs, path, 0, files, err);
 }
 
 int vel_filelist_load_at(struct vel_fs *fs, const char *path, struct vel_vec *ret,
@@ -198,9 +205,12 @@ int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
                       const struct vel_vec *files, struct vel_err *err)
 {
     char *path = vel_files_path(dir, id, list);
-    int rc = path ? vel_filelist_save_at(fs, path, files, err)
-                  : vel_out_of_memory(err, "a list of files");
+    int64_t writer;
+    int rc =
+        path ? vel_fs_writer(&writer, err) : vel_out_of_memory(err, "a list of files");
 
+    if (rc == 0)
+        rc = save_by(fs, path, writer, files, err);
     free(path);
     return rc;
 }

@@ -38,7 +38,8 @@ int vel_filelist_encode(const struct vel_vec *files, struct vel_buf *ret,
 int vel_filelist_decode(const void *bytes, size_t len, struct vel_vec *ret,
                         struct vel_err *err);
 
-/* Files record `list` of dataset `id` in dir, PREFIX/.veloc. The directory is there. */
+/* Files record `list` of dataset `id` in dir, PREFIX/.veloc. The directory is there. A
+ * node and whoever renames for it may save it at once. */
 int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
                       const struct vel_vec *files, struct vel_err *err);
 int vel_filelist_load(struct vel_fs *fs, const char *dir, int64_t id, int list,

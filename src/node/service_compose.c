@@ -44,13 +44,17 @@ static int save_settlement(struct vel_service *service,
 {
     char *path = vel_settlement_path(service->dir, settlement->dataset.id);
     struct vel_buf bytes;
+    int64_t writer; /* a chair that is none any more may save it as well */
     int rc;
 
     vel_buf_init(&bytes);
     rc = path ? vel_settlement_encode(settlement, &bytes, err)
               : vel_out_of_memory(err, "a dataset");
     if (rc == 0)
-        rc = vel_fs_replace(service->fs, path, bytes.data, bytes.len, 0600, err);
+        rc = vel_fs_writer(&writer, err);
+    if (rc == 0)
+        rc = vel_fs_replace_by(service->fs, path, writer, bytes.data, bytes.len, 0600,
+                               err);
     vel_buf_fini(&bytes);
     free(path);
     return rc;

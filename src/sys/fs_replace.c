@@ -19,6 +19,7 @@
 
 #include "base/crc.h"
 #include "base/path.h"
+#include "sys/entropy.h"
 #include "sys/fs.h"
 
 static const char suffix[] = ".h5v-tmp";
@@ -28,6 +29,16 @@ bool vel_fs_is_temporary(const char *name)
     size_t len = strlen(name), tail = sizeof suffix - 1;
 
     return len > tail + 1 && name[0] == '.' && strcmp(name + len - tail, suffix) == 0;
+}
+
+int vel_fs_writer(int64_t *ret_writer, struct vel_err *err)
+{
+    uint64_t number;
+    int rc = vel_entropy(&number, sizeof number, err);
+
+    if (rc == 0)
+        *ret_writer = (int64_t)(number >> 2) + 1;
+    return rc;
 }
 
 /* ".<name>.h5v-tmp", or of one of several writers ".<name>.<writer>.h5v-tmp", a long

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "meta/filelist.h"
 #include "tap/files.h"
@@ -168,6 +170,13 @@ static enum sweep_state check(const char *dir, void *arg)
     return n == 1 ? SWEEP_OLD : n == 4 ? SWEEP_NEW : SWEEP_BROKEN;
 }
 
+/* What a crash leaves of one goes with the dataset's directory. */
+static bool is_none(const char *name)
+{
+    (void)name;
+    return false;
+}
+
 static void on_disk(void)
 {
     struct vel_fs *fs = vel_fs_posix();
@@ -188,12 +197,37 @@ static void on_disk(void)
     vel_filelist_fini(&files);
 }
 
+/* A node, and the chair that takes it for lost and renames for it. */
+static void saved_by_two(void)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_vec files = {0};
+    int bad = 0, status;
+
+    fflush(stdout);
+    for (int k = 0; k < 2; k++)
+        if (fork() == 0) {
+            int failed = 0;
+
+            for (int i = 0; i < 500; i++)
+                failed += save_some(fs, tap_dir(), k ? 4 : 1, NULL) < 0;
+            _exit(failed > 0);
+        }
+    while (wait(&status) > 0)
+        bad += status != 0;
+    ok(bad == 0 && vel_filelist_load(fs, tap_dir(), 7, 0, &files, NULL) == 0 &&
+           (files.n == 1 || files.n == 4),
+       "two processes save one list at once: none fails, and it is whole");
+    vel_filelist_fini(&files);
+}
+
 int main(void)
 {
     const struct sweep sweep = {.name = "saving a list of files",
                                 .prepare = prepare,
                                 .action = save,
-                                .check = check};
+                                .check = check,
+                                .is_temporary = is_none};
     struct vel_vec files = listed(4);
     struct vel_buf bytes;
 
@@ -203,6 +237,7 @@ int main(void)
     both_ways(&bytes);
     hostile(&bytes);
     on_disk();
+    saved_by_two();
     sweep_run(&sweep);
     vel_buf_fini(&bytes);
     patches();
