@@ -266,7 +266,8 @@ static void grows_no_further(void)
            size_of("events.1") < VEL_EVENT_FILE_MOST + 4096,
        "those of before are put aside, and what was there goes");
     vel_events_read(vel_fs_posix(), tap_dir(), count, &n, &damaged, NULL);
-    ok(n >= 8 - 1 && n <= 8, "and %d of the last 8 are read", n);
+    /* of the first four all but the one that puts them aside may write there still */
+    ok(n >= 4 + 1 && n <= 8, "and %d of the last 8 are read", n);
     unlink(tap_path("events"));
     unlink(tap_path("events.1"));
 }
