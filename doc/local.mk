@@ -78,6 +78,7 @@ EXTRA_DIST += $(api_pages) \
 	%D%/engine.txt \
 	%D%/format-descriptor.txt \
 	%D%/format-events.txt \
+	%D%/format-journal.txt \
 	%D%/format-mem.txt \
 	%D%/format-meta.txt \
 	%D%/format-parity.txt \

@@ -5,6 +5,7 @@ lib_LTLIBRARIES += %D%/libveloc_core.la
 core_sources =
 include %D%/base/local.mk
 include %D%/sys/local.mk
+include %D%/log/local.mk
 include %D%/conf/local.mk
 include %D%/record/local.mk
 include %D%/comm/local.mk

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
 #include "config.h"
 
 #include <errno.h>
@@ -24,6 +25,16 @@ static int64_t system_wall(struct vel_clock *clock)
     return (int64_t)now.tv_sec * (int64_t)VEL_CLOCK_S + now.tv_nsec;
 }
 
+/* It goes on with the timer of the system, as the times of files do. */
+static int64_t system_stamp(struct vel_clock *clock)
+{
+    struct timespec now;
+
+    (void)clock;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * (int64_t)VEL_CLOCK_S + now.tv_nsec;
+}
+
 static void system_sleep(struct vel_clock *clock, uint64_t ns)
 {
     uint64_t until = vel_clock_deadline(clock, ns);
@@ -39,6 +50,7 @@ struct vel_clock *vel_clock_system(void)
     static const struct vel_clock_ops ops = {
         .monotonic = system_monotonic,
         .wall = system_wall,
+        .stamp = system_stamp,
         .sleep = system_sleep,
     };
     static struct vel_clock system_clock = {.ops = &ops}; /* never written */
@@ -54,6 +66,11 @@ uint64_t vel_clock_monotonic(struct vel_clock *clock)
 int64_t vel_clock_wall(struct vel_clock *clock)
 {
     return clock->ops->wall(clock);
+}
+
+int64_t vel_clock_stamp(struct vel_clock *clock)
+{
+    return clock->ops->stamp ? clock->ops->stamp(clock) : clock->ops->wall(clock);
 }
 
 void vel_clock_sleep(struct vel_clock *clock, uint64_t ns)

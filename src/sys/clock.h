@@ -19,6 +19,7 @@ struct vel_clock_ops {
     uint64_t (*monotonic)(struct vel_clock *clock);
     int64_t (*wall)(struct vel_clock *clock);
     void (*sleep)(struct vel_clock *clock, uint64_t ns);
+    int64_t (*stamp)(struct vel_clock *clock); /* NULL: as wall */
 };
 
 #define VEL_CLOCK_MS UINT64_C(1000000)
@@ -32,6 +33,10 @@ uint64_t vel_clock_monotonic(struct vel_clock *clock);
 
 /* Nanoseconds since 1970 in UTC. */
 int64_t vel_clock_wall(struct vel_clock *clock);
+
+/* The same, not later than the time that a local file gets when it is changed from now
+ * on: that may be behind the clock. */
+int64_t vel_clock_stamp(struct vel_clock *clock);
 
 /* Not before `ns` from now, whatever signals come. */
 void vel_clock_sleep(struct vel_clock *clock, uint64_t ns);

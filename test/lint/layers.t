@@ -61,7 +61,7 @@ planted src/meta/map.c '#include <jansson.h>' '*is only for *' "so is jansson"
 planted src/brain/leader.c '#include "jobs/flushing.h"' 'brain/ may not*' "so is work in the brain"
 planted vol/file.c '#include "topo/group.h"' 'vol/ may not*' "so is a hidden room in vol/"
 allowed src/comm/comm_mpi.c '#include <mpi.h>'
-allowed vol/vfd/driver.c '#include "shlog/writer.h"'
+allowed vol/vfd/driver.c '#include "log/writer.h"'
 allowed vol/vfd/driver.c '#include "vfd/driver.h"'
 allowed src/node/service.c '#include "engine/session.h"'
 done_testing

@@ -39,7 +39,7 @@ static void do_sleep(struct vel_clock *clock, uint64_t ns)
     vel_clock_sleep(vel_clock_system(), ns);
 }
 
-static const struct vel_clock_ops clock_ops = {monotonic, wall, do_sleep};
+static const struct vel_clock_ops clock_ops = {monotonic, wall, do_sleep, NULL};
 static struct vel_clock node_clock = {&clock_ops};
 
 struct play {

@@ -2,6 +2,7 @@
 unit_tests =
 include %D%/base.mk
 include %D%/sys.mk
+include %D%/log.mk
 include %D%/conf.mk
 include %D%/record.mk
 include %D%/code.mk

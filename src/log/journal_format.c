@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/crc.h"
+#include "log/journal_in.h"
+
+static const char boot_path[] = "/proc/sys/kernel/random/boot_id";
+
+_Static_assert(offsetof(struct vel_journal_head, end) == 88, "as the page says");
+_Static_assert(sizeof(struct vel_journal_head) == 152, "as the page says");
+_Static_assert(sizeof(struct vel_journal_entry) == 16, "as the page says");
+
+uint32_t vel_journal_head_crc(const struct vel_journal_head *head)
+{
+    return vel_crc32c(0, head, offsetof(struct vel_journal_head, crc));
+}
+
+uint32_t vel_journal_entry_crc(const struct vel_journal_entry *entry, const void *bytes)
+{
+    return vel_crc32c(vel_crc32c(0, entry, offsetof(struct vel_journal_entry, crc)),
+                      bytes, entry->len);
+}
+
+int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT], struct vel_err *err)
+{
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    int rc = vel_fs_read_file(fs, boot_path, VEL_JOURNAL_BOOT - 1, &text, err);
+    if (rc == 0) {
+        memset(ret, 0, VEL_JOURNAL_BOOT);
+        memcpy(ret, vel_buf_text(&text), text.len);
+    }
+    vel_buf_fini(&text);
+    return rc;
+}
+
+char *vel_journal_name(const char *dir, const struct stat *of)
+{
+    struct vel_buf name;
+
+    vel_buf_init(&name);
+    vel_buf_printf(&name, "%s/%" PRIx64 "-%" PRIx64, dir, (uint64_t)of->st_dev,
+                   (uint64_t)of->st_ino);
+    return vel_buf_take(&name, NULL);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* journal_in - the bytes of a journal, for who writes and who mends. */
+#ifndef VEL_LOG_JOURNAL_IN_H
+#define VEL_LOG_JOURNAL_IN_H
+
+#include <stdint.h>
+
+#include "log/journal.h"
+
+enum {
+    VEL_JOURNAL_BOOT = 40,
+    VEL_JOURNAL_PAGE = 4096, /* entries begin behind it */
+    VEL_JOURNAL_PIECE = 1 << 20,
+    VEL_JOURNAL_PATH = 3072,
+    VEL_JOURNAL_AT_PATH = 152,
+    VEL_JOURNAL_TAIL = 64,
+    VEL_JOURNAL_AT_TAIL = 3328,
+};
+
+#define VEL_JOURNAL_MAGIC "h5vjour1"
+
+/* Bytes 0 to 151, in the machine's own order. */
+struct vel_journal_head {
+    char magic[8];
+    uint64_t zero;
+    char boot[VEL_JOURNAL_BOOT]; /* ends with zeros */
+    uint64_t device, inode;
+    uint64_t point; /* S */
+    uint32_t crc, zero_too;
+    uint64_t end;
+    struct vel_journal_state {
+        uint64_t size, next_size;
+        int64_t before, after, start;
+    } state;
+    uint64_t mender; /* a process; 0: none */
+    uint64_t writer; /* the process that has made it */
+};
+
+struct vel_journal_entry {
+    uint64_t at;
+    uint32_t len, crc;
+};
+
+uint32_t vel_journal_head_crc(const struct vel_journal_head *head);
+uint32_t vel_journal_entry_crc(const struct vel_journal_entry *entry,
+                               const void *bytes);
+
+/* Of this machine since it was started. */
+int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT],
+                     struct vel_err *err);
+
+/* DIR/DEVICE-INODE, a new string. */
+char *vel_journal_name(const char *dir, const struct stat *of);
+
+#endif

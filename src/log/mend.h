@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mend - a live file, whose process died while it wrote, is brought back to its newest
+ * point by the journal that it has left on this node (doc/format-journal.txt, 6). */
+#ifndef VEL_LOG_MEND_H
+#define VEL_LOG_MEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/clock.h"
+#include "sys/fs.h"
+
+struct vel_mend_of {
+    struct vel_fs *fs;
+    struct vel_clock *clock;
+    const char *dir;      /* where journals are */
+    const char *path;     /* of the file */
+    const char *replaced; /* a directory for what mending replaces */
+    uint64_t limit;       /* ns: so long is waited for who has the file locked */
+    bool is_local;        /* its file system has the clock of this node */
+    /* makes of the head of an open file that of a closed one, and says how many bytes
+     * of it count; 0: there was nothing to do. NULL: it stays */
+    size_t (*close_head)(void *bytes, size_t len);
+};
+
+enum vel_mended {
+    VEL_MEND_NOTHING, /* it has no journal */
+    VEL_MEND_HELD,    /* its writer lives, or a child that it has left */
+    VEL_MEND_LEFT, /* it is as native HDF5 left it: the journal said nothing, and went
+                    */
+    VEL_MEND_DONE,
+};
+
+/* On VEL_MEND_DONE *ret_replaced, a new string, is where what was replaced lies. Fails
+ * when it would be mended and cannot be: what stands at the path is not to be believed.
+ */
+int vel_mend(const struct vel_mend_of *of, enum vel_mended *ret, char **ret_replaced,
+             struct vel_err *err);
+
+/* Who makes the file anew, or removes it: its journal says nothing any more, unless its
+ * writer lives. */
+void vel_mend_forget(struct vel_fs *fs, const char *dir, const struct stat *file);
+
+#endif

@@ -1,0 +1,6 @@
+# unit tests of src/log
+unit_tests += test/unit/journal.t
+test_unit_journal_t_SOURCES = %D%/journal.c test/tap/deadlyfs.c test/tap/deadlyfs.h
+test_unit_journal_t_CPPFLAGS = $(test_cppflags)
+test_unit_journal_t_LDADD = $(test_ldadd)
+# End of test/unit/log
