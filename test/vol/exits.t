@@ -34,7 +34,7 @@ leaks=()
 # whole FILE...: those that HDF5 alone reads as they were written
 whole() {
     for file; do
-        [ "$(head -c 8 "$file" 2>/dev/null | od -An -c | tr -d ' ')" = '211HDF\r\n032\n' ] && echo "$file"
+        ! is_stub "$file" && [ "$(head -c 8 "$file" 2>/dev/null | od -An -c | tr -d ' ')" = '211HDF\r\n032\n' ] && echo "$file"
     done | tr '\n' ' '
 }
 for way in $("$exits"); do
