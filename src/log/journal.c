@@ -15,6 +15,8 @@
 #include "log/journal_in.h"
 #include "sys/entropy.h"
 
+#define TWO_WRITERS "another process has it open to be written, too"
+
 enum { FAILED_MOST = 16 };
 
 struct range {
@@ -140,8 +142,10 @@ static int begin(struct vel_journal *j, struct vel_err *err)
         rc = write_page(j, fd, draft.data, err);
     if (rc == 0)
         rc = vel_fs_link(fs, draft.data, j->name, err);
-    if (rc == VEL_EEXIST)
+    if (rc == VEL_EEXIST) {
         remove_other(j);
+        rc = vel_fail(err, VEL_EEXIST, TWO_WRITERS);
+    }
     if (fd >= 0)
         vel_fs_unlink(fs, draft.data, NULL);
     if (rc < 0)
@@ -378,7 +382,7 @@ static bool forget_all(struct vel_journal *j)
     if (write_end(j, &why) < 0)
         vel_journal_give_up(j, why.text);
     else if (!is_there(j))
-        vel_journal_give_up(j, "another process has it open to be written, too");
+        vel_journal_give_up(j, TWO_WRITERS);
     return true;
 }
 
