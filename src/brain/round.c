@@ -237,13 +237,14 @@ static uint64_t settled_at(const struct vel_leader *leader)
     return leader->view_since + leader->conf.view_limit + 2 * leader->conf.limit;
 }
 
-/* A launch of which nodes say that it is over, and whose chair still counts on others:
- * they are lost, and it learns of it within its limit. Who did not wait would restart
- * from something older, so we do, beyond VIEW_WAIT, but not for ever. */
-static bool is_settled(struct vel_leader *leader)
+/* Launches of which nodes say that they are over, and whose chairs still count on
+ * others: those are lost, and a chair learns of it within its limit. Who did not wait
+ * would restart from something older, so we do, beyond VIEW_WAIT, but not for ever. One
+ * look is for all of them. */
+static bool are_settled(struct vel_leader *leader)
 {
     struct vel_vec others;
-    bool is = true;
+    bool are = true;
 
     if (leader->now >= settled_at(leader))
         return true;
@@ -253,14 +254,14 @@ static bool is_settled(struct vel_leader *leader)
     vel_leader_at(leader, VEL_TIMER_SOON, leader->others_at);
     vel_vec_init(&others, sizeof(struct vel_leader_other));
     if (leader->ops->others(leader->arg, &others, NULL) < 0)
-        is = false;
-    for (size_t i = 0; is && i < others.n; i++) {
+        are = false;
+    for (size_t i = 0; are && i < others.n; i++) {
         const struct vel_leader_other *other = vel_vec_at(&others, i);
 
-        is = judge(leader, other) != PARTLY_OVER || is_over(leader, other);
+        are = judge(leader, other) != PARTLY_OVER || is_over(leader, other);
     }
     forget_others(&others);
-    return is;
+    return are;
 }
 
 /* Programs that are started at once see each other begin: one that had no node when it
@@ -318,23 +319,19 @@ bool vel_round_is_ready(struct vel_leader *leader)
 {
     bool is_ready = leader->now >= leader->view_since + leader->conf.view_limit ||
                     have_come(leader);
+    bool is_partly_over = false;
 
     for (size_t i = 0; is_ready && i < leader->others.n; i++) {
-        switch (judge(leader, vel_vec_at(&leader->others, i))) {
-        case UNDECIDED:
-            is_ready = leader->now - leader->claimed_at >= leader->conf.limit / 2;
-            if (!is_ready)
-                look_who_begins(leader);
-            break;
-        case PARTLY_OVER:
-            is_ready = is_settled(leader);
-            break;
-        case OVER:
-        case LIVES:
-            break;
-        }
+        enum verdict verdict = judge(leader, vel_vec_at(&leader->others, i));
+
+        is_partly_over = is_partly_over || verdict == PARTLY_OVER;
+        if (verdict != UNDECIDED)
+            continue;
+        is_ready = leader->now - leader->claimed_at >= leader->conf.limit / 2;
+        if (!is_ready)
+            look_who_begins(leader);
     }
-    return is_ready;
+    return is_ready && (!is_partly_over || are_settled(leader));
 }
 
 /* Of these nodes, those that have not come. */

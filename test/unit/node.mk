@@ -28,6 +28,7 @@ node_tests = test/unit/about.t \
 	test/unit/leader.t \
 	test/unit/leaderfiles.t \
 	test/unit/leaderpage.t \
+	test/unit/leaderview.t \
 	test/unit/left.t \
 	test/unit/link.t \
 	test/unit/link_flood.t \
@@ -102,6 +103,10 @@ test_unit_leaderfiles_t_LDADD = $(test_ldadd)
 test_unit_leaderpage_t_SOURCES = %D%/leaderpage.c
 test_unit_leaderpage_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderpage_t_LDADD = $(test_ldadd)
+
+test_unit_leaderview_t_SOURCES = %D%/leaderview.c $(leaderlab)
+test_unit_leaderview_t_CPPFLAGS = $(test_cppflags)
+test_unit_leaderview_t_LDADD = $(test_ldadd)
 
 test_unit_messages_t_SOURCES = %D%/messages.c
 test_unit_messages_t_CPPFLAGS = $(test_cppflags)
