@@ -15,7 +15,7 @@ static herr_t put(void *obj, const void *buf, size_t size, void *blob_id, void *
 
 static herr_t get(void *obj, const void *blob_id, void *buf, size_t size, void *ctx)
 {
-    struct vel_call call = vel_call_begin(obj);
+    struct vel_call call = vel_call_begin_plain(obj);
 
     return vel_call_end(&call, H5VLblob_get(call.obj, call.id, blob_id, buf, size, ctx),
                         NULL);

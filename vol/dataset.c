@@ -6,6 +6,7 @@
 
 #include "classes.h"
 #include "forward.h"
+#include "plain.h"
 #include "push.h"
 
 enum { FEW = 16 };
@@ -36,7 +37,10 @@ static void *create(void *obj, const H5VL_loc_params_t *loc, const char *name,
                     hid_t lcpl_id, hid_t type_id, hid_t space_id, hid_t dcpl_id,
                     hid_t dapl_id, hid_t dxpl_id, void **req)
 {
-    struct vel_call call = vel_call_begin(obj);
+    struct vel_call call = vel_call_begin_plain(obj);
+
+    vel_plain_check_new_dataset(type_id, dcpl_id);
+
     void *dset = H5VLdataset_create(call.obj, loc, call.id, name, lcpl_id, type_id,
                                     space_id, dcpl_id, dapl_id, dxpl_id, req);
 
@@ -55,7 +59,7 @@ static herr_t read_some(size_t count, void *dsets[], hid_t type_ids[],
         return 0;
     if (many_begin(&many, dsets, count) < 0)
         return -1;
-    call = vel_call_begin(dsets[0]);
+    call = vel_call_begin_plain(dsets[0]);
     rc = H5VLdataset_read(count, many.objs, call.id, type_ids, mem_space_ids,
                           file_space_ids, dxpl_id, bufs, req);
     many_end(&many);
@@ -74,16 +78,39 @@ static herr_t write_some(size_t count, void *dsets[], hid_t type_ids[],
         return 0;
     if (many_begin(&many, dsets, count) < 0)
         return -1;
-    call = vel_call_begin(dsets[0]);
+    call = vel_call_begin_plain(dsets[0]);
     rc = H5VLdataset_write(count, many.objs, call.id, type_ids, mem_space_ids,
                            file_space_ids, dxpl_id, bufs, req);
     many_end(&many);
     return vel_call_end(&call, rc, req);
 }
 
-VEL_FORWARD_OPEN(open_named, H5VLdataset_open)
-VEL_FORWARD(get, H5VLdataset_get, H5VL_dataset_get_args_t)
-VEL_FORWARD(specific, H5VLdataset_specific, H5VL_dataset_specific_args_t)
+static void *open_named(void *obj, const H5VL_loc_params_t *loc, const char *name,
+                        hid_t dapl_id, hid_t dxpl_id, void **req)
+{
+    struct vel_call call = vel_call_begin_plain(obj);
+    void *dset = H5VLdataset_open(call.obj, loc, call.id, name, dapl_id, dxpl_id, req);
+
+    if (dset)
+        vel_plain_check_dataset(dset, call.id);
+    return vel_call_end_object(&call, dset, req);
+}
+
+static herr_t specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl_id,
+                       void **req)
+{
+    bool is_extent = args->op_type == H5VL_DATASET_SET_EXTENT;
+    struct vel_call call = is_extent ? vel_call_begin_plain(obj) : vel_call_begin(obj);
+
+    if (is_extent)
+        vel_plain_check_extent(call.obj, call.id, args->args.set_extent.size);
+
+    herr_t rc = H5VLdataset_specific(call.obj, call.id, args, dxpl_id, req);
+
+    return vel_call_end(&call, rc, req);
+}
+
+VEL_FORWARD_GET(get, H5VLdataset_get, H5VL_dataset_get_args_t)
 VEL_FORWARD(optional, H5VLdataset_optional, H5VL_optional_args_t)
 VEL_FORWARD_CLOSE(close_it, H5VLdataset_close)
 

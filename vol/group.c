@@ -9,7 +9,7 @@ static void *create(void *obj, const H5VL_loc_params_t *loc, const char *name,
                     hid_t lcpl_id, hid_t gcpl_id, hid_t gapl_id, hid_t dxpl_id,
                     void **req)
 {
-    struct vel_call call = vel_call_begin(obj);
+    struct vel_call call = vel_call_begin_plain(obj);
     void *group = H5VLgroup_create(call.obj, loc, call.id, name, lcpl_id, gcpl_id,
                                    gapl_id, dxpl_id, req);
 
@@ -30,7 +30,7 @@ static herr_t specific(void *obj, H5VL_group_specific_args_t *args, hid_t dxpl_i
 }
 
 VEL_FORWARD_OPEN(open_named, H5VLgroup_open)
-VEL_FORWARD(get, H5VLgroup_get, H5VL_group_get_args_t)
+VEL_FORWARD_GET(get, H5VLgroup_get, H5VL_group_get_args_t)
 VEL_FORWARD(optional, H5VLgroup_optional, H5VL_optional_args_t)
 VEL_FORWARD_CLOSE(close_it, H5VLgroup_close)
 

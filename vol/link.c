@@ -19,7 +19,7 @@ static herr_t create(H5VL_link_create_args_t *args, void *obj,
         other = args->args.hard.curr_obj;
         below.args.hard.curr_obj = vel_object_under(other);
     }
-    call = vel_call_begin(obj ? obj : other);
+    call = vel_call_begin_plain(obj ? obj : other);
     rc = H5VLlink_create(&below, vel_object_under(obj), loc, call.id, lcpl_id, lapl_id,
                          dxpl_id, req);
     return vel_call_end(&call, rc, req);
@@ -47,8 +47,18 @@ static herr_t move(void *from, const H5VL_loc_params_t *from_loc, void *to,
     return vel_call_end(&call, rc, req);
 }
 
-VEL_FORWARD_AT(get, H5VLlink_get, H5VL_link_get_args_t)
-VEL_FORWARD_AT(specific, H5VLlink_specific, H5VL_link_specific_args_t)
+VEL_FORWARD_GET_AT(get, H5VLlink_get, H5VL_link_get_args_t)
+static herr_t specific(void *obj, const H5VL_loc_params_t *loc,
+                       H5VL_link_specific_args_t *args, hid_t dxpl_id, void **req)
+{
+    bool is_plain =
+        args->op_type == H5VL_LINK_EXISTS || args->op_type == H5VL_LINK_ITER;
+    struct vel_call call = is_plain ? vel_call_begin_plain(obj) : vel_call_begin(obj);
+    herr_t rc = H5VLlink_specific(call.obj, loc, call.id, args, dxpl_id, req);
+
+    return vel_call_end(&call, rc, req);
+}
+
 VEL_FORWARD_AT(optional, H5VLlink_optional, H5VL_optional_args_t)
 
 const H5VL_link_class_t vel_link_class = {

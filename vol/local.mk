@@ -18,14 +18,17 @@ flavour_LTLIBRARIES += %D%/libh5veloc.la
 	%D%/link.c \
 	%D%/mpi_rank.c %D%/mpi_rank.h \
 	%D%/object.c %D%/object.h \
+	%D%/plain.c %D%/plain.h \
 	%D%/push.c %D%/push.h \
 	%D%/request.c \
 	%D%/route.c %D%/route.h \
 	%D%/veloc_file.c \
 	%D%/veloc_plugin.c \
 	%D%/vfd/driver.c %D%/vfd/driver.h \
-	%D%/vfd/layered.c %D%/vfd/layered.h \
-	%D%/vfd/ticket.c %D%/vfd/ticket.h \
+	%D%/vfd/home.c %D%/vfd/home.h \
+	%D%/vfd/live.c %D%/vfd/live.h \
+	%D%/vfd/opened.c %D%/vfd/opened.h \
+	%D%/vfd/track.c %D%/vfd/track.h \
 	%D%/wrap.c
 %C%_libh5veloc_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%D% $(HDF5_CFLAGS)
 %C%_libh5veloc_la_LIBADD = src/libveloc_core.la

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "object.h"
+#include "plain.h"
 
 /* --- the connector below --- */
 
@@ -116,14 +117,30 @@ void vel_stack_add_to(hid_t stack)
 
 /* --- calls --- */
 
-struct vel_call vel_call_begin(void *object)
+static size_t n_calls; /* under way */
+
+bool vel_call_is_inside(void)
+{
+    return n_calls > 0;
+}
+
+struct vel_call vel_call_begin_plain(void *object)
 {
     struct vel_object *o = object;
-    struct vel_call call = {
-        .obj = o->obj, .id = o->under->id, .under = vel_under_share(o->under)};
+    struct vel_call call = {.obj = o->obj,
+                            .id = o->under->id,
+                            .under = vel_under_share(o->under),
+                            .is_counted = true};
 
+    n_calls++;
     vel_quiet_begin(&call.quiet);
     return call;
+}
+
+struct vel_call vel_call_begin(void *object)
+{
+    vel_plain_end();
+    return vel_call_begin_plain(object);
 }
 
 /* A request that cannot be made ours is waited for here: then nobody needs it. */
@@ -143,6 +160,7 @@ herr_t vel_call_end(struct vel_call *call, herr_t rc, void **req)
 {
     if (req && *req)
         take_request(call->under, req);
+    n_calls -= call->is_counted;
     vel_quiet_end(&call->quiet);
     vel_under_release(call->under);
     return rc;

@@ -70,10 +70,16 @@ struct vel_call {
     hid_t id;
     struct vel_under *under; /* outlives the call, also when its object does not */
     struct vel_quiet quiet;
+    bool is_counted; /* for vel_call_is_inside() */
 };
 
-/* `object` is one of ours, of any class. */
+/* `object` is one of ours, of any class. After vel_call_begin() a process is no longer
+ * plain (plain.h); the other is for what is known to be harmless. */
 struct vel_call vel_call_begin(void *object);
+struct vel_call vel_call_begin_plain(void *object);
+
+/* Is a call of an object under way? A file that HDF5 opens then it opens by itself. */
+bool vel_call_is_inside(void);
 
 /* The result, after a request was made ours if the connector below made one. */
 herr_t vel_call_end(struct vel_call *call, herr_t rc, void **req);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "head.h"
 #include "mpi_rank.h"
 #include "object.h"
 #include "push.h"
@@ -24,10 +25,8 @@ static const char *is_own(unsigned flags, hid_t fapl_id)
     return NULL;
 }
 
-/* The list for where the file is. Also a file at its own path is opened by our driver:
- * HDF5 would not know it again as the one that is open already, and what it leads to
- * may be in a cache. */
-static int place(struct vel_route *route, const char *name, hid_t *fapl_id)
+/* The list for where the file is. */
+static int place(struct vel_route *route, hid_t *fapl_id)
 {
     hid_t placed;
 
@@ -36,7 +35,7 @@ static int place(struct vel_route *route, const char *name, hid_t *fapl_id)
     placed = H5Pcopy(*fapl_id);
     if (placed < 0)
         return -1;
-    if (vel_driver_put(placed, name, &route->answer) < 0) {
+    if (vel_driver_place(placed, &route->placed) < 0) {
         H5Pclose(placed);
         return -1;
     }
@@ -49,9 +48,11 @@ static int fail(const struct vel_err *err)
     return vel_push(H5E_CANTOPENFILE, "%s", err->text);
 }
 
-static void begin(struct vel_route *route, hid_t fapl_id)
+static void begin(struct vel_route *route, const char *name, hid_t fapl_id)
 {
-    *route = (struct vel_route){.answer.at = VEL_FILE_OWN, .own_id = fapl_id};
+    *route = (struct vel_route){.answer.at = VEL_FILE_OWN,
+                                .placed = {name, &route->answer, false},
+                                .own_id = fapl_id};
 }
 
 int vel_route_create(struct vel_route *route, const struct vel_info *info,
@@ -61,16 +62,16 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
 
-    begin(route, *fapl_id);
+    begin(route, name, *fapl_id);
     route->is_new = true;
     if (why) {
         vel_files_tell_native(&files_of, name, why);
-        return place(route, name, fapl_id);
+        return place(route, fapl_id);
     }
     if (vel_files_create(&files_of, name, flags & H5F_ACC_EXCL, &route->answer, &err) <
         0)
         return fail(&err);
-    return place(route, name, fapl_id);
+    return place(route, fapl_id);
 }
 
 int vel_route_open(struct vel_route *route, const struct vel_info *info,
@@ -80,16 +81,17 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
     const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
 
-    begin(route, *fapl_id);
+    begin(route, name, *fapl_id);
     if (why && flags & H5F_ACC_RDWR)
         vel_files_tell_native(&files_of, name, why);
-    if (why)
-        return vel_files_check_own(name, &err) < 0 ? fail(&err)
-                                                   : place(route, name, fapl_id);
-    if (vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer, &err) < 0)
+    if ((why ? vel_files_check_own(name, &err)
+             : vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer,
+                              &err)) < 0 ||
+        (route->answer.at == VEL_FILE_OWN &&
+         vel_files_mend(&files_of, name, vel_head_closed, &err) < 0))
         return fail(&err);
-    route->is_read = !route->answer.file;
-    return place(route, name, fapl_id);
+    route->is_read = !why && !route->answer.file;
+    return place(route, fapl_id);
 }
 
 int vel_route_look(struct vel_route *route, const struct vel_info *info,
@@ -98,12 +100,12 @@ int vel_route_look(struct vel_route *route, const struct vel_info *info,
     const struct vel_files_of files_of = of(info);
     struct vel_err err = {0};
 
-    begin(route, *fapl_id);
+    begin(route, name, *fapl_id);
     if (is_own(0, *fapl_id))
         return 0;
     if (vel_files_look(&files_of, name, &route->answer, &err) < 0)
         return fail(&err);
-    return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, name, fapl_id);
+    return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, fapl_id);
 }
 
 /* What the system refuses is refused again, and then without a word of ours in HDF5's
@@ -113,8 +115,7 @@ bool vel_route_settle(struct vel_route *route, hid_t fapl_id, bool is_open)
     struct vel_file *file = route->answer.file;
     hid_t stack = vel_stack_save();
     bool may_retry = !is_open && fapl_id != route->own_id &&
-                     route->answer.at == VEL_FILE_OWN &&
-                     vel_driver_was_refused(fapl_id);
+                     route->answer.at == VEL_FILE_OWN && route->placed.is_refused;
 
     if (file && vel_file_settle(file, is_open))
         may_retry = route->is_new;
@@ -124,10 +125,10 @@ bool vel_route_settle(struct vel_route *route, hid_t fapl_id, bool is_open)
     return may_retry;
 }
 
-bool vel_route_is_stale(const struct vel_route *route, hid_t fapl_id)
+bool vel_route_is_stale(const struct vel_route *route)
 {
     return route->is_read && route->answer.at == VEL_FILE_CACHED &&
-           vel_driver_was_refused(fapl_id);
+           route->placed.is_refused;
 }
 
 void vel_route_end(struct vel_route *route, hid_t fapl_id)

@@ -10,9 +10,11 @@
 
 #include "info.h"
 #include "process/files.h"
+#include "vfd/driver.h"
 
 struct vel_route {
     struct vel_file_answer answer;
+    struct vel_placed placed;
     hid_t own_id; /* the list for the file at its own path */
     bool is_new;  /* it is created */
     bool is_read; /* and not written: nothing keeps it where it is */
@@ -33,7 +35,7 @@ int vel_route_look(struct vel_route *route, const struct vel_info *info,
 bool vel_route_settle(struct vel_route *route, hid_t fapl_id, bool is_open);
 
 /* It could not be opened: was it not where it was said to be? */
-bool vel_route_is_stale(const struct vel_route *route, hid_t fapl_id);
+bool vel_route_is_stale(const struct vel_route *route);
 void vel_route_end(struct vel_route *route, hid_t fapl_id);
 
 /* It is going to be removed. *ret_is_gone: and is. */

@@ -10,9 +10,10 @@
 #include "forward.h"
 #include "head.h"
 #include "info.h"
+#include "plain.h"
 #include "push.h"
 #include "route.h"
-#include "vfd/driver.h"
+#include "vfd/live.h"
 
 /* A call of the connector below that has no object yet. */
 struct file_call {
@@ -95,6 +96,36 @@ static bool is_open_now(const struct file_call *f, void *obj, void **req)
     return obj && status == H5VL_REQUEST_STATUS_SUCCEED;
 }
 
+/* Of a file that is open below at its own path. NULL: it has none. */
+static void *handle_of(const struct vel_under *under, void *obj)
+{
+    H5VL_native_file_optional_args_t native = {
+        .get_vfd_handle = {.fapl_id = H5P_FILE_ACCESS_DEFAULT}};
+    void *handle = NULL;
+    H5VL_optional_args_t args = {.op_type = H5VL_NATIVE_FILE_GET_VFD_HANDLE,
+                                 .args = &native};
+
+    native.get_vfd_handle.file_handle = &handle;
+    if (!under->is_native ||
+        H5VLfile_optional(obj, under->id, &args, H5P_DATASET_XFER_DEFAULT, NULL) < 0)
+        return NULL;
+    return handle;
+}
+
+/* From now on it can be brought back to its newest flush. */
+static void begin_live(const struct file_call *f, void *obj, const struct opening *o)
+{
+    bool is_new = o->fcpl_id >= 0;
+
+    if (H5Pget_driver(f->fapl_id) != H5FD_SEC2 ||
+        !vel_live_begin(handle_of(f->call.under, obj), is_new))
+        return;
+    if (is_new)
+        vel_plain_check_creation(o->fcpl_id);
+    else
+        vel_plain_check_file(obj, f->call.id);
+}
+
 static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fapl_id,
                          const struct opening *o)
 {
@@ -105,6 +136,10 @@ static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fap
         H5Eclear2(H5E_DEFAULT);
         return open_below(o, route->own_id);
     }
+    if (is_open && route->placed.is_unseen)
+        vel_driver_adopt(&route->placed, handle_of(f->call.under, obj), o->flags);
+    if (is_open && route->answer.journals)
+        begin_live(f, obj, o);
     if (is_open)
         f->call.under->file = route->answer.file;
     return obj;
@@ -123,7 +158,7 @@ static void *open_once(struct file_call *f, const struct opening *o, bool *ret_i
     *ret_is_stale = false;
     if (rc == 0) {
         obj = open_routed(f, &route, routed, o);
-        *ret_is_stale = !obj && vel_route_is_stale(&route, routed);
+        *ret_is_stale = !obj && vel_route_is_stale(&route);
     } else {
         vel_route_settle(&route, routed, false);
     }
@@ -229,6 +264,20 @@ static herr_t specific_named(H5VL_file_specific_args_t *args, hid_t dxpl_id, voi
 
 /* --- what is open --- */
 
+static herr_t flush(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl_id,
+                    void **req)
+{
+    struct vel_call call = vel_call_begin_plain(obj);
+    herr_t rc;
+
+    vel_live_flush_begin();
+    rc = H5VLfile_specific(call.obj, call.id, args, dxpl_id, req);
+    vel_live_flush_end(rc >= 0);
+    if (rc >= 0 && call.under->file)
+        vel_file_flushed(call.under->file, vel_head_closed);
+    return vel_call_end(&call, rc, req);
+}
+
 /* The second file of IS_EQUAL comes as the object at the very bottom already. */
 static herr_t specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl_id,
                        void **req)
@@ -238,6 +287,8 @@ static herr_t specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl_id
 
     if (args->op_type == H5VL_FILE_IS_ACCESSIBLE || args->op_type == H5VL_FILE_DELETE)
         return specific_named(args, dxpl_id, req);
+    if (args->op_type == H5VL_FILE_FLUSH)
+        return flush(obj, args, dxpl_id, req);
     call = vel_call_begin(obj);
     rc = H5VLfile_specific(call.obj, call.id, args, dxpl_id, req);
     if (rc >= 0 && args->op_type == H5VL_FILE_REOPEN && *args->args.reopen.file) {
@@ -246,32 +297,38 @@ static herr_t specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl_id
         *args->args.reopen.file = vel_object_create(again, call.under);
         rc = *args->args.reopen.file ? rc : -1;
     }
-    if (rc >= 0 && args->op_type == H5VL_FILE_FLUSH && call.under->file)
-        vel_file_flushed(call.under->file, vel_head_closed);
     return vel_call_end(&call, rc, req);
 }
 
-/* The list that a file gives back has the user's driver. */
 static herr_t get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl_id, void **req)
 {
-    struct vel_call call = vel_call_begin(obj);
+    struct vel_call call = vel_call_begin_plain(obj);
     herr_t rc = H5VLfile_get(call.obj, call.id, args, dxpl_id, req);
 
-    if (rc >= 0 && args->op_type == H5VL_FILE_GET_FAPL)
-        rc = vel_driver_take_off(args->args.get_fapl.fapl_id);
     return vel_call_end(&call, rc, req);
+}
+
+/* Those that HDF5 itself needs at each open, or that ask. */
+static bool is_plain(int op)
+{
+    return op == H5VL_NATIVE_FILE_POST_OPEN || op == H5VL_NATIVE_FILE_GET_SIZE ||
+           op == H5VL_NATIVE_FILE_GET_VFD_HANDLE || op == H5VL_NATIVE_FILE_GET_INFO;
 }
 
 /* Without a file there is nothing below, and no object. */
 static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, void **req)
 {
     struct vel_call call;
+    herr_t rc;
 
     if (vel_ask_is(args->op_type))
         return vel_ask(args);
-    call = vel_call_begin(obj);
-    return vel_call_end(&call, H5VLfile_optional(call.obj, call.id, args, dxpl_id, req),
-                        req);
+    call = is_plain(args->op_type) ? vel_call_begin_plain(obj) : vel_call_begin(obj);
+    rc = H5VLfile_optional(call.obj, call.id, args, dxpl_id, req);
+    if (rc >= 0 && args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE)
+        vel_live_give_up(handle_of(call.under, call.obj),
+                         "it is read while it is written (SWMR)");
+    return vel_call_end(&call, rc, req);
 }
 
 VEL_FORWARD_CLOSE(close_below, H5VLfile_close)

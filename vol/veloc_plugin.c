@@ -12,6 +12,7 @@
 #include "forward.h"
 #include "info.h"
 #include "process/files.h"
+#include "vfd/driver.h"
 
 H5PL_type_t H5PLget_plugin_type(void);
 const void *H5PLget_plugin_info(void);
@@ -34,6 +35,12 @@ static herr_t initialize(hid_t vipl_id)
     return rc;
 }
 
+static herr_t terminate(void)
+{
+    vel_driver_end();
+    return 0;
+}
+
 /* Everything: what the connector below cannot do is taken away by get_cap_flags. */
 #define CAPABILITIES (~(uint64_t)0)
 
@@ -48,6 +55,7 @@ const H5VL_class_t *vel_class(void)
         .conn_version = 1,
         .cap_flags = CAPABILITIES,
         .initialize = initialize,
+        .terminate = terminate,
         .info_cls = vel_info_class,
         .wrap_cls = vel_wrap_class,
         .attr_cls = vel_attr_class,

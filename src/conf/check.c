@@ -183,6 +183,21 @@ static int check_group(const struct vel_conf *conf, const struct vel_line *line,
                     vel_near_hint(near.best, hint));
 }
 
+/* Its files are in no dataset, so there is none of which that could be said. */
+static int check_live(const struct vel_line *line, struct vel_err *err)
+{
+    static const char *const keys[] = {"KEEP", "POINTS", "LEVEL"};
+    const struct vel_dataset_rule *rule = line->data;
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (rule->publish == VEL_PUBLISH_LIVE && vel_conf_gives(line, keys[i]))
+            return vel_fail(err, VEL_ECONFIG,
+                            "DATASET=%s: %s= is of datasets, and files with "
+                            "PUBLISH=LIVE are in none: leave one of the two out",
+                            line->name, keys[i]);
+    return 0;
+}
+
 static int check_line(const struct vel_conf *conf, const struct vel_line *line,
                       struct vel_err *err)
 {
@@ -203,6 +218,7 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
             rc = vel_rule_check(rule->exclude, err);
         if (rc < 0)
             return vel_wrap(err, rc, "DATASET=%s", line->name);
+        return check_live(line, err);
     }
     if (line->parent == VEL_CKPT) {
         rc = check_store(conf, line, err);

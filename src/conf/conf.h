@@ -61,7 +61,7 @@ enum vel_store_type {
     VEL_STORE_PFS,
 };
 enum vel_kind { VEL_KIND_CHECKPOINT, VEL_KIND_OUTPUT, VEL_KIND_BOTH, VEL_KIND_NONE };
-enum vel_publish { VEL_PUBLISH_THROUGH, VEL_PUBLISH_BEHIND };
+enum vel_publish { VEL_PUBLISH_THROUGH, VEL_PUBLISH_BEHIND, VEL_PUBLISH_LIVE };
 
 #define VEL_FIELD_BOOL bool
 #define VEL_FIELD_INT int64_t

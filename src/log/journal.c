@@ -28,7 +28,7 @@ struct vel_journal {
     struct vel_vec saved;     /* struct range, by place, apart from each other */
     struct vel_vec failed;    /* struct range, of metadata */
     bool has_many_failed;
-    bool is_given_up;
+    bool is_given_up, is_ended;
     char *name;
     int fd;                       /* -1: it has no entry yet */
     struct vel_journal_head head; /* as it stands there */
@@ -386,21 +386,47 @@ static bool forget_all(struct vel_journal *j)
     return true;
 }
 
+/* A file whose head says that it is open is opened by nobody: where it has no entry
+ * yet, that is to be undone. */
+static int begin_for_head(struct vel_journal *j, struct vel_err *err)
+{
+    char bytes[VEL_JOURNAL_ROOM];
+    struct stat now;
+    uint64_t at;
+    size_t n;
+    int rc = vel_fs_stat(j->of.fs, j->of.fd, j->of.path, &now, err);
+
+    if (rc < 0 || !vel_journal_find_open(j->of.fs, j->of.fd, (uint64_t)now.st_size,
+                                         j->of.close_head, bytes, &at, &n))
+        return rc;
+    rc = begin(j, err);
+    j->head.state = (struct vel_journal_state){.size = (uint64_t)now.st_size,
+                                               .before = vel_journal_stamp(&now),
+                                               .after = vel_journal_stamp(&now)};
+    return rc < 0 ? rc : write_state(j, err);
+}
+
 bool vel_journal_point(struct vel_journal *j, uint64_t size)
 {
     struct vel_err why = {0};
+    int rc = 0;
 
     if (!forget_all(j))
         return false;
     j->head.point = size;
-    if (j->fd >= 0 && write_head(j, j->fd, j->name, &why) < 0)
+    if (j->fd >= 0)
+        rc = write_head(j, j->fd, j->name, &why);
+    else if (!j->is_given_up)
+        rc = begin_for_head(j, &why);
+    if (rc < 0)
         vel_journal_give_up(j, why.text);
     return true;
 }
 
 void vel_journal_end(struct vel_journal *j)
 {
-    if (forget_all(j))
+    j->is_ended = forget_all(j);
+    if (j->is_ended)
         j->head.point = 0;
 }
 
@@ -408,7 +434,7 @@ void vel_journal_destroy(struct vel_journal *j)
 {
     if (!j)
         return;
-    if (j->fd >= 0 && j->head.end == VEL_JOURNAL_PAGE && is_there(j))
+    if (j->fd >= 0 && j->is_ended && is_there(j))
         vel_fs_unlink(j->of.fs, j->name, NULL);
     vel_journal_abandon(j);
 }

@@ -10,10 +10,15 @@
 #define VEL_LOG_JOURNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sys/clock.h"
 #include "sys/fs.h"
+
+/* Makes of the head of an open file that of a closed one, and says how many bytes of it
+ * count; 0: it says nothing of being open. */
+typedef size_t vel_journal_head_f(void *bytes, size_t len);
 
 struct vel_journal_of {
     struct vel_fs *fs;
@@ -24,6 +29,7 @@ struct vel_journal_of {
     uint64_t most;    /* bytes of entries */
     bool
         keeps_tail; /* of the last change: on a file system whose times prove nothing */
+    vel_journal_head_f *close_head; /* NULL: no head says that its file is open */
 };
 
 /* What is about to happen to the file. */

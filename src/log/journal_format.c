@@ -40,6 +40,30 @@ int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT], struct vel_e
     return rc;
 }
 
+bool vel_journal_find_open(struct vel_fs *fs, int fd, uint64_t size,
+                           vel_journal_head_f *close_head, char bytes[VEL_JOURNAL_ROOM],
+                           uint64_t *ret_at, size_t *ret_len)
+{
+    for (uint64_t at = 0; close_head && at < size; at = at ? 2 * at : 512) {
+        size_t n = size - at < VEL_JOURNAL_ROOM ? size - at : VEL_JOURNAL_ROOM;
+
+        if (vel_fs_read_at(fs, fd, bytes, n, (off_t)at, "", NULL) < 0)
+            return false;
+        *ret_at = at;
+        *ret_len = close_head(bytes, n);
+        if (*ret_len > 0)
+            return true;
+        if (n >= 8 && memcmp(bytes, "\211HDF\r\n\032\n", 8) == 0)
+            return false;
+    }
+    return false;
+}
+
+int64_t vel_journal_stamp(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * (int64_t)VEL_CLOCK_S + st->st_mtim.tv_nsec;
+}
+
 char *vel_journal_name(const char *dir, const struct stat *of)
 {
     struct vel_buf name;

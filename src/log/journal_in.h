@@ -15,6 +15,7 @@ enum {
     VEL_JOURNAL_AT_PATH = 152,
     VEL_JOURNAL_TAIL = 64,
     VEL_JOURNAL_AT_TAIL = 3328,
+    VEL_JOURNAL_ROOM = 1024, /* more than any head */
 };
 
 #define VEL_JOURNAL_MAGIC "h5vjour1"
@@ -48,6 +49,15 @@ uint32_t vel_journal_entry_crc(const struct vel_journal_entry *entry,
 /* Of this machine since it was started. */
 int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT],
                      struct vel_err *err);
+
+/* The head that says its file is open, at 0, 512, 1024 and so on: `bytes` as they are
+ * of a closed one, so many from *ret_at on. False: there is none. */
+bool vel_journal_find_open(struct vel_fs *fs, int fd, uint64_t size,
+                           vel_journal_head_f *close_head, char bytes[VEL_JOURNAL_ROOM],
+                           uint64_t *ret_at, size_t *ret_len);
+
+/* When the file was changed, in ns since 1970. */
+int64_t vel_journal_stamp(const struct stat *st);
 
 /* DIR/DEVICE-INODE, a new string. */
 char *vel_journal_name(const char *dir, const struct stat *of);

@@ -19,9 +19,8 @@
 
 #define SOON VEL_CLOCK_S          /* after a change began, it was over */
 #define APART (120 * VEL_CLOCK_S) /* clocks of nodes, at most */
+#define DRAFT (60 * VEL_CLOCK_S)  /* for one to get its name, at most */
 #define PAUSE (10 * VEL_CLOCK_MS) /* between two looks at a lock */
-
-enum { HEAD_ROOM = 1024 };
 
 struct entry {
     struct vel_journal_entry is;
@@ -126,7 +125,7 @@ static bool read_journal(struct mending *m)
             return false;
         at = entry.from + entry.is.len;
     }
-    return m->entries.n > 0;
+    return true;
 }
 
 /* --- is the file as its writer left it? --- */
@@ -152,16 +151,11 @@ static bool has_tail(const struct mending *m)
            memcmp(there, tail + 16, n) == 0;
 }
 
-static int64_t stamp_of(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * (int64_t)VEL_CLOCK_S + st->st_mtim.tv_nsec;
-}
-
 static bool is_as_left(const struct mending *m)
 {
     const struct vel_journal_state *state = &m->head.state;
     uint64_t size = (uint64_t)m->stat.st_size;
-    int64_t second = (int64_t)VEL_CLOCK_S, at = stamp_of(&m->stat);
+    int64_t second = (int64_t)VEL_CLOCK_S, at = vel_journal_stamp(&m->stat);
     int64_t last = at, apart = m->of->is_local ? 0 : (int64_t)APART;
 
     if (at % second == 0) /* maybe it has no fractions */
@@ -187,6 +181,17 @@ static int load(struct mending *m, const struct entry *entry, struct vel_err *er
     return rc;
 }
 
+/* Its head says that it is open. */
+static bool is_open(const struct mending *m)
+{
+    char bytes[VEL_JOURNAL_ROOM];
+    uint64_t at;
+    size_t n;
+
+    return vel_journal_find_open(m->of->fs, m->file, (uint64_t)m->stat.st_size,
+                                 m->of->close_head, bytes, &at, &n);
+}
+
 static bool differs(struct mending *m)
 {
     for (size_t i = 0; i < m->entries.n; i++) {
@@ -196,7 +201,7 @@ static bool differs(struct mending *m)
             load(m, entry, NULL) < 0 || memcmp(m->old, m->now, entry->is.len) != 0)
             return true;
     }
-    return false;
+    return is_open(m);
 }
 
 /* --- the mending --- */
@@ -316,30 +321,24 @@ static int change(struct mending *m, const void *bytes, size_t len, uint64_t at,
     return rc < 0 ? rc : write_state(m, err);
 }
 
-/* It was open when it was flushed, and is open no more: at 0, 512, 1024 and so on. */
+/* It was open when it was flushed, and is open no more. */
 static int close_head(struct mending *m, struct vel_err *err)
 {
-    char bytes[HEAD_ROOM];
+    char bytes[VEL_JOURNAL_ROOM];
+    uint64_t at;
+    size_t n;
 
-    for (uint64_t at = 0; at + sizeof bytes <= (uint64_t)m->stat.st_size;
-         at = at ? 2 * at : 512) {
-        int rc = vel_fs_read_at(m->of->fs, m->file, bytes, sizeof bytes, (off_t)at,
-                                m->of->path, err);
-        size_t n = rc == 0 ? m->of->close_head(bytes, sizeof bytes) : 0;
-
-        if (rc < 0 || n > 0)
-            return rc < 0 ? rc : change(m, bytes, n, at, err);
-        if (memcmp(bytes, "\211HDF\r\n\032\n", 8) == 0)
-            return 0;
-    }
-    return 0;
+    return vel_journal_find_open(m->of->fs, m->file, (uint64_t)m->stat.st_size,
+                                 m->of->close_head, bytes, &at, &n)
+               ? change(m, bytes, n, at, err)
+               : 0;
 }
 
 /* Nobody else changes it now: just what it is. Else the next mender could not tell a
  * change that was under way from one of ours. */
 static int take_over(struct mending *m, struct vel_err *err)
 {
-    int64_t at = stamp_of(&m->stat);
+    int64_t at = vel_journal_stamp(&m->stat);
 
     m->head.state = (struct vel_journal_state){
         .size = (uint64_t)m->stat.st_size, .before = at, .after = at};
@@ -357,7 +356,7 @@ static int write_back(struct mending *m, struct vel_err *err)
         if (rc == 0)
             rc = change(m, m->old, entry->is.len, entry->is.at, err);
     }
-    if (rc == 0 && m->of->close_head)
+    if (rc == 0)
         rc = close_head(m, err);
     return rc < 0 ? rc : vel_fs_sync(m->of->fs, m->file, m->of->path, err);
 }
@@ -382,7 +381,7 @@ static int mend(struct mending *m, enum vel_mended *ret, char **ret_replaced,
         return vel_fs_unlink(m->of->fs, m->name, err);
     }
     rc = lock_file(m, err);
-    if (rc == 0)
+    if (rc == 0 && m->entries.n > 0)
         rc = keep_replaced(m, ret_replaced, err);
     if (rc == 0)
         rc = write_back(m, err);
@@ -434,4 +433,46 @@ void vel_mend_forget(struct vel_fs *fs, const char *dir, const struct stat *file
     if (m.name)
         vel_fs_close(fs, m.journal, m.name, NULL);
     free(m.name);
+}
+
+/* One that is made has another name for a moment, and is locked a little later. */
+static bool is_left(struct vel_fs *fs, int fd, const char *path, const char *boot)
+{
+    struct vel_journal_head head;
+    struct stat st;
+
+    if (strchr(vel_path_base(path), '.'))
+        return vel_fs_stat(fs, fd, path, &st, NULL) == 0 &&
+               vel_journal_stamp(&st) + (int64_t)DRAFT <
+                   (int64_t)vel_clock_wall(vel_clock_system());
+    return vel_fs_read_at(fs, fd, &head, sizeof head, 0, path, NULL) == 0 &&
+           memcmp(head.boot, boot, sizeof head.boot) != 0;
+}
+
+static void sweep_one(struct vel_fs *fs, const char *path, const char *boot)
+{
+    int fd;
+
+    if (vel_fs_open(fs, path, O_RDWR | O_NOFOLLOW, 0, &fd, NULL) < 0)
+        return;
+    if (is_left(fs, fd, path, boot) && fs->ops->flock(fs, fd, LOCK_EX | LOCK_NB) == 0)
+        vel_fs_unlink(fs, path, NULL);
+    vel_fs_close(fs, fd, path, NULL);
+}
+
+void vel_mend_sweep(struct vel_fs *fs, const char *dir)
+{
+    char boot[VEL_JOURNAL_BOOT];
+    struct vel_vec names;
+
+    if (vel_journal_boot(fs, boot, NULL) < 0 || vel_fs_list(fs, dir, &names, NULL) < 0)
+        return;
+    for (size_t i = 0; i < names.n; i++) {
+        char *path = vel_path_join(dir, *(char **)vel_vec_at(&names, i));
+
+        if (path)
+            sweep_one(fs, path, boot);
+        free(path);
+    }
+    vel_fs_names_fini(&names);
 }

@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sys/clock.h"
-#include "sys/fs.h"
+#include "log/journal.h"
 
 struct vel_mend_of {
     struct vel_fs *fs;
@@ -18,9 +17,7 @@ struct vel_mend_of {
     const char *replaced; /* a directory for what mending replaces */
     uint64_t limit;       /* ns: so long is waited for who has the file locked */
     bool is_local;        /* its file system has the clock of this node */
-    /* makes of the head of an open file that of a closed one, and says how many bytes
-     * of it count; 0: there was nothing to do. NULL: it stays */
-    size_t (*close_head)(void *bytes, size_t len);
+    vel_journal_head_f *close_head; /* NULL: it stays */
 };
 
 enum vel_mended {
@@ -31,11 +28,16 @@ enum vel_mended {
     VEL_MEND_DONE,
 };
 
-/* On VEL_MEND_DONE *ret_replaced, a new string, is where what was replaced lies. Fails
+/* On VEL_MEND_DONE *ret_replaced, a new string, is where what was replaced lies; NULL:
+ * nothing was, but a mark that the file is open. Fails
  * when it would be mended and cannot be: what stands at the path is not to be believed.
  */
 int vel_mend(const struct vel_mend_of *of, enum vel_mended *ret, char **ret_replaced,
              struct vel_err *err);
+
+/* Journals that nobody will ask for: of before the node was started, or of a writer
+ * that died while it made one. */
+void vel_mend_sweep(struct vel_fs *fs, const char *dir);
 
 /* Who makes the file anew, or removes it: its journal says nothing any more, unless its
  * writer lives. */

@@ -2,6 +2,7 @@
 /* Where files are: what a leader answers, and what follows when none does. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ void vel_file_answer_fini(struct vel_file_answer *answer)
 {
     free(answer->path);
     free(answer->why);
+    free(answer->journals);
     *answer = (struct vel_file_answer){0};
 }
 
@@ -152,7 +154,7 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
 }
 
 /* Who leads here, when the name is one of ours. For any other, and for one that is
- * nowhere, nobody begins to lead, and nothing is left behind. */
+ * nowhere or at its own path, nobody begins to lead, and nothing is left behind. */
 static struct vel_client *ask(const struct vel_files_of *of, const char *name,
                               bool writes, bool makes, struct vel_file_name *ret_name)
 {
@@ -163,8 +165,20 @@ static struct vel_client *ask(const struct vel_files_of *of, const char *name,
             vel_files_tell_outside(name);
         return NULL;
     }
-    makes = makes || (writes && ret_name->is_there);
+    makes = (makes || (writes && ret_name->is_there)) && !vel_files_is_live(ret_name);
     return vel_files_here(of, makes ? VEL_FILES_MAKES : VEL_FILES_LOOKS);
+}
+
+/* A version that is only in caches is none any more. */
+static int replace(struct vel_client *client, const struct vel_file_name *name,
+                   struct vel_err *err)
+{
+    int rc = vel_client_file_remove(client, name->path, err);
+
+    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_EUNSUP)
+        return vel_wrap(err, rc, "%s cannot be made anew", name->path);
+    vel_file_forget(name->path);
+    return 0;
 }
 
 int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
@@ -188,10 +202,14 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
         if (!is_refused && !vel_file_join(&n, &answer)) {
             if (is_new && is_in_cache(client, &n))
                 answer.at = VEL_FILE_TAKEN;
+            else if (vel_files_is_live(&n))
+                rc = replace(client, &n, err);
             else
                 rc = create(client, &n, VEL_CREATE_NEW, &answer, err);
         }
     }
+    if (rc == 0 && answer.at == VEL_FILE_OWN && n.path)
+        answer.journals = vel_files_journals(&n);
     vel_file_name_fini(&n);
     answer.is_off = !vel_files_know(of);
     if (rc == 0)
@@ -231,6 +249,33 @@ static int look(struct vel_client *client, const struct vel_file_name *name, boo
     return 0;
 }
 
+/* What is not at its own path yet comes there first. */
+static int open_live(struct vel_client *client, const struct vel_file_name *name,
+                     struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_progress progress = {0};
+    int64_t dataset = 0;
+    int rc = look(client, name, false, ret, &dataset, err);
+
+    if (rc < 0 || ret->at == VEL_FILE_OWN || ret->at == VEL_FILE_MISSING)
+        return rc;
+    vel_file_answer_fini(ret);
+    rc = vel_client_drain(client, dataset, &progress, err);
+    if (rc == 0 && progress.status < 0)
+        rc = vel_fail(err, (enum vel_status)progress.status,
+                      "dataset %" PRId64 " does not come to the prefix", dataset);
+    return vel_wrap(err, rc, "%s cannot be opened to be written", name->path);
+}
+
+static int open_to_write(struct vel_client *client, const struct vel_file_name *name,
+                         struct vel_file_answer *ret, struct vel_err *err)
+{
+    int rc =
+        vel_files_is_live(name) ? 0 : create(client, name, VEL_CREATE_OPEN, ret, err);
+
+    return rc == 0 && ret->at == VEL_FILE_OWN ? open_live(client, name, ret, err) : rc;
+}
+
 static int find(const struct vel_files_of *of, const char *name, bool writes,
                 bool pulls, struct vel_session_found *found,
                 struct vel_file_answer *ret, struct vel_err *err)
@@ -242,8 +287,10 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
     int rc = 0;
 
     if (client && !vel_file_join(&n, &answer))
-        rc = writes ? create(client, &n, VEL_CREATE_OPEN, &answer, err)
+        rc = writes ? open_to_write(client, &n, &answer, err)
                     : look(client, &n, pulls, &answer, &dataset, err);
+    if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)
+        answer.journals = vel_files_journals(&n);
     vel_file_name_fini(&n);
     if (rc < 0 && !found->path)
         return rc;

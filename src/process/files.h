@@ -39,9 +39,13 @@ enum vel_file_at {
 /* A file that is written in the cache, open once or more. */
 struct vel_file;
 
+/* Makes of the first bytes of an open file those of a closed one, and says how many. */
+typedef size_t vel_file_head_f(void *bytes, size_t len);
+
 struct vel_file_answer {
     enum vel_file_at at;
     char *path, *why;
+    char *journals; /* at its own path: where its journal is; NULL: it has none */
     struct vel_file *file; /* to be settled; NULL: it is only read, or not ours */
     bool is_off;           /* ENABLE=0 */
 };
@@ -89,6 +93,21 @@ enum vel_file_was { VEL_FILE_READ, VEL_FILE_WRITTEN, VEL_FILE_BROKEN };
 void vel_file_opened(struct vel_file *file);
 int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err *err);
 
+/* The journal of a file that is open to be written at its own path, as `fd`; NULL: it
+ * goes without, which was told. */
+struct vel_journal; /* log/journal.h */
+struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
+                                      vel_file_head_f *head);
+
+/* Who opens a file at its own path: a process that died while it wrote the file has
+ * left a journal, by which it is brought back to its newest flush. Fails when it should
+ * be, and cannot. */
+int vel_files_mend(const struct vel_files_of *of, const char *name,
+                   vel_file_head_f *head, struct vel_err *err);
+
+/* It is made anew: what a journal says of it concerns nobody any more. */
+void vel_files_forget_journal(const char *name);
+
 /* Its driver has opened a file to be read, at that place (NULL: its own path), until
  * the end. NULL: there is no memory to know it again. */
 struct vel_reading;
@@ -99,15 +118,13 @@ void vel_reading_end(struct vel_reading *reading);
 bool vel_file_is_gone(const struct vel_file *file);
 
 /* It cannot be written where it is, or it is gone: what is there, or at `from`, is
- * copied to its own path, where its driver goes on. */
-int vel_file_move_home(struct vel_file *file, const char *from, const char **ret_path,
+ * copied to its own path, where its driver goes on with *ret_fd. */
+int vel_file_move_home(struct vel_file *file, const char *from, int *ret_fd,
                        struct vel_err *err);
 
 /* What has been written until now is consistent: a version point, which is found when
  * the process is killed. Of those that come too fast one after another some are left
- * out, but not the last while nothing is written after it. head: makes of the first
- * bytes of an open file those of a closed one, and says how many. */
-typedef size_t vel_file_head_f(void *bytes, size_t len);
+ * out, but not the last while nothing is written after it. */
 void vel_file_flushed(struct vel_file *file, vel_file_head_f *head);
 
 /* Before anything is written into it. */

@@ -381,6 +381,11 @@ int64_t vel_files_rank(void)
     return here.rank;
 }
 
+const char *vel_files_user(void)
+{
+    return here.host.user;
+}
+
 /* --- the view --- */
 
 static int load_view(struct vel_view *ret, struct vel_err *err)
@@ -484,16 +489,11 @@ void vel_files_give_way(const char *prefix_id)
 
 /* --- the end --- */
 
-void vel_files_leave(void)
+/* By itself after all that the program has asked to be done at its end: HDF5 closes
+ * what was left open only then. */
+__attribute__((destructor)) void vel_files_leave(void)
 {
     if (here.stage == PRESENT && here.pid == getpid())
         vel_attend_end();
     leave();
-}
-
-/* After all that the program has asked to be done at its end: HDF5 closes what was left
- * open only then. */
-__attribute__((destructor)) static void end(void)
-{
-    vel_files_leave();
 }

@@ -52,6 +52,7 @@ const char *vel_files_prefix(void);
 const char *vel_files_dir(void);  /* PREFIX/.veloc */
 char *vel_files_launch_dir(void); /* below it, a new string; NULL: in no launch */
 int64_t vel_files_rank(void);
+const char *vel_files_user(void);
 
 struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */
 
@@ -108,6 +109,15 @@ bool vel_files_session_remove(const char *name);
 
 /* A file that is open here already is opened once more. False: it is not. */
 bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret);
+
+/* --- files_live.c --- */
+
+/* Is the file, as a line or the lack of one says, written at its own path? */
+bool vel_files_is_live(const struct vel_file_name *name);
+
+/* Where its journal is, when it is written at its own path: a new string. NULL: it has
+ * none, as a line says, or there is no memory. */
+char *vel_files_journals(const struct vel_file_name *name);
 
 /* --- files_reading.c --- */
 

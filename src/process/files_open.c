@@ -369,7 +369,7 @@ static int size_of(const char *path, uint64_t *ret_size, struct vel_err *err)
     return rc;
 }
 
-int vel_file_move_home(struct vel_file *file, const char *from, const char **ret_path,
+int vel_file_move_home(struct vel_file *file, const char *from, int *ret_fd,
                        struct vel_err *err)
 {
     uint64_t size = 0;
@@ -381,11 +381,12 @@ int vel_file_move_home(struct vel_file *file, const char *from, const char **ret
         rc = bring_home(file, from ? from : file->place, size, err);
     if (rc == 0 && file->dataset)
         rc = vel_files_session_move(file->path, file->dataset, err);
+    if (rc == 0)
+        rc = vel_fs_open(vel_fs_posix(), file->path, O_RDWR, 0, ret_fd, err);
     if (rc < 0)
         return rc;
     vel_file_end_points(file);
     file->is_home = true;
-    *ret_path = file->path;
     vel_log(VEL_LOG_WARN, "%s %s: it goes on where it belongs, and is not protected",
             file->path,
             from ? "was removed from the cache while it was open"

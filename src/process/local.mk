@@ -6,6 +6,7 @@ core_sources += \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
 	%D%/files_list.c \
+	%D%/files_live.c \
 	%D%/files_name.c \
 	%D%/files_open.c %D%/files_open_in.h \
 	%D%/files_point.c \

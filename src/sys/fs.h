@@ -219,6 +219,9 @@ bool vel_fs_is_allowed(const char *path, bool writes);
  * it may be anything by the time one looks at it. */
 int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err);
 
+/* Is `path` on a file system of this node alone, whose times follow its clock? */
+bool vel_fs_is_local(const char *path);
+
 /* Bytes that an unprivileged writer may still put where `path` lies. */
 int vel_fs_space(struct vel_fs *fs, const char *path, uint64_t *ret_free,
                  struct vel_err *err);

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #ifdef HAVE_LINUX_FS_H
 #include <linux/fs.h>
+#include <linux/magic.h>
 #endif
 
 #include "base/path.h"
@@ -366,4 +368,25 @@ int vel_fs_real_path(const char *path, char **ret_path, struct vel_err *err)
 bool vel_fs_is_allowed(const char *path, bool writes)
 {
     return faccessat(AT_FDCWD, path, writes ? W_OK : R_OK, AT_EACCESS) == 0;
+}
+
+/* Those that are known to be; any other may belong to many. */
+bool vel_fs_is_local(const char *path)
+{
+    struct statfs st;
+
+    if (statfs(path, &st) < 0)
+        return false;
+    switch ((unsigned long)st.f_type) {
+    case BTRFS_SUPER_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+    case RAMFS_MAGIC:
+    case TMPFS_MAGIC:
+    case XFS_SUPER_MAGIC:
+        return true;
+    default:
+        return false;
+    }
 }

@@ -130,9 +130,13 @@ static void links(void)
 static void mistakes(void)
 {
     struct vel_err err = {0};
-    static const char *const bad[] = {"PATTERN=ck.{stpe}.h5", "PATTERN=ck.{step",
+    static const char *const bad[] = {"PATTERN=ck.{stpe}.h5",
+                                      "PATTERN=ck.{step",
                                       "PATTERN=a{b{c{d{e{f{g{h{i{j{k{l{m{n{o{p{q{r",
-                                      "PATTERN=* EXCLUDE={ranks}"};
+                                      "PATTERN=* EXCLUDE={ranks}",
+                                      "PATTERN=* PUBLISH=LIVE KEEP=2",
+                                      "PATTERN=* PUBLISH=LIVE POINTS=1",
+                                      "PATTERN=* PUBLISH=LIVE LEVEL=0"};
     char line[128];
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

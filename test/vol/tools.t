@@ -48,14 +48,14 @@ all() {
     as "$1" "$bin/h5repack" -l CHUNK=1 m.h5 m2.h5
     as "$1" "$bin/h5repack" o.h5 r.h5
     for name in *.h5; do
-        case $name in part*) ;; *) as "$1" "$bin/h5ls" -r "$name" ;; esac
+        case $name in part*) ;; *) as "$1" "$bin/h5ls" -rv "$name" | grep -v Modified ;; esac
     done
 }
 
 # at_paths: what is there without us
 at_paths() {
     for name in *.h5; do
-        case $name in part*) ;; *) as native "$bin/h5ls" -r "$name" ;; esac
+        case $name in part*) ;; *) as native "$bin/h5ls" -rv "$name" | grep -v Modified ;; esac
     done
 }
 
@@ -77,5 +77,6 @@ done <<'EOT'
 
 DATASET=x PATTERN=*
 DATASET=x PATTERN=* POINTS=1
+DATASET=x PATTERN=* PUBLISH=LIVE
 EOT
 done_testing

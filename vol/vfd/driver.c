@@ -1,383 +1,408 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every call goes to the driver below at once, by its own class: nothing is added to
- * reading and writing but one step through a pointer. */
 #include "config.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "head.h"
 #include "object.h"
 #include "push.h"
 #include "vfd/driver.h"
-#include "vfd/layered.h"
-#include "vfd/ticket.h"
+#include "vfd/home.h"
+#include "vfd/live.h"
 
-/* 256 to 511 are the values of drivers that are not registered with The HDF Group. */
-#define DRIVER_VALUE 455
+/* Of a list whose opens are sent elsewhere: a struct vel_placed *. */
+#define PROPERTY "veloc_placed"
 
-/* As of the drivers below. */
-#define MAX_ADDR (((haddr_t)1 << (8 * sizeof(off_t) - 1)) - 1)
+enum { SEC2, STDIO, CORE, DRIVERS };
 
-/* What a property list holds. */
-struct info {
-    struct vel_ticket *ticket;
+static struct driver {
+    H5FD_class_t *class; /* HDF5's; NULL: it is as it was */
+    H5FD_class_t was;
+} drivers[DRIVERS];
+
+/* Of a file that was opened before ours were there, too. */
+static const H5FD_class_t *class_of(const H5FD_t *file)
+{
+    size_t k = 0;
+
+    while (k < DRIVERS - 1 && drivers[k].class != file->cls)
+        k++;
+    return &drivers[k].was;
+}
+
+/* --- open --- */
+
+struct opening {
+    struct driver *driver;
+    const char *name;
+    unsigned flags;
+    hid_t fapl_id;
+    haddr_t maxaddr;
 };
 
-static H5FD_t *below(const H5FD_t *file)
+static H5FD_t *open_path(const struct opening *o, const char *path, unsigned flags)
 {
-    return ((const struct vel_layered *)file)->below;
+    return o->driver->was.open(path, flags, o->fapl_id, o->maxaddr);
 }
 
-static herr_t written(H5FD_t *pub, herr_t rc)
+static bool is_made(unsigned flags)
 {
-    struct vel_layered *file = (struct vel_layered *)pub;
-
-    if (rc < 0)
-        file->was = VEL_FILE_BROKEN;
-    else if (file->was == VEL_FILE_READ)
-        file->was = VEL_FILE_WRITTEN;
-    return rc;
+    return flags & (H5F_ACC_TRUNC | H5F_ACC_CREAT | H5F_ACC_EXCL);
 }
-
-/* What HDF5 does to every file that may be written, if nothing was. */
-static herr_t kept(H5FD_t *pub, herr_t rc)
-{
-    return rc < 0 ? written(pub, rc) : rc;
-}
-
-/* --- property lists --- */
-
-static void *copy_info(const void *data)
-{
-    const struct info *info = data;
-    struct info *copy = malloc(sizeof *copy);
-
-    if (copy)
-        copy->ticket = vel_ticket_share(info->ticket);
-    return copy;
-}
-
-static herr_t free_info(void *data)
-{
-    struct info *info = data;
-
-    vel_ticket_release(info->ticket);
-    free(info);
-    return 0;
-}
-
-static void *get_info(H5FD_t *file)
-{
-    const struct info info = {.ticket = ((struct vel_layered *)file)->ticket};
-
-    return copy_info(&info);
-}
-
-/* --- open and close --- */
 
 /* What HDF5 says of a file that is not there, or is: programs look for the errno. */
-static H5FD_t *refuse(const char *name, enum vel_file_at at, const char *why,
-                      unsigned flags)
+static H5FD_t *refuse(const struct opening *o, const struct vel_file_answer *answer)
 {
-    bool is_there = at == VEL_FILE_TAKEN;
+    bool is_there = answer->at == VEL_FILE_TAKEN;
+    const char *why = answer->why ? answer->why : "";
 
     vel_push(
         H5E_CANTOPENFILE,
         "unable to open file: name = '%s', errno = %d, error message = '%s', flags "
         "= %x%s%s",
-        name, is_there ? EEXIST : ENOENT,
-        is_there ? "File exists" : "No such file or directory", flags,
-        why && *why ? ": " : "", why ? why : "");
+        o->name, is_there ? EEXIST : ENOENT,
+        is_there ? "File exists" : "No such file or directory", o->flags,
+        *why ? ": " : "", why);
     return NULL;
 }
 
 /* HDF5 looks at the file before it makes a new one of it, sees that it has it open, and
  * refuses. If it does not, because another driver has opened it, we do. */
-static H5FD_t *open_held(const struct vel_ticket *ticket, const char *path,
-                         unsigned flags)
+static H5FD_t *open_held(const struct opening *o, const char *path)
 {
-    if (!(flags & (H5F_ACC_TRUNC | H5F_ACC_CREAT | H5F_ACC_EXCL)))
-        return H5FDopen(path, flags & ~H5F_ACC_RDWR, ticket->fapl_id, HADDR_UNDEF);
+    if (!is_made(o->flags))
+        return open_path(o, path, o->flags & ~H5F_ACC_RDWR);
     vel_push(H5E_CANTOPENFILE,
              "%s is open to be read, by another driver: close it first", path);
     return NULL;
 }
 
-static H5FD_t *open_at(const struct vel_ticket *ticket, const char *name,
-                       enum vel_file_at at, const char *path, const char *why,
-                       unsigned flags)
+static H5FD_t *open_at(const struct opening *o, const struct vel_file_answer *answer)
 {
-    switch (at) {
+    switch (answer->at) {
     case VEL_FILE_OWN:
-        return H5FDopen(name, flags, ticket->fapl_id, HADDR_UNDEF);
+        return open_path(o, o->name, o->flags);
     case VEL_FILE_CACHED:
-        return H5FDopen(path, flags, ticket->fapl_id, HADDR_UNDEF);
+        return open_path(o, answer->path, o->flags);
     case VEL_FILE_HELD:
-        return open_held(ticket, path, flags);
+        return open_held(o, answer->path);
     default:
-        return refuse(name, at, why, flags);
+        return refuse(o, answer);
     }
 }
 
-static void begin_reading(struct vel_layered *f, const char *name, const char *path,
-                          unsigned flags)
+/* HDF5 opens a file more than once to look at it: nothing comes of a track or a journal
+ * before the file is changed. False: there is no memory. */
+static bool follow(const struct opening *o, const struct vel_file_answer *answer,
+                   struct vel_opened *opened)
 {
-    if (f->below && !f->file && !(flags & H5F_ACC_RDWR))
-        f->reading = vel_reading_begin(name, f->is_own ? NULL : path);
+    bool is_own = answer->at == VEL_FILE_OWN, writes = o->flags & H5F_ACC_RDWR;
+
+    if (is_own && writes) {
+        if (answer->journals && opened->is_sec2)
+            vel_live_keep(opened, o->name, answer->journals, is_made(o->flags));
+        return true;
+    }
+    opened->track = calloc(1, sizeof *opened->track);
+    if (!opened->track)
+        return false;
+    vel_track_begin(opened->track, o->name, is_own ? NULL : answer->path, o->flags,
+                    answer->file);
+    return true;
 }
 
-/* Files that HDF5 opens by itself with the list of another one, as those that external
- * links and virtual datasets lead to, are looked for like any. */
-static void open_other(struct vel_layered *f, const struct vel_ticket *ticket,
-                       const char *name, unsigned flags)
+/* An open file is one of ours. NULL, and closed: there is no memory. */
+static H5FD_t *enter(const struct opening *o, H5FD_t *file,
+                     const struct vel_file_answer *answer)
+{
+    const struct vel_opened opened = {
+        .file = file, .class = &o->driver->was, .is_sec2 = o->driver == &drivers[SEC2]};
+
+    if (!file || (vel_opened_add(&opened) &&
+                  (!answer || follow(o, answer, vel_opened_find(file)))))
+        return file;
+    if (vel_opened_find(file))
+        vel_opened_remove(vel_opened_find(file));
+    o->driver->was.close(file);
+    vel_push(H5E_NOSPACE, "there is no memory for a file");
+    return NULL;
+}
+
+/* Files that HDF5 opens by itself, as those that external links and virtual datasets
+ * lead to, are looked for like any. */
+static H5FD_t *open_other(const struct opening *o)
 {
     const struct vel_files_of of = {0};
     struct vel_file_answer answer;
     struct vel_err err = {0};
+    H5FD_t *file;
 
-    if (vel_files_open(&of, name, flags & H5F_ACC_RDWR, &answer, &err) < 0) {
+    if (vel_files_open(&of, o->name, o->flags & H5F_ACC_RDWR, &answer, &err) < 0 ||
+        (answer.at == VEL_FILE_OWN &&
+         vel_files_mend(&of, o->name, vel_head_closed, &err) < 0)) {
         vel_push(H5E_CANTOPENFILE, "%s", err.text);
-        return;
+        return NULL;
     }
-    f->below = open_at(ticket, name, answer.at, answer.path, answer.why, flags);
-    f->file = answer.file;
-    f->is_own = answer.at == VEL_FILE_OWN;
-    if (f->below && answer.file)
-        vel_file_opened(answer.file);
+    file = enter(o, open_at(o, &answer), &answer);
     if (answer.file)
-        vel_file_settle(answer.file, f->below);
-    begin_reading(f, name, answer.path, flags);
+        vel_file_settle(answer.file, file);
     vel_file_answer_fini(&answer);
+    return file;
 }
 
-static void open_it_below(struct vel_layered *f, struct vel_ticket *ticket,
-                          const char *name, unsigned flags)
+static struct vel_placed *placed_of(hid_t fapl_id)
 {
-    f->below = open_at(ticket, name, ticket->at, ticket->path, ticket->why, flags);
-    ticket->is_refused = !f->below;
-    f->file = ticket->file;
-    f->is_own = ticket->at == VEL_FILE_OWN;
-    if (f->below && f->file)
-        vel_file_opened(f->file);
-    begin_reading(f, name, ticket->path, flags);
+    struct vel_placed *placed = NULL;
+
+    if (H5Pexist(fapl_id, PROPERTY) > 0)
+        H5Pget(fapl_id, PROPERTY, &placed);
+    return placed;
 }
 
-static H5FD_t *open_it(const char *name, unsigned flags, hid_t fapl_id, haddr_t maxaddr)
+static H5FD_t *open_by(size_t k, const char *name, unsigned flags, hid_t fapl_id,
+                       haddr_t maxaddr)
 {
-    const struct info *info = H5Pget_driver_info(fapl_id);
-    struct vel_layered *file;
+    const struct opening o = {&drivers[k], name, flags, fapl_id, maxaddr};
+    struct vel_placed *placed = placed_of(fapl_id);
+    H5FD_t *file;
 
-    (void)maxaddr;
-    if (!info) {
-        vel_push(H5E_BADVALUE, "the driver veloc is put over others by its connector");
-        return NULL;
-    }
-    file = calloc(1, sizeof *file);
-    if (!file) {
-        vel_push(H5E_NOSPACE, "there is no memory for a file");
-        return NULL;
-    }
-    if (strcmp(name, info->ticket->name) == 0)
-        open_it_below(file, info->ticket, name, flags);
-    else
-        open_other(file, info->ticket, name, flags);
-    if (!file->below) {
-        free(file);
-        return NULL;
-    }
-    file->ticket = vel_ticket_share(info->ticket);
-    return &file->pub;
+    /* links lead to files that are there; what is made is a piece of another driver's
+     */
+    if (!placed)
+        return vel_call_is_inside() && !is_made(flags)
+                   ? open_other(&o)
+                   : enter(&o, open_path(&o, name, flags), NULL);
+    file = enter(&o, open_at(&o, placed->answer), placed->answer);
+    placed->is_refused = !file;
+    return file;
 }
 
-/* HDF5 also closes a file of which it has just said why it cannot be opened. */
-static herr_t close_it(H5FD_t *pub)
+static H5FD_t *open_sec2(const char *name, unsigned flags, hid_t fapl_id,
+                         haddr_t maxaddr)
 {
-    struct vel_layered *file = (struct vel_layered *)pub;
-    hid_t stack = vel_stack_save();
-    struct vel_err err = {0};
+    return open_by(SEC2, name, flags, fapl_id, maxaddr);
+}
 
-    vel_layered_rescue(file);
-    herr_t rc = H5FDclose(file->below);
+static H5FD_t *open_stdio(const char *name, unsigned flags, hid_t fapl_id,
+                          haddr_t maxaddr)
+{
+    return open_by(STDIO, name, flags, fapl_id, maxaddr);
+}
 
-    vel_reading_end(file->reading);
-    if (file->is_marked)
-        written(pub, 0);
-    if (file->file &&
-        vel_file_closed(file->file, rc < 0 ? VEL_FILE_BROKEN : file->was, &err) < 0)
-        rc = vel_push(H5E_CANTCLOSEFILE, "%s", err.text);
-    vel_ticket_release(file->ticket);
-    free(file);
-    vel_stack_add_to(stack);
+static H5FD_t *open_core(const char *name, unsigned flags, hid_t fapl_id,
+                         haddr_t maxaddr)
+{
+    return open_by(CORE, name, flags, fapl_id, maxaddr);
+}
+
+/* --- the rest --- */
+
+static bool is_over; /* the connector has gone */
+static void give_back(void);
+
+static herr_t close_it(H5FD_t *file)
+{
+    struct vel_opened *found = vel_opened_find(file), opened;
+    herr_t rc;
+
+    if (!found)
+        return class_of(file)->close(file);
+    opened = *found;
+    vel_home_rescue(&opened);
+    vel_opened_remove(found);
+    rc = opened.journal ? vel_live_close(&opened) : opened.class->close(file);
+    if (opened.track)
+        rc = vel_track_end(opened.track, rc);
+    free(opened.track);
+    if (is_over)
+        give_back();
     return rc;
 }
 
-/* --- the rest is done below --- */
-
 /* HDF5 looks at the path itself when it is told that the file is a plain one: but in a
  * cache it has another one. */
-static herr_t query(const H5FD_t *file, unsigned long *flags)
+static herr_t query_by(size_t k, const H5FD_t *file, unsigned long *flags)
 {
-    herr_t rc = 0;
+    const struct vel_opened *opened = file ? vel_opened_find(file) : NULL;
+    herr_t rc = drivers[k].was.query(file, flags);
 
-    if (!file) {
-        *flags = H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
-        return 0;
-    }
-    *flags = 0;
-    if (below(file)->cls->query)
-        rc = below(file)->cls->query(below(file), flags);
-    if (!((const struct vel_layered *)file)->is_own)
+    if (opened && opened->track && !opened->track->is_own)
         *flags &= ~(unsigned long)H5FD_FEAT_POSIX_COMPAT_HANDLE;
     return rc;
 }
 
-static int compare(const H5FD_t *a, const H5FD_t *b)
+static herr_t query_sec2(const H5FD_t *file, unsigned long *flags)
 {
-    const H5FD_class_t *class = below(a)->cls;
-
-    if (class != below(b)->cls)
-        return class < below(b)->cls ? -1 : 1;
-    return class->cmp(below(a), below(b));
+    return query_by(SEC2, file, flags);
 }
 
-static haddr_t get_eoa(const H5FD_t *file, H5FD_mem_t type)
+static herr_t query_stdio(const H5FD_t *file, unsigned long *flags)
 {
-    return below(file)->cls->get_eoa(below(file), type);
+    return query_by(STDIO, file, flags);
+}
+
+static herr_t query_core(const H5FD_t *file, unsigned long *flags)
+{
+    return query_by(CORE, file, flags);
 }
 
 static herr_t set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t at)
 {
-    return below(file)->cls->set_eoa(below(file), type, at);
+    const struct vel_opened *opened = vel_opened_find(file);
+
+    if (opened && opened->journal)
+        vel_live_ends_at(opened, at);
+    return class_of(file)->set_eoa(file, type, at);
 }
 
-static haddr_t get_eof(const H5FD_t *file, H5FD_mem_t type)
+static herr_t write_tracked(struct vel_opened *opened, const struct vel_write *w)
 {
-    return below(file)->cls->get_eof(below(file), type);
-}
+    bool is_mark = vel_track_writes(opened->track, w);
+    herr_t rc = w->class->write(w->file, w->type, w->dxpl_id, w->at, w->size, w->buf);
 
-static herr_t get_handle(H5FD_t *file, hid_t fapl_id, void **ret)
-{
-    return below(file)->cls->get_handle(below(file), fapl_id, ret);
-}
-
-static herr_t read_it(H5FD_t *file, H5FD_mem_t type, hid_t dxpl_id, haddr_t at,
-                      size_t size, void *buf)
-{
-    return below(file)->cls->read(below(file), type, dxpl_id, at, size, buf);
-}
-
-/* HDF5 marks every file that it may write as open, in its head, and takes that off when
- * it closes it: a file in which nothing else was written is no new one. */
-static bool is_mark(struct vel_layered *file, H5FD_mem_t type, hid_t dxpl_id,
-                    haddr_t at, size_t size, const void *buf)
-{
-    const H5FD_class_t *class = file->below->cls;
-
-    if (!file->file || file->was != VEL_FILE_READ || at != 0 || size > VEL_LAYERED_HEAD)
-        return false;
-    if (file->head_size == 0 && size <= class->get_eof(file->below, type) &&
-        class->read(file->below, type, dxpl_id, at, size, file->head) >= 0)
-        file->head_size = size;
-    file->is_marked = size != file->head_size || memcmp(file->head, buf, size) != 0;
-    return size == file->head_size;
-}
-
-static void changes(H5FD_t *pub)
-{
-    struct vel_layered *file = (struct vel_layered *)pub;
-
-    if (file->file && !file->is_own)
-        vel_file_changes(file->file);
+    if (rc < 0 && vel_home_goes_on(opened))
+        rc = w->class->write(w->file, w->type, w->dxpl_id, w->at, w->size, w->buf);
+    return vel_track_done(opened->track, is_mark, rc);
 }
 
 static herr_t write_it(H5FD_t *file, H5FD_mem_t type, hid_t dxpl_id, haddr_t at,
                        size_t size, const void *buf)
 {
-    bool is_only_mark =
-        is_mark((struct vel_layered *)file, type, dxpl_id, at, size, buf);
-    herr_t rc;
+    struct vel_opened *opened = vel_opened_find(file);
+    const struct vel_write write = {class_of(file), file, type, dxpl_id, at, size, buf};
 
-    if (!is_only_mark)
-        changes(file);
-    rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
-    if (rc < 0 && vel_layered_move_home((struct vel_layered *)file))
-        rc = below(file)->cls->write(below(file), type, dxpl_id, at, size, buf);
-    return is_only_mark ? kept(file, rc) : written(file, rc);
+    if (opened && opened->journal)
+        return vel_live_write(opened, &write);
+    return opened && opened->track
+               ? write_tracked(opened, &write)
+               : write.class->write(file, type, dxpl_id, at, size, buf);
 }
 
 static herr_t flush(H5FD_t *file, hid_t dxpl_id, hbool_t closing)
 {
-    const H5FD_class_t *class = below(file)->cls;
+    struct vel_opened *opened = vel_opened_find(file);
+    const H5FD_class_t *class = class_of(file);
+    herr_t rc = class->flush ? class->flush(file, dxpl_id, closing) : 0;
 
-    return class->flush ? kept(file, class->flush(below(file), dxpl_id, closing)) : 0;
+    if (opened && opened->journal)
+        vel_live_flushed(opened);
+    return opened && opened->track ? vel_track_done(opened->track, true, rc) : rc;
 }
 
 static herr_t truncate_it(H5FD_t *file, hid_t dxpl_id, hbool_t closing)
 {
-    const H5FD_class_t *class = below(file)->cls;
+    struct vel_opened *opened = vel_opened_find(file);
+    const H5FD_class_t *class = class_of(file);
 
-    if (class->truncate &&
-        get_eoa(file, H5FD_MEM_DEFAULT) != get_eof(file, H5FD_MEM_DEFAULT))
-        changes(file);
-    return class->truncate ? kept(file, class->truncate(below(file), dxpl_id, closing))
-                           : 0;
+    if (opened && opened->journal)
+        return vel_live_truncate(opened, dxpl_id, closing);
+    if (!opened || !opened->track)
+        return class->truncate(file, dxpl_id, closing);
+    if (class->get_eoa(file, H5FD_MEM_DEFAULT) !=
+        class->get_eof(file, H5FD_MEM_DEFAULT))
+        vel_track_changes(opened->track);
+    return vel_track_done(opened->track, true, class->truncate(file, dxpl_id, closing));
 }
 
-static herr_t lock(H5FD_t *file, hbool_t writes)
+/* --- in HDF5's classes, and out of them --- */
+
+/* HDF5 forgets a class when all its files are closed, and may be opened again. */
+static herr_t terminate_by(size_t k)
 {
-    const H5FD_class_t *class = below(file)->cls;
-
-    return class->lock ? class->lock(below(file), writes) : 0;
+    drivers[k].class = NULL;
+    return drivers[k].was.terminate ? drivers[k].was.terminate() : 0;
 }
 
-static herr_t unlock(H5FD_t *file)
+static herr_t terminate_sec2(void)
 {
-    const H5FD_class_t *class = below(file)->cls;
-
-    return class->unlock ? class->unlock(below(file)) : 0;
+    return terminate_by(SEC2);
 }
 
-static const H5FD_class_t driver_class = {
-    .version = H5FD_CLASS_VERSION,
-    .value = DRIVER_VALUE,
-    .name = "veloc",
-    .maxaddr = MAX_ADDR,
-    .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(struct info),
-    .fapl_get = get_info,
-    .fapl_copy = copy_info,
-    .fapl_free = free_info,
-    .open = open_it,
-    .close = close_it,
-    .cmp = compare,
-    .query = query,
-    .get_eoa = get_eoa,
-    .set_eoa = set_eoa,
-    .get_eof = get_eof,
-    .get_handle = get_handle,
-    .read = read_it,
-    .write = write_it,
-    .flush = flush,
-    .truncate = truncate_it,
-    .lock = lock,
-    .unlock = unlock,
-    .fl_map = H5FD_FLMAP_DICHOTOMY,
+static herr_t terminate_stdio(void)
+{
+    return terminate_by(STDIO);
+}
+
+static herr_t terminate_core(void)
+{
+    return terminate_by(CORE);
+}
+
+/* What differs between the three. */
+static const struct own {
+    H5FD_t *(*open)(const char *, unsigned, hid_t, haddr_t);
+    herr_t (*query)(const H5FD_t *, unsigned long *);
+    herr_t (*terminate)(void);
+} own[DRIVERS] = {
+    {open_sec2, query_sec2, terminate_sec2},
+    {open_stdio, query_stdio, terminate_stdio},
+    {open_core, query_core, terminate_core},
 };
 
-/* --- put on and taken off --- */
-
-/* HDF5 forgets it when it is closed, and may be opened again. */
-static hid_t driver_id(void)
+/* A connector goes with its last id, which may be before its last file. */
+static void give_back(void)
 {
-    static hid_t id = H5I_INVALID_HID;
+    if (vel_opened_at(0))
+        return;
+    for (size_t k = 0; k < DRIVERS; k++) {
+        struct driver *driver = &drivers[k];
 
-    if (id < 0 || H5Iget_type(id) != H5I_VFL)
-        id = H5FDregister(&driver_class);
-    return id;
+        if (driver->class && driver->class->open == own[k].open)
+            *driver->class = driver->was;
+        driver->class = NULL;
+    }
+    vel_opened_forget_all();
 }
+
+/* HDF5 has copied it to the heap, and whatever it opens leads there. */
+static H5FD_class_t *find_class(hid_t fapl_id)
+{
+    H5FD_t *file = H5FDopen("/dev/null", H5F_ACC_RDONLY, fapl_id, HADDR_UNDEF);
+    H5FD_class_t *class = file ? (H5FD_class_t *)(uintptr_t)file->cls : NULL;
+
+    if (file)
+        H5FDclose(file);
+    return class;
+}
+
+static void take(size_t k, H5FD_class_t *class)
+{
+    struct driver *driver = &drivers[k];
+
+    driver->class = class;
+    driver->was = *class;
+    class->open = own[k].open;
+    class->query = own[k].query;
+    class->terminate = own[k].terminate;
+    class->close = close_it;
+    class->set_eoa = set_eoa;
+    class->write = write_it;
+    class->flush = flush;
+    if (class->truncate)
+        class->truncate = truncate_it;
+}
+
+static int begin(size_t k, hid_t fapl_id)
+{
+    H5FD_class_t *class = drivers[k].class ? NULL : find_class(fapl_id);
+
+    if (class)
+        take(k, class);
+    return drivers[k].class ? 0
+                            : vel_push(H5E_CANTOPENFILE,
+                                       "the driver of a file cannot be found");
+}
+
+void vel_driver_end(void)
+{
+    is_over = true;
+    give_back();
+}
+
+/* --- property lists --- */
 
 /* A file in memory that is not written down, or comes from memory, is none. */
 static bool is_core_file(hid_t fapl_id)
@@ -390,45 +415,56 @@ static bool is_core_file(hid_t fapl_id)
            H5Pget_file_image(fapl_id, &image, &size) >= 0 && size == 0;
 }
 
-int vel_driver_fits(hid_t fapl_id)
+/* DRIVERS: another one. */
+static size_t driver_of(hid_t fapl_id)
 {
     hid_t id = H5Pget_driver(fapl_id);
 
-    return id == H5FD_SEC2 || id == H5FD_STDIO ||
-           (id == H5FD_CORE && is_core_file(fapl_id));
+    return id == H5FD_SEC2                            ? SEC2
+           : id == H5FD_STDIO                         ? STDIO
+           : id == H5FD_CORE && is_core_file(fapl_id) ? CORE
+                                                      : DRIVERS;
 }
 
-int vel_driver_put(hid_t fapl_id, const char *name,
-                   const struct vel_file_answer *answer)
+bool vel_driver_fits(hid_t fapl_id)
 {
-    struct info info = {.ticket = vel_ticket_create(fapl_id, name, answer)};
-    herr_t rc;
-
-    if (!info.ticket)
-        return vel_push(H5E_NOSPACE, "there is no memory for a file");
-    rc = H5Pset_driver(fapl_id, driver_id(), &info);
-    vel_ticket_release(info.ticket);
-    return rc;
+    return driver_of(fapl_id) < DRIVERS;
 }
 
-bool vel_driver_was_refused(hid_t fapl_id)
-{
-    const struct info *info =
-        H5Pget_driver(fapl_id) == driver_id() ? H5Pget_driver_info(fapl_id) : NULL;
+/* Each open takes one of the numbers of files that HDF5's tools print, so the class is
+ * looked for in a file that the program opens, if the first needs no other place. */
+static bool cannot_adopt;
 
-    return info && info->ticket->is_refused;
+/* sec2 has its descriptor, which is its handle, behind what all drivers have. */
+void vel_driver_adopt(const struct vel_placed *placed, void *handle, unsigned flags)
+{
+    const struct opening o = {.driver = &drivers[SEC2], placed->name, flags};
+    H5FD_t *file = handle ? (H5FD_t *)handle - 1 : NULL;
+    struct vel_opened opened;
+    void *its = NULL;
+
+    cannot_adopt = !file || file->driver_id != H5FD_SEC2 ||
+                   file->cls->get_handle(file, H5P_DEFAULT, &its) < 0 || its != handle;
+    if (cannot_adopt)
+        return;
+    take(SEC2, (H5FD_class_t *)(uintptr_t)file->cls);
+    opened =
+        (struct vel_opened){.file = file, .class = &drivers[SEC2].was, .is_sec2 = true};
+    if (vel_opened_add(&opened)) /* without memory nobody follows it */
+        follow(&o, placed->answer, vel_opened_find(file));
 }
 
-int vel_driver_take_off(hid_t fapl_id)
+int vel_driver_place(hid_t fapl_id, struct vel_placed *placed)
 {
-    const struct info *info;
-    hid_t user;
+    size_t k = driver_of(fapl_id);
 
-    if (H5Pget_driver(fapl_id) != driver_id())
+    is_over = false;
+    placed->is_unseen = k == SEC2 && !drivers[k].class && !cannot_adopt &&
+                        placed->answer->at == VEL_FILE_OWN;
+    if (placed->is_unseen)
         return 0;
-    info = H5Pget_driver_info(fapl_id);
-    if (!info)
-        return 0;
-    user = info->ticket->fapl_id;
-    return H5Pset_driver(fapl_id, H5Pget_driver(user), H5Pget_driver_info(user));
+    if (begin(k, fapl_id) < 0)
+        return -1;
+    return H5Pinsert2(fapl_id, PROPERTY, sizeof placed, &placed, NULL, NULL, NULL, NULL,
+                      NULL, NULL);
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files at their own paths, and the journals by which they are mended when who wrote
+ * them has died (doc/format-journal.txt). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/path.h"
+#include "conf/rules.h"
+#include "log/journal.h"
+#include "log/mend.h"
+#include "meta/cache.h"
+#include "process/files_in.h"
+
+#define MOST ((uint64_t)256 << 20)
+
+enum { SHARE = 8 }; /* of the free space of the cache */
+
+bool vel_files_is_live(const struct vel_file_name *name)
+{
+    struct vel_rule_fit fit;
+
+    return vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit) &&
+           fit.rule->publish == VEL_PUBLISH_LIVE;
+}
+
+/* --- its journal --- */
+
+static char *journal_dir(void)
+{
+    struct vel_buf dir;
+
+    vel_buf_init(&dir);
+    vel_buf_printf(&dir, "%s/%s/journal", vel_files_conf()->cache_base,
+                   vel_files_user());
+    return vel_buf_take(&dir, NULL);
+}
+
+char *vel_files_journals(const struct vel_file_name *name)
+{
+    struct vel_rule_fit fit;
+    bool has_line =
+        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
+
+    return has_line && fit.rule->kind == VEL_KIND_NONE ? NULL : journal_dir();
+}
+
+static uint64_t room_in(const char *dir)
+{
+    uint64_t room = 0;
+
+    vel_fs_space(vel_fs_posix(), dir, &room, NULL);
+    return room / SHARE < MOST ? room / SHARE : MOST;
+}
+
+struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
+                                      vel_file_head_f *head)
+{
+    char *path = vel_files_real_path(name);
+    struct vel_err why = {0};
+    struct vel_journal *journal = NULL;
+    struct vel_journal_of of = {.fs = vel_fs_posix(),
+                                .clock = vel_clock_system(),
+                                .dir = dir,
+                                .path = path ? path : name,
+                                .fd = fd,
+                                .close_head = head};
+    static bool is_made;
+    int rc = 0;
+
+    of.keeps_tail = !vel_fs_is_local(of.path);
+    if (!is_made && (rc = vel_cache_make_dir(of.fs, dir, &why)) == 0) {
+        vel_mend_sweep(of.fs, dir);
+        is_made = true;
+    }
+
+    if (rc == 0) {
+        of.most = room_in(dir);
+        rc = vel_journal_create(&of, &journal, &why);
+    }
+    if (rc < 0)
+        vel_log(VEL_LOG_INFO,
+                "%s is not brought back to its newest H5Fflush if this process is "
+                "killed: %s",
+                of.path, why.text);
+    free(path);
+    return rc < 0 ? NULL : journal;
+}
+
+/* --- who opens it --- */
+
+static int mend(const char *path, vel_file_head_f *head, struct vel_err *err)
+{
+    struct vel_buf replaced_dir;
+    char *dir = journal_dir(), *replaced = NULL;
+    enum vel_mended mended = VEL_MEND_NOTHING;
+    struct vel_mend_of of = {
+        .fs = vel_fs_posix(),
+        .clock = vel_clock_system(),
+        .dir = dir,
+        .path = path,
+        .is_local = vel_fs_is_local(path),
+        .limit = (uint64_t)(vel_files_conf()->peer_timeout * (double)VEL_CLOCK_S),
+        .close_head = head};
+    int rc;
+
+    vel_buf_init(&replaced_dir);
+    vel_buf_printf(&replaced_dir, "%s/%ld/replaced", vel_files_dir(), (long)geteuid());
+    of.replaced = vel_buf_text(&replaced_dir);
+    rc = dir ? vel_buf_status(&replaced_dir, err) : vel_out_of_memory(err, "a journal");
+    if (rc == 0)
+        rc = vel_mend(&of, &mended, &replaced, err);
+    if (rc == 0 && mended == VEL_MEND_DONE)
+        vel_log(VEL_LOG_WARN,
+                "%s is as at its last H5Fflush: the process that wrote it was killed"
+                "%s%s",
+                path, replaced ? "; what it wrote since is in " : "",
+                replaced ? replaced : "");
+    if (rc == 0 && mended == VEL_MEND_HELD)
+        vel_log(VEL_LOG_INFO, "%s is being written by another process", path);
+    vel_buf_fini(&replaced_dir);
+    free(replaced);
+    free(dir);
+    return rc;
+}
+
+int vel_files_mend(const struct vel_files_of *of, const char *name,
+                   vel_file_head_f *head, struct vel_err *err)
+{
+    char *path = vel_files_know(of) ? vel_files_real_path(name) : NULL;
+    int rc = path ? mend(path, head, err) : 0;
+
+    free(path);
+    return rc;
+}
+
+void vel_files_forget_journal(const char *name)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    char *path = vel_files_real_path(name), *dir = journal_dir();
+    struct stat st;
+
+    if (path && dir && vel_fs_lstat(fs, path, &st, NULL) == 0 && S_ISREG(st.st_mode))
+        vel_mend_forget(fs, dir, &st);
+    free(path);
+    free(dir);
+}
