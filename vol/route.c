@@ -51,7 +51,7 @@ static int fail(const struct vel_err *err)
 static void begin(struct vel_route *route, const char *name, hid_t fapl_id)
 {
     *route = (struct vel_route){.answer.at = VEL_FILE_OWN,
-                                .placed = {name, &route->answer, false},
+                                .placed = {.name = name, .answer = &route->answer},
                                 .own_id = fapl_id};
 }
 

@@ -41,9 +41,10 @@ int main(void)
         lab_destroy(lab);
         free(lab);
     }
-    is_int(late, 0,
-           "after launches that were killed one after the other, nobody waits for nodes "
-           "that do not come, seeds %llu to %llu",
-           (unsigned long long)seeds.first, (unsigned long long)seeds.last);
+    is_int(
+        late, 0,
+        "after launches that were killed one after the other, nobody waits for nodes "
+        "that do not come, seeds %llu to %llu",
+        (unsigned long long)seeds.first, (unsigned long long)seeds.last);
     return done_testing();
 }
