@@ -8,6 +8,13 @@
 
 /* --- the connector below --- */
 
+static bool has_other;
+
+bool vel_under_is_always_native(void)
+{
+    return !has_other;
+}
+
 struct vel_under *vel_under_create(hid_t id)
 {
     struct vel_under *under = malloc(sizeof *under);
@@ -18,6 +25,10 @@ struct vel_under *vel_under_create(hid_t id)
     H5Iinc_ref(id);
     *under = (struct vel_under){.id = id, .uses = 1, .plain.under = under};
     under->is_native = H5VLget_value(id, &value) >= 0 && value == H5_VOL_NATIVE;
+    if (!under->is_native) {
+        has_other = true;
+        vel_plain_end();
+    }
     return under;
 }
 

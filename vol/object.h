@@ -39,6 +39,11 @@ struct vel_object {
 
 /* Takes a reference of the id. NULL when there is no memory. */
 struct vel_under *vel_under_create(hid_t id);
+
+/* Has this process never had another than HDF5's own? They may work in other threads,
+ * and later. */
+bool vel_under_is_always_native(void);
+
 struct vel_under *vel_under_share(struct vel_under *under);
 void vel_under_release(struct vel_under *under);
 

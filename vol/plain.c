@@ -76,10 +76,12 @@ void vel_plain_check_creation(hid_t fcpl_id)
     H5F_fspace_strategy_t strategy = H5F_FSPACE_STRATEGY_PAGE;
     hbool_t persists = true;
     hsize_t threshold;
+    unsigned n_shared = 1;
 
     if (is_plain &&
         (H5Pget_file_space_strategy(fcpl_id, &strategy, &persists, &threshold) < 0 ||
-         strategy != H5F_FSPACE_STRATEGY_FSM_AGGR || persists))
+         strategy != H5F_FSPACE_STRATEGY_FSM_AGGR || persists ||
+         H5Pget_shared_mesg_nindexes(fcpl_id, &n_shared) < 0 || n_shared > 0))
         vel_plain_end();
 }
 

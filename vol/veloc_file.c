@@ -116,14 +116,31 @@ static void *handle_of(const struct vel_under *under, void *obj)
 static void begin_live(const struct file_call *f, void *obj, const struct opening *o)
 {
     bool is_new = o->fcpl_id >= 0;
+    const char *why = !f->call.under->is_native ? "another connector is below ours"
+                      : H5Pget_driver(f->fapl_id) != H5FD_SEC2
+                          ? "its driver is another than sec2"
+                          : NULL;
 
-    if (H5Pget_driver(f->fapl_id) != H5FD_SEC2 ||
-        !vel_live_begin(handle_of(f->call.under, obj), is_new))
+    if (why)
+        vel_journal_tell_none(o->name, why);
+    if (why || !vel_live_begin(o->name, handle_of(f->call.under, obj), is_new))
         return;
     if (is_new)
         vel_plain_check_creation(o->fcpl_id);
     else
         vel_plain_check_file(obj, f->call.id);
+}
+
+/* As without us. */
+static void *open_unseen(const struct opening *o, const struct vel_route *route)
+{
+    void *obj;
+
+    H5Eclear2(H5E_DEFAULT);
+    obj = open_below(o, route->own_id);
+    if (obj && route->answer.journals)
+        vel_journal_tell_none(o->name, "it could not be opened at first");
+    return obj;
 }
 
 static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fapl_id,
@@ -132,10 +149,8 @@ static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fap
     void *obj = open_below(o, fapl_id);
     bool is_open = is_open_now(f, obj, o->req);
 
-    if (vel_route_settle(route, fapl_id, is_open)) {
-        H5Eclear2(H5E_DEFAULT);
-        return open_below(o, route->own_id);
-    }
+    if (vel_route_settle(route, fapl_id, is_open))
+        return open_unseen(o, route);
     if (is_open && route->placed.is_unseen)
         vel_driver_adopt(&route->placed, handle_of(f->call.under, obj), o->flags);
     if (is_open && route->answer.journals)

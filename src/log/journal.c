@@ -76,15 +76,20 @@ static bool is_there(const struct vel_journal *j)
            mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
+void vel_journal_tell_none(const char *path, const char *why)
+{
+    vel_log(VEL_LOG_INFO,
+            "%s is not brought back to its newest H5Fflush if this process is killed: "
+            "%s",
+            path, why);
+}
+
 void vel_journal_give_up(struct vel_journal *j, const char *why)
 {
     if (j->is_given_up)
         return;
     j->is_given_up = true;
-    vel_log(VEL_LOG_INFO,
-            "%s is not brought back to its newest H5Fflush if this process is killed: "
-            "%s",
-            j->of.path, why);
+    vel_journal_tell_none(j->of.path, why);
     if (j->fd >= 0 && is_there(j))
         vel_fs_unlink(j->of.fs, j->name, NULL);
     vel_fs_close(j->of.fs, j->fd, j->name, NULL);
@@ -113,13 +118,7 @@ static int write_page(struct vel_journal *j, int fd, const char *name,
     return rc < 0 ? rc : write_head(j, fd, name, err);
 }
 
-/* Another writer of the file, or one that died and was not looked for: nobody can tell
- * who wrote what since. */
-static void remove_other(const struct vel_journal *j)
-{
-    vel_fs_unlink(j->of.fs, j->name, NULL);
-}
-
+/* VEL_EEXIST: there is another one. */
 static int begin(struct vel_journal *j, struct vel_err *err)
 {
     struct vel_fs *fs = j->of.fs;
@@ -142,10 +141,6 @@ static int begin(struct vel_journal *j, struct vel_err *err)
         rc = write_page(j, fd, draft.data, err);
     if (rc == 0)
         rc = vel_fs_link(fs, draft.data, j->name, err);
-    if (rc == VEL_EEXIST) {
-        remove_other(j);
-        rc = vel_fail(err, VEL_EEXIST, TWO_WRITERS);
-    }
     if (fd >= 0)
         vel_fs_unlink(fs, draft.data, NULL);
     if (rc < 0)
@@ -154,6 +149,18 @@ static int begin(struct vel_journal *j, struct vel_err *err)
         j->fd = fd;
     vel_buf_fini(&draft);
     return rc;
+}
+
+/* Another writer of the file, or one that died and was not looked for: nobody can tell
+ * who wrote what since. */
+static int begin_alone(struct vel_journal *j, struct vel_err *err)
+{
+    int rc = begin(j, err);
+
+    if (rc != VEL_EEXIST)
+        return rc;
+    vel_fs_unlink(j->of.fs, j->name, NULL);
+    return vel_fail(err, VEL_EEXIST, TWO_WRITERS);
 }
 
 static int write_state(struct vel_journal *j, struct vel_err *err)
@@ -218,7 +225,7 @@ static int save_piece(struct vel_journal *j, struct range r,
         memcmp(old, (const char *)change->bytes + (r.from - change->at), entry.len) ==
             0)
         return 0;
-    if (j->fd < 0 && (rc = begin(j, err)) < 0)
+    if (j->fd < 0 && (rc = begin_alone(j, err)) < 0)
         return rc;
     if (j->head.end + sizeof entry + entry.len > VEL_JOURNAL_PAGE + j->of.most)
         return vel_fail(err, VEL_ENOSPC, "more was overwritten than may be kept");
@@ -387,7 +394,8 @@ static bool forget_all(struct vel_journal *j)
 }
 
 /* A file whose head says that it is open is opened by nobody: where it has no entry
- * yet, that is to be undone. */
+ * yet, that is to be undone. Who has changed nothing may only be looking at a file that
+ * another one writes: what that one keeps is left alone. */
 static int begin_for_head(struct vel_journal *j, struct vel_err *err)
 {
     char bytes[VEL_JOURNAL_ROOM];
@@ -400,6 +408,8 @@ static int begin_for_head(struct vel_journal *j, struct vel_err *err)
                                          j->of.close_head, bytes, &at, &n))
         return rc;
     rc = begin(j, err);
+    if (rc == VEL_EEXIST)
+        return 0;
     j->head.state = (struct vel_journal_state){.size = (uint64_t)now.st_size,
                                                .before = vel_journal_stamp(&now),
                                                .after = vel_journal_stamp(&now)};

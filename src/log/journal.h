@@ -54,6 +54,9 @@ void vel_journal_before(struct vel_journal *journal, const struct vel_change *ch
 void vel_journal_after(struct vel_journal *journal, const struct vel_change *change,
                        bool is_done);
 
+/* There is none, or no longer, and that is why: a line of INFO. */
+void vel_journal_tell_none(const char *path, const char *why);
+
 /* From now on the file is as without a journal. */
 void vel_journal_give_up(struct vel_journal *journal, const char *why);
 

@@ -82,10 +82,7 @@ struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
         rc = vel_journal_create(&of, &journal, &why);
     }
     if (rc < 0)
-        vel_log(VEL_LOG_INFO,
-                "%s is not brought back to its newest H5Fflush if this process is "
-                "killed: %s",
-                of.path, why.text);
+        vel_journal_tell_none(of.path, why.text);
     free(path);
     return rc < 0 ? NULL : journal;
 }

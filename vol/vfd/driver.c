@@ -8,6 +8,7 @@
 
 #include "head.h"
 #include "object.h"
+#include "plain.h"
 #include "push.h"
 #include "vfd/driver.h"
 #include "vfd/home.h"
@@ -102,7 +103,7 @@ static bool follow(const struct opening *o, const struct vel_file_answer *answer
     bool is_own = answer->at == VEL_FILE_OWN, writes = o->flags & H5F_ACC_RDWR;
 
     if (is_own && writes) {
-        if (answer->journals && opened->is_sec2)
+        if (answer->journals && opened->is_sec2 && vel_under_is_always_native())
             vel_live_keep(opened, o->name, answer->journals, is_made(o->flags));
         return true;
     }
@@ -147,6 +148,8 @@ static H5FD_t *open_other(const struct opening *o)
         return NULL;
     }
     file = enter(o, open_at(o, &answer), &answer);
+    if (file && vel_opened_find(file)->journal)
+        vel_live_begin_unseen(vel_opened_find(file));
     if (answer.file)
         vel_file_settle(answer.file, file);
     vel_file_answer_fini(&answer);
@@ -171,10 +174,12 @@ static H5FD_t *open_by(size_t k, const char *name, unsigned flags, hid_t fapl_id
 
     /* links lead to files that are there; what is made is a piece of another driver's
      */
-    if (!placed)
-        return vel_call_is_inside() && !is_made(flags)
-                   ? open_other(&o)
-                   : enter(&o, open_path(&o, name, flags), NULL);
+    if (!placed && vel_call_is_inside() && !is_made(flags))
+        return open_other(&o);
+    if (!placed) {
+        vel_plain_end(); /* it may be a file of ours, of which not all is seen then */
+        return enter(&o, open_path(&o, name, flags), NULL);
+    }
     file = enter(&o, open_at(&o, placed->answer), placed->answer);
     placed->is_refused = !file;
     return file;
@@ -432,7 +437,8 @@ bool vel_driver_fits(hid_t fapl_id)
 }
 
 /* Each open takes one of the numbers of files that HDF5's tools print, so the class is
- * looked for in a file that the program opens, if the first needs no other place. */
+ * looked for in a file that the program opens, if the first needs no other place; nor
+ * may HDF5 have it open already, without us. */
 static bool cannot_adopt;
 
 /* sec2 has its descriptor, which is its handle, behind what all drivers have. */
@@ -460,7 +466,8 @@ int vel_driver_place(hid_t fapl_id, struct vel_placed *placed)
 
     is_over = false;
     placed->is_unseen = k == SEC2 && !drivers[k].class && !cannot_adopt &&
-                        placed->answer->at == VEL_FILE_OWN;
+                        placed->answer->at == VEL_FILE_OWN &&
+                        H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) == 0;
     if (placed->is_unseen)
         return 0;
     if (begin(k, fapl_id) < 0)

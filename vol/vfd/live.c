@@ -61,6 +61,7 @@ void vel_live_keep(struct vel_opened *opened, const char *name, const char *dir,
         return;
     if (is_new)
         vel_files_forget_journal(name);
+    opened->is_asked = true;
     opened->journal =
         vel_files_journal(name, dir, *(const int *)handle, vel_head_closed);
     if (!opened->journal)
@@ -70,10 +71,12 @@ void vel_live_keep(struct vel_opened *opened, const char *name, const char *dir,
         set_point(opened, opened->class->get_eof(opened->file, H5FD_MEM_DEFAULT));
 }
 
-bool vel_live_begin(const void *handle, bool is_new)
+bool vel_live_begin(const char *name, const void *handle, bool is_new)
 {
     struct vel_opened *opened = vel_opened_find_handle(handle);
 
+    if (!opened || !opened->is_asked)
+        vel_journal_tell_none(name, "HDF5 has it open already, without us");
     if (!opened || !opened->journal)
         return false;
     if (opened->handles++ > 0) /* they may be closed at different times */
@@ -81,6 +84,14 @@ bool vel_live_begin(const void *handle, bool is_new)
     else if (!is_new)
         set_point(opened, end_of(opened));
     return true;
+}
+
+/* What it was created with is not known, and it may be changed before it is opened by
+ * its name. */
+void vel_live_begin_unseen(struct vel_opened *opened)
+{
+    opened->handles++;
+    vel_plain_end();
 }
 
 void vel_live_give_up(const void *handle, const char *why)
@@ -157,7 +168,7 @@ void vel_live_flushed(struct vel_opened *opened)
 /* Space below the point is given back. */
 void vel_live_ends_at(const struct vel_opened *opened, haddr_t at)
 {
-    if (at < opened->point)
+    if (opened->handles > 0 && at < opened->point)
         vel_plain_end();
 }
 

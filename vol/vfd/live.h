@@ -16,9 +16,12 @@
 void vel_live_keep(struct vel_opened *opened, const char *name, const char *dir,
                    bool is_new);
 
-/* HDF5 has opened the file with this handle (H5Fget_vfd_handle()). False: it has no
- * journal. */
-bool vel_live_begin(const void *handle, bool is_new);
+/* HDF5 has opened the file with this handle (H5Fget_vfd_handle()); `name` in sentences.
+ * False: it has no journal, which was told. */
+bool vel_live_begin(const char *name, const void *handle, bool is_new);
+
+/* HDF5 opens it by itself. */
+void vel_live_begin_unseen(struct vel_opened *opened);
 
 /* It is read while it is written from now on: it has none any more. */
 void vel_live_give_up(const void *handle, const char *why);

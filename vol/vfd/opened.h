@@ -18,8 +18,9 @@ struct vel_opened {
     struct vel_track *track;   /* NULL: it was given no place, and is not read */
     struct vel_journal *journal; /* NULL: it has none */
     haddr_t point;               /* where it ended at its newest point */
+    bool is_asked;               /* whether it may have one: if not, that was told */
     bool is_flushed;             /* by the H5Fflush of now */
-    size_t handles;              /* that HDF5 has given out, of a file with a journal */
+    size_t handles; /* that it has, of a file with a journal; 0: it is being opened */
 };
 
 /* A copy is kept. False: there is no memory. */
