@@ -42,7 +42,7 @@ fail() {
 # All that it takes to have the files of the program protected. The variables are for this machine, which
 # pretends to be four nodes, each with a cache of its own, and for a build that is not installed.
 mkdir "$work/files" "$work/cache" "$work/reference" "$work/heat" || fail "cannot write into $work"
-echo 'DATASET=heat PATTERN=files/heat-{step}.{rank}.h5 PUBLISH=BEHIND' >"$work/.velocconf"
+echo 'DATASET=heat PATTERN=files/heat-{step}.{rank}.h5' >"$work/.velocconf"
 HDF5_PLUGIN_PATH=$build/vol/.libs
 VELOC_VIRTUAL_NODES=$nodes VELOC_CACHE_BASE=$work/cache VELOC_CNTL_BASE=$work
 VELOC_PEER_TIMEOUT=10 VELOC_VIEW_WAIT=5 # a killed run and a lost node are not waited for longer

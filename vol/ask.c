@@ -6,7 +6,6 @@
 #include "H5VLveloc.h"
 #include "ask.h"
 #include "info.h"
-#include "mpi_rank.h"
 #include "process/files_ask.h"
 #include "object.h"
 #include "push.h"
@@ -134,7 +133,7 @@ static bool is_versions(const H5VL_veloc_versions_args_t *args)
 
 herr_t vel_ask(const H5VL_optional_args_t *args)
 {
-    struct vel_files_of of = {.rank = vel_mpi_rank};
+    struct vel_files_of of;
     bool is_for_status = args->op_type == op_status;
     struct vel_quiet quiet;
     struct vel_info *info;
@@ -152,7 +151,7 @@ herr_t vel_ask(const H5VL_optional_args_t *args)
     vel_quiet_end(&quiet);
     if (rc < 0)
         return -1;
-    of.config = info ? info->config : NULL;
+    of = vel_info_files_of(info);
     rc = is_for_status ? ask_status(args->args, &of) : ask_versions(args->args, &of);
     vel_info_free(info);
     return rc;

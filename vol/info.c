@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "info.h"
-#include "info_text.h"
+#include "mpi_rank.h"
 #include "object.h"
 #include "push.h"
 
@@ -39,7 +40,7 @@ herr_t vel_info_free(void *data)
     if (info->under_id > 0)
         H5Idec_ref(info->under_id);
     vel_stack_restore(stack);
-    free(info->config);
+    vel_info_text_fini(&info->said);
     free(info);
     return 0;
 }
@@ -55,6 +56,12 @@ static struct vel_info *create(hid_t under_id)
     return info;
 }
 
+static bool copy_text(const char *from, char **ret)
+{
+    *ret = from ? strdup(from) : NULL;
+    return *ret || !from;
+}
+
 static void *copy(const void *data)
 {
     const struct vel_info *from = data;
@@ -64,15 +71,20 @@ static void *copy(const void *data)
     info = create(from->under_id);
     if (!info)
         return NULL;
-    if (from->config)
-        info->config = strdup(from->config);
-    if ((from->config && !info->config) ||
+    info->said.word = from->said.word;
+    if (!copy_text(from->said.config, &info->said.config) ||
+        !copy_text(from->said.dataset, &info->said.dataset) ||
         (from->under_info && H5VLcopy_connector_info(info->under_id, &info->under_info,
                                                      from->under_info) < 0)) {
         vel_info_free(info);
         return NULL;
     }
     return info;
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
 }
 
 static herr_t compare(int *ret, const void *data1, const void *data2)
@@ -86,29 +98,39 @@ static herr_t compare(int *ret, const void *data1, const void *data2)
         H5VLcmp_connector_info(ret, a->under_id, a->under_info, b->under_info) < 0)
         return -1;
     if (*ret == 0)
-        *ret = strcmp(a->config ? a->config : "", b->config ? b->config : "");
+        *ret = compare_texts(a->said.config, b->said.config);
+    if (*ret == 0)
+        *ret = compare_texts(a->said.dataset, b->said.dataset);
+    if (*ret == 0)
+        *ret = (int)a->said.word - (int)b->said.word;
     return 0;
 }
 
 /* In memory of HDF5's, which frees it. */
 static herr_t to_string(const void *data, char **ret)
 {
+    static const char *const words[] = {"", "behind;", "live;"};
     const struct vel_info *info = data;
-    const char *config = info->config ? info->config : "";
+    const char *config = info->said.config, *dataset = info->said.dataset;
     H5VL_class_value_t value;
+    struct vel_buf text;
     char *below = NULL;
-    size_t size;
 
     if (H5VLget_value(info->under_id, &value) < 0 ||
         H5VLconnector_info_to_str(info->under_info, info->under_id, &below) < 0)
         return -1;
-    size = sizeof "config=;under_vol=;under_info={}" + 10 + strlen(config) +
-           (below ? strlen(below) : 0);
-    *ret = H5allocate_memory(size, 0);
+    vel_buf_init(&text);
+    vel_buf_puts(&text, words[info->said.word]);
+    if (dataset)
+        vel_buf_printf(&text, "dataset=%s;", dataset);
+    if (config)
+        vel_buf_printf(&text, "config=%s;", config);
+    vel_buf_printf(&text, "under_vol=%d;under_info={%s}", (int)value,
+                   below ? below : "");
+    *ret = vel_buf_status(&text, NULL) == 0 ? H5allocate_memory(text.len + 1, 0) : NULL;
     if (*ret)
-        snprintf(*ret, size, "%s%s%sunder_vol=%d;under_info={%s}",
-                 *config ? "config=" : "", config, *config ? ";" : "", (int)value,
-                 below ? below : "");
+        memcpy(*ret, vel_buf_text(&text), text.len + 1);
+    vel_buf_fini(&text);
     H5free_memory(below);
     return *ret ? 0 : -1;
 }
@@ -137,8 +159,9 @@ static herr_t from_string(const char *str, void **ret)
         info = NULL;
     }
     if (info) {
-        info->config = text.config;
-        text.config = NULL;
+        info->said = text;
+        info->said.under_info = NULL;
+        text = (struct vel_info_text){.under_info = text.under_info};
     }
     vel_info_text_fini(&text);
     *ret = info;
@@ -183,4 +206,14 @@ hid_t vel_info_fapl_below(const struct vel_info *info, hid_t fapl_id)
         below = -1;
     }
     return below;
+}
+
+struct vel_files_of vel_info_files_of(const struct vel_info *info)
+{
+    static const char *const unlisted[] = {NULL, "BEHIND", "LIVE"};
+
+    return (struct vel_files_of){.config = info ? info->said.config : NULL,
+                                 .dataset = info ? info->said.dataset : NULL,
+                                 .unlisted = info ? unlisted[info->said.word] : NULL,
+                                 .rank = vel_mpi_rank};
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,39 +48,78 @@ static int take_text(const char *value, size_t len, char **ret, const char **ret
     return *ret ? 0 : -1;
 }
 
-static int take_part(const char *part, const char *end, struct vel_info_text *text,
+enum part { CONFIG, DATASET, UNDER_VOL, UNDER_INFO, BEHIND, LIVE, PARTS };
+
+static const struct {
+    const char *key;
+    bool is_word; /* that is all of it */
+} parts[PARTS] = {
+    [CONFIG] = {"config=", false},       [DATASET] = {"dataset=", false},
+    [UNDER_VOL] = {"under_vol=", false}, [UNDER_INFO] = {"under_info=", false},
+    [BEHIND] = {"behind", true},         [LIVE] = {"live", true},
+};
+
+/* PARTS: it is none. */
+static enum part find_part(const char *text, size_t len)
+{
+    enum part k = CONFIG;
+
+    for (; k < PARTS; k++) {
+        size_t n = strlen(parts[k].key);
+
+        if (strncmp(text, parts[k].key, n) == 0 && (!parts[k].is_word || len == n))
+            break;
+    }
+    return k;
+}
+
+static int take_value(enum part part, const char *value, size_t len,
+                      struct vel_info_text *text, const char **ret_why)
+{
+    switch (part) {
+    case CONFIG:
+        return len ? take_text(value, len, &text->config, ret_why) : 0;
+    case DATASET:
+        return len ? take_text(value, len, &text->dataset, ret_why) : 0;
+    case UNDER_VOL:
+        return parse_value(value, len, &text->under_value, ret_why);
+    case UNDER_INFO:
+        if (len < 2 || value[0] != '{' || value[len - 1] != '}') {
+            *ret_why = "under_info is not in braces";
+            return -1;
+        }
+        return len > 2 ? take_text(value + 1, len - 2, &text->under_info, ret_why) : 0;
+    default:
+        text->word = part == BEHIND ? VEL_INFO_BEHIND : VEL_INFO_LIVE;
+        return 0;
+    }
+}
+
+static int take_part(const char *text, const char *end, struct vel_info_text *ret,
                      int *seen, const char **ret_why)
 {
-    static const char *const keys[] = {"config=", "under_vol=", "under_info="};
-    const char *value = NULL;
-    size_t k, len = 0;
+    enum part part;
+    size_t n;
 
-    for (k = 0; !value && k < sizeof keys / sizeof keys[0]; k++)
-        if (strncmp(part, keys[k], strlen(keys[k])) == 0) {
-            value = part + strlen(keys[k]);
-            len = (size_t)(end - value);
-            break;
-        }
-    while (value && len && isspace((unsigned char)value[len - 1]))
-        len--;
-    if (!value) {
-        *ret_why = "it has a part that is none of config=, under_vol=, under_info=";
+    while (end > text && isspace((unsigned char)end[-1]))
+        end--;
+    part = find_part(text, (size_t)(end - text));
+    if (part == PARTS) {
+        *ret_why = "it has a part that is none of behind, live, config=, dataset=, "
+                   "under_vol=, under_info=";
         return -1;
     }
-    if (*seen & 1 << k) {
+    if (*seen & 1 << part) {
         *ret_why = "it has a part twice";
         return -1;
     }
-    *seen |= 1 << k;
-    if (k == 0)
-        return len ? take_text(value, len, &text->config, ret_why) : 0;
-    if (k == 1)
-        return parse_value(value, len, &text->under_value, ret_why);
-    if (len < 2 || value[0] != '{' || value[len - 1] != '}') {
-        *ret_why = "under_info is not in braces";
+    *seen |= 1 << part;
+    if (*seen & 1 << BEHIND && *seen & 1 << LIVE) {
+        *ret_why = "files are either behind or live";
         return -1;
     }
-    return len > 2 ? take_text(value + 1, len - 2, &text->under_info, ret_why) : 0;
+    n = strlen(parts[part].key);
+    return take_value(part, text + n, (size_t)(end - text) - n, ret, ret_why);
 }
 
 int vel_info_text_parse(const char *str, struct vel_info_text *ret,
@@ -114,6 +154,7 @@ int vel_info_text_parse(const char *str, struct vel_info_text *ret,
 void vel_info_text_fini(struct vel_info_text *text)
 {
     free(text->config);
+    free(text->dataset);
     free(text->under_info);
     *text = (struct vel_info_text){0};
 }

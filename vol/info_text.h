@@ -4,7 +4,9 @@
 #define VEL_VOL_INFO_TEXT_H
 
 struct vel_info_text {
-    char *config;     /* NULL: not given */
+    char *config;  /* NULL: not given */
+    char *dataset; /* what a line of settings has behind DATASET=; NULL: not given */
+    enum vel_info_word { VEL_INFO_TOLD, VEL_INFO_BEHIND, VEL_INFO_LIVE } word;
     int under_value;  /* 0, HDF5's own, if not given */
     char *under_info; /* NULL: not given */
 };

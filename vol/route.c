@@ -8,11 +8,6 @@
 #include "route.h"
 #include "vfd/driver.h"
 
-static struct vel_files_of of(const struct vel_info *info)
-{
-    return (struct vel_files_of){.config = info->config, .rank = vel_mpi_rank};
-}
-
 /* Why a file stays where it is whatever the engine would say; NULL: it may be asked. */
 static const char *is_own(unsigned flags, hid_t fapl_id)
 {
@@ -58,7 +53,7 @@ static void begin(struct vel_route *route, const char *name, hid_t fapl_id)
 int vel_route_create(struct vel_route *route, const struct vel_info *info,
                      const char *name, unsigned flags, hid_t *fapl_id)
 {
-    const struct vel_files_of files_of = of(info);
+    const struct vel_files_of files_of = vel_info_files_of(info);
     const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
 
@@ -77,7 +72,7 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
 int vel_route_open(struct vel_route *route, const struct vel_info *info,
                    const char *name, unsigned flags, hid_t *fapl_id)
 {
-    const struct vel_files_of files_of = of(info);
+    const struct vel_files_of files_of = vel_info_files_of(info);
     const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
 
@@ -97,7 +92,7 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
 int vel_route_look(struct vel_route *route, const struct vel_info *info,
                    const char *name, hid_t *fapl_id)
 {
-    const struct vel_files_of files_of = of(info);
+    const struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
 
     begin(route, name, *fapl_id);
@@ -144,7 +139,7 @@ void vel_route_end(struct vel_route *route, hid_t fapl_id)
 int vel_route_remove(const struct vel_info *info, const char *name, hid_t fapl_id,
                      bool *ret_is_gone)
 {
-    const struct vel_files_of files_of = of(info);
+    const struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
 
     *ret_is_gone = false;

@@ -131,7 +131,6 @@ static bool has_sealed(const struct vel_leader *leader, const char *template)
 static unsigned how_of(const struct vel_generation *generation)
 {
     return (generation->is_alone ? VEL_REPORT_ALONE : 0) |
-           (generation->is_through ? VEL_REPORT_THROUGH : 0) |
            (generation->is_late ? VEL_REPORT_LATE : 0);
 }
 
@@ -272,8 +271,7 @@ static void announce(struct vel_leader *leader, struct vel_generation *generatio
     if (open < 0 || vel_buf_status(&line, NULL) < 0)
         vel_leader_fail(leader, "a report");
     generation->is_dirty = false;
-    if (open <= 0 || generation->is_through ||
-        !has_sealed(leader, generation->template)) {
+    if (open <= 0 || !has_sealed(leader, generation->template)) {
         bool is_new =
             !generation->told || strcmp(generation->told, vel_buf_text(&line)) != 0;
 

@@ -100,21 +100,10 @@ static bool has_passed(const struct vel_leader *leader, size_t i, int64_t rank)
     return false;
 }
 
-/* Who closes a file that is to be on the prefix when it is closed waits until it is:
- * he can close no other, whatever he has open, and however many he once had. */
-static bool has_closed(const struct vel_expect *expect, const struct vel_census *census,
-                       int64_t rank, int64_t least)
-{
-    const struct vel_tally_one *one = vel_tally_find(&census->closed, rank);
-
-    return expect->is_through ? one && (one->rank.files > 0 || one->rank.has_given)
-                              : vel_tally_has_closed(&census->closed, rank, least);
-}
-
 static bool is_closed(const struct vel_leader *leader, size_t i,
                       const struct vel_census *census, int64_t rank, int64_t least)
 {
-    return has_closed(vel_expect_at(leader, i), census, rank, least) ||
+    return vel_tally_has_closed(&census->closed, rank, least) ||
            (!vel_tally_find(&census->closed, rank) && has_passed(leader, i, rank));
 }
 
@@ -189,7 +178,7 @@ static bool is_whole(struct vel_leader *leader, size_t i,
     for (size_t k = 0; k < template->previous.ones.n; k++) {
         const struct vel_leader_one *one = vel_vec_at(&template->previous.ones, k);
 
-        if (!has_closed(expect, census, one->rank, one->files))
+        if (!vel_tally_has_closed(&census->closed, one->rank, one->files))
             return false;
     }
     return true;

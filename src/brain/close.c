@@ -23,39 +23,12 @@ static bool agree(struct vel_leader *leader, const struct vel_leader_wait *wait)
     return true;
 }
 
-/* PUBLISH=through: answered when it is on the prefix, or cannot come there. */
-static bool try_through(struct vel_leader *leader, struct vel_leader_wait *wait,
-                        const struct vel_file *file)
-{
-    const struct vel_lead *lead;
-    uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
-
-    if (file && file->id)
-        wait->id = file->id;
-    lead = vel_lead_get(leader, wait->id);
-    if (lead && lead->state == VEL_DATASET_LOST)
-        return refuse(leader, wait, VEL_ELOST, "its dataset was dropped");
-    if (lead && vel_lead_is_over(lead) && !(lead->owed & VEL_OWED_FLUSH))
-        return agree(leader, wait);
-    if (lead && lead->is_retreat)
-        return refuse(leader, wait, lead->status < 0 ? lead->status : VEL_EIO,
-                      lead->text ? lead->text
-                                 : "it could not be flushed; that is tried again");
-    if (leader->is_ended)
-        return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
-    if (leader->now >= since + leader->conf.stall)
-        return refuse(leader, wait, VEL_ETIMEOUT,
-                      "nothing has moved for FLUSH_STALL; the file is in the cache");
-    return false;
-}
-
 /* A name that several nodes may write, one after the other: who closes it later has the
  * newer version, and that is known when the earlier one is sealed. */
 static bool needs_seal(const struct vel_leader *leader,
                        const struct vel_generation *generation)
 {
-    return generation->is_alone && !generation->is_through &&
-           !(leader->is_chair && leader->roster.members.n <= 1);
+    return generation->is_alone && !(leader->is_chair && leader->roster.members.n <= 1);
 }
 
 static bool is_sealed(const struct vel_leader *leader, const struct vel_file *file)
@@ -137,11 +110,10 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
     struct vel_err err = {0};
     int rc;
 
-    wait->is_through = file->generation->is_through;
     if (file->state >= VEL_FILE_CLOSED) {
         file->link = 0; /* asked again, of a new leader */
         wait->is_done = true;
-        return wait->is_through ? try_through(leader, wait, file) : agree(leader, wait);
+        return agree(leader, wait);
     }
     if (leader->is_ended && wait->how != GIVEN_UP)
         return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
@@ -169,8 +141,7 @@ bool vel_close_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (wait->job)
         return false;
     if (wait->is_done)
-        return wait->is_through ? try_through(leader, wait, file)
-                                : try_sealed(leader, wait, file);
+        return try_sealed(leader, wait, file);
     if (!file || file->link != wait->link || file->state == VEL_FILE_OPENING ||
         file->state == VEL_FILE_CLOSING ||
         (file->state == VEL_FILE_NATIVE && wait->how != GIVEN_UP))
@@ -232,8 +203,7 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
     wait->job = 0;
     if (rc < 0) {
         refuse(leader, wait, rc, text);
-    } else if (task->how == COMPLETE &&
-               (wait->is_through || (file && needs_seal(leader, file->generation)))) {
+    } else if (task->how == COMPLETE && file && needs_seal(leader, file->generation)) {
         wait->is_done = true;
         leader->steps++;
         return;

@@ -122,10 +122,10 @@ enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
     bool is_shared, is_there = leader->connector &&
                                leader->ops->rule(leader->arg, name, &rule, NULL) == 0;
 
-    is_shared = rule.is_there && rule.is_alone && !rule.is_through;
+    is_shared = rule.is_alone && !rule.is_live;
     free(rule.template);
     free(rule.step);
-    if (!is_there || rule.is_native || (rule.is_there && rule.is_through))
+    if (!is_there || rule.is_native)
         return VEL_OTHERS_NONE;
     if (is_shared || vel_file_is_in_turn(leader, name))
         return VEL_OTHERS_ALSO;

@@ -44,7 +44,7 @@ struct vel_file {
 struct vel_generation {
     char *template, *step;
     int64_t number;
-    bool is_alone, is_through, is_late;
+    bool is_alone, is_late;
     int64_t part;          /* N of new files; 0: none yet */
     struct vel_vec files;  /* struct vel_file * */
     struct vel_lead *lead; /* until it is sealed */
@@ -67,8 +67,7 @@ struct vel_leader_report { /* to be told to the parent */
 /* As in the message `report`: bits. */
 enum vel_report_how {
     VEL_REPORT_ALONE = 1,
-    VEL_REPORT_THROUGH = 2,
-    VEL_REPORT_LATE = 4,
+    VEL_REPORT_LATE = 2,
 };
 
 enum { VEL_GENERATIONS_MANY = 256 };

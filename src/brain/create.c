@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "brain/connector_in.h"
 
-enum { TEMPLATE_MOST = 4095, NUMBERS_MOST = 1023, HAVE_IT_OPEN = 2 };
+enum { TEMPLATE_MOST = 4095, NUMBERS_MOST = 1023 };
+
+enum how { NEW = 0, HAVE_IT_OPEN = 2 }; /* as in the message `create` */
 
 /* --- answers --- */
 
@@ -25,13 +27,19 @@ void vel_place_send(struct vel_leader *leader, const struct vel_leader_wait *wai
     vel_leader_send(leader, wait->link, &msg);
 }
 
-static bool answer_native(struct vel_leader *leader, const struct vel_leader_wait *wait,
-                          const char *why)
+static bool answer_own(struct vel_leader *leader, const struct vel_leader_wait *wait,
+                       enum vel_leader_where where, const char *why)
 {
-    struct vel_msg_place place = {.where = VEL_PLACE_NATIVE, .why = why};
+    struct vel_msg_place place = {.where = where, .why = why};
 
     vel_place_send(leader, wait, &place);
     return true;
+}
+
+static bool answer_native(struct vel_leader *leader, const struct vel_leader_wait *wait,
+                          const char *why)
+{
+    return answer_own(leader, wait, VEL_PLACE_NATIVE, why);
 }
 
 /* What was to be protected cannot be: the first is told to all. */
@@ -110,7 +118,8 @@ static bool is_first(struct vel_leader *leader, int64_t rank, const char *templa
     return is;
 }
 
-/* Without a rule: a file of a template whose {rank} is known, or one by itself. */
+/* Without a rule: a file of a template whose {rank} is known, or one by itself, which
+ * may be live. */
 static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
                  struct vel_leader_rule *rule)
 {
@@ -134,7 +143,8 @@ static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
                            &template, &step);
     else
         vel_buf_puts(&template, wait->record);
-    rule->is_alone = rule->is_through = place == 0;
+    rule->is_alone = place == 0;
+    rule->is_live = rule->is_live && rule->is_alone;
     rule->template = vel_buf_take(&template, NULL);
     vel_buf_append(&step, "", 0);
     rule->step = strdup(vel_buf_text(&step));
@@ -250,7 +260,6 @@ static struct vel_generation *generation_for(struct vel_leader *leader,
                                  .step = rule->step,
                                  .generation = is_late ? least : count + 1,
                                  .is_alone = rule->is_alone,
-                                 .is_through = rule->is_through,
                                  .is_late = is_late};
     struct vel_generation *generation = vel_generation_make(leader, &key);
 
@@ -383,6 +392,8 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
         return answer_native(leader, wait, "several processes write it together");
     if (find_key(leader, wait, &rule, &err) < 0)
         is_answered = answer_native(leader, wait, err.text);
+    else if (rule.is_live && wait->how == NEW) /* what is there may be in a cache */
+        is_answered = answer_own(leader, wait, VEL_PLACE_LIVE, "");
     else
         is_answered = begin(leader, wait, &rule);
     free(rule.template);
@@ -391,18 +402,6 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 }
 
 /* --- its place is made --- */
-
-/* What nobody can tell any more is. */
-static bool is_name_through(struct vel_leader *leader, const char *name)
-{
-    struct vel_leader_rule rule = {0};
-    bool is = leader->ops->rule(leader->arg, name, &rule, NULL) < 0 || !rule.is_there ||
-              rule.is_through;
-
-    free(rule.template);
-    free(rule.step);
-    return is;
-}
 
 /* One of a process that has it open, and that is a part of a dataset already. */
 static void made_taken(struct vel_leader *leader, const struct vel_leader_wait *wait,
@@ -416,7 +415,6 @@ static void made_taken(struct vel_leader *leader, const struct vel_leader_wait *
     if (!file)
         return;
     generation->is_decided = generation->is_taken = true;
-    generation->is_through = is_name_through(leader, wait->record);
     file->state = VEL_FILE_TAKEN;
     file->link = wait->link;
     file->id = (int64_t)place->dataset;

@@ -129,7 +129,6 @@ void vel_expect_hear(struct vel_leader *leader, uint64_t link,
     if (!expect || !template)
         return;
     expect->is_alone = expect->is_alone || report->how & VEL_REPORT_ALONE;
-    expect->is_through = expect->is_through || report->how & VEL_REPORT_THROUGH;
     expect->is_late = expect->is_late || report->how & VEL_REPORT_LATE;
     /* of leaders of ours: memory, and said again when asked for */
     vel_tally_hear(&expect->tally, report->nodes, NULL);

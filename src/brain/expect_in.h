@@ -10,7 +10,7 @@
 struct vel_expect {
     char *template, *step;
     int64_t generation;
-    bool is_alone, is_through, is_late;
+    bool is_alone, is_late;
     struct vel_tally tally;
     bool is_looked;  /* for a seal that is there already */
     bool is_decided; /* sealed, or void */

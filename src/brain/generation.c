@@ -41,7 +41,6 @@ struct vel_leader_key vel_generation_key(const struct vel_generation *generation
                                    .step = generation->step,
                                    .generation = generation->number,
                                    .is_alone = generation->is_alone,
-                                   .is_through = generation->is_through,
                                    .is_late = generation->is_late};
 }
 
@@ -81,7 +80,6 @@ struct vel_generation *vel_generation_make(struct vel_leader *leader,
         made->step = strdup(key->step);
         made->number = key->generation;
         made->is_alone = key->is_alone;
-        made->is_through = key->is_through;
         made->is_late = key->is_late;
         made->lead = vel_lead_create(0);
     }

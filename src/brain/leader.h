@@ -109,12 +109,12 @@ enum vel_leader_look {
 
 /* What the settings say of a name. */
 struct vel_leader_rule {
-    bool is_native;  /* KIND=NONE, or EXCLUDE: none of ours */
-    bool is_there;   /* a line has it; else it is inferred what it belongs to */
-    bool is_through; /* PUBLISH; it is to be on the prefix when it is closed */
-    bool is_alone;   /* one file is all: PATTERN has neither {rank} nor * */
-    char *template;  /* the line's name and pattern; the leader frees both */
-    char *step;      /* the text at {step}, or "" */
+    bool is_native; /* KIND=NONE, or EXCLUDE: none of ours */
+    bool is_there;  /* a line has it; else it is inferred what it belongs to */
+    bool is_live;   /* if that is nothing: it is written at its own path */
+    bool is_alone;  /* one file is all: PATTERN has neither {rank} nor * */
+    char *template; /* the line's name and pattern; the leader frees both */
+    char *step;     /* the text at {step}, or "" */
     size_t plain;  /* bytes of the name that are the prefix: no number in them counts */
     char why[256]; /* is_native */
 };
@@ -123,7 +123,7 @@ struct vel_leader_rule {
 struct vel_leader_key {
     const char *template, *step;
     int64_t generation; /* of this launch: from 1 */
-    bool is_alone, is_through;
+    bool is_alone;
     bool is_late; /* of files that came after the one before was sealed */
 };
 
@@ -134,6 +134,7 @@ enum vel_leader_where {
     VEL_PLACE_NATIVE = 2,
     VEL_PLACE_LOST = 3,
     VEL_PLACE_ELSEWHERE = 4,
+    VEL_PLACE_LIVE = 5,
 };
 
 /* A file in a new.N. */

@@ -126,10 +126,10 @@ struct vel_leader_wait {
     int how;
     int64_t rank;
     uint64_t sharers, size;
-    uint64_t file;            /* its number */
-    uint64_t job;             /* that it waits for */
-    uint64_t again_at;        /* not before */
-    bool is_through, is_done; /* closed, but not on the prefix yet */
+    uint64_t file;     /* its number */
+    uint64_t job;      /* that it waits for */
+    uint64_t again_at; /* not before */
+    bool is_done;      /* closed, but not sealed yet */
 };
 
 /* To leave in order, the chair is asked. */

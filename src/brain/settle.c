@@ -264,7 +264,6 @@ static void decide(struct vel_leader *leader, struct vel_expect *expect,
                                  .step = expect->step,
                                  .generation = expect->generation,
                                  .is_alone = expect->is_alone,
-                                 .is_through = expect->is_through,
                                  .is_late = expect->is_late};
     struct vel_err err = {0};
     int rc = VEL_ENOMEM;

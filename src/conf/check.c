@@ -189,6 +189,13 @@ static int check_live(const struct vel_line *line, struct vel_err *err)
     static const char *const keys[] = {"KEEP", "POINTS", "LEVEL"};
     const struct vel_dataset_rule *rule = line->data;
 
+    if (rule->publish == VEL_PUBLISH_LIVE && vel_conf_gives(line, "KIND") &&
+        rule->kind == VEL_KIND_CHECKPOINT)
+        return vel_fail(err, VEL_ECONFIG,
+                        "DATASET=%s: KIND=CHECKPOINT is of datasets, and files with "
+                        "PUBLISH=LIVE are in none: leave one of the two out",
+                        line->name);
+
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (rule->publish == VEL_PUBLISH_LIVE && vel_conf_gives(line, keys[i]))
             return vel_fail(err, VEL_ECONFIG,

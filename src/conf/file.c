@@ -125,6 +125,18 @@ static int number_level(struct vel_line *line, struct vel_err *err)
     return 0;
 }
 
+/* The first DATASET line that a file fits has it: those of the environment come first.
+ */
+static struct vel_line *add_line(struct parse *p, enum vel_parent parent)
+{
+    bool is_first = parent == VEL_DATASET && p->layer == VEL_LAYER_ENVIRONMENT;
+    static const struct vel_line none;
+
+    if (!vel_vec_insert(&p->conf->lines, is_first ? 0 : p->conf->lines.n, &none))
+        return NULL;
+    return vel_vec_at(&p->conf->lines, is_first ? 0 : p->conf->lines.n - 1);
+}
+
 /* A new line, in the place of one that it overrides. */
 static int begin_line(struct parse *p, const struct vel_pair *pair,
                       enum vel_parent parent)
@@ -147,7 +159,7 @@ static int begin_line(struct parse *p, const struct vel_pair *pair,
         vel_vec_init(&((struct vel_groups_line *)fresh.data)->pairs,
                      sizeof(struct vel_group_pair));
     if (rc == 0 && !line) {
-        line = vel_vec_push(&p->conf->lines, NULL);
+        line = add_line(p, parent);
         if (!line)
             rc = vel_out_of_memory(p->err, "reading settings");
     }

@@ -48,6 +48,25 @@ static void tell_unknown(const char *name, struct vel_buf *unknown)
         vel_buf_printf(unknown, " (did you mean VELOC_%s?)", nearest);
 }
 
+/* As if it stood in a file. */
+static int take_text(struct vel_conf *conf, const char *from, const char *key,
+                     const char *value, struct vel_err *err)
+{
+    struct vel_buf text;
+    int rc;
+
+    if (!value || !*value)
+        return 0;
+    vel_buf_init(&text);
+    vel_buf_printf(&text, "%s=%s\n", key, value);
+    rc = vel_buf_status(&text, err);
+    if (rc == 0)
+        rc = vel_conf_parse(conf, VEL_LAYER_ENVIRONMENT, from, vel_buf_text(&text),
+                            text.len, vel_conf_variable, NULL, err);
+    vel_buf_fini(&text);
+    return rc;
+}
+
 static int take_variable(struct vel_conf *conf, const char *name, const char *value,
                          struct vel_buf *unknown, struct vel_err *err)
 {
@@ -56,6 +75,8 @@ static int take_variable(struct vel_conf *conf, const char *name, const char *va
 
     if (is_ours_otherwise(name))
         return 0;
+    if (strcmp(name, "VELOC_DATASET") == 0)
+        return take_text(conf, name, "DATASET", value, err);
     if (!vel_schema_find(name, VEL_SPELL_ENV, &meaning)) {
         tell_unknown(name, unknown);
         return 0;
@@ -202,6 +223,7 @@ int vel_conf_gather(const struct vel_conf *conf, struct vel_fs *fs,
 int vel_conf_apply(struct vel_conf *conf, const struct vel_vec *texts,
                    const struct vel_conf_layers *layers, struct vel_err *err)
 {
+    static const char connector[] = "HDF5_VOL_CONNECTOR";
     const struct vel_conf_text *t = texts->items;
     struct vel_buf unknown;
     int rc = 0;
@@ -210,6 +232,10 @@ int vel_conf_apply(struct vel_conf *conf, const struct vel_vec *texts,
     for (size_t i = 0; rc == 0 && i < texts->n; i++)
         rc = vel_conf_parse(conf, t[i].layer, t[i].file, vel_buf_text(&t[i].bytes),
                             t[i].bytes.len, vel_conf_variable, NULL, err);
+    if (rc == 0)
+        rc = take_text(conf, connector, "UNLISTED", layers->unlisted, err);
+    if (rc == 0)
+        rc = take_text(conf, connector, "DATASET", layers->dataset, err);
     if (rc == 0 && !layers->no_environment)
         rc = vel_conf_environment(conf, &unknown, err);
     if (rc == 0)

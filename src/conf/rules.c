@@ -144,6 +144,15 @@ bool vel_rule_fits(const char *pattern, const char *prefix, const char *path)
     return fits_path(pattern, prefix, path, &spot);
 }
 
+bool vel_rule_fits_elsewhere(const char *pattern, const char *path)
+{
+    char *dir = vel_path_dir(path);
+    bool fits = dir && vel_rule_fits(vel_path_base(pattern), dir, path);
+
+    free(dir);
+    return fits;
+}
+
 bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char *path,
                     struct vel_rule_fit *ret)
 {
@@ -164,8 +173,7 @@ bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char 
     return false;
 }
 
-bool vel_rule_is_through(const struct vel_rule_fit *fit)
+bool vel_rule_is_live(const struct vel_dataset_rule *rule)
 {
-    return fit->rule->publish >= 0 ? fit->rule->publish == VEL_PUBLISH_THROUGH
-                                   : !fit->has_rank;
+    return rule->publish != VEL_PUBLISH_BEHIND;
 }

@@ -33,10 +33,13 @@ int vel_rule_check(const char *pattern, struct vel_err *err);
 bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char *path,
                     struct vel_rule_fit *ret);
 
-/* Is a close of such a file answered when it is on the prefix? */
-bool vel_rule_is_through(const struct vel_rule_fit *fit);
+/* Are such files written at their own paths? */
+bool vel_rule_is_live(const struct vel_dataset_rule *rule);
 
 /* Does the file at `path` fit a pattern that was checked? */
 bool vel_rule_fits(const char *pattern, const char *prefix, const char *path);
+
+/* Would it, in another directory? */
+bool vel_rule_fits_elsewhere(const char *pattern, const char *path);
 
 #endif

@@ -59,7 +59,8 @@ void vel_client_abandon(struct vel_client *client);
 /* Where a file is; the texts are the caller's to free. */
 struct vel_place {
     unsigned where; /* 0 not there, 1 in the cache: path, 2 at its own path, 3 lost:
-                       why, 4 there, but not on this node */
+                       why, 4 there, but not on this node, 5 live: at its own path, and
+                       what caches have of it is none any more */
     uint64_t file;  /* for vel_client_file_close(); of this client, for ever */
     int64_t dataset;
     uint64_t size;

@@ -63,7 +63,10 @@ static void decide(const struct vel_service *service,
     struct vel_err why = {0};
     size_t level, home;
 
-    if (rule && rule->kind == VEL_KIND_NONE) {
+    if (!rule && service->conf->unlisted == VEL_UNLISTED_LIVE) {
+        ret->is_native = true;
+        snprintf(ret->why, sizeof ret->why, "no DATASET line has it (UNLISTED=LIVE)");
+    } else if (rule && rule->kind == VEL_KIND_NONE) {
         ret->is_native = true;
         snprintf(ret->why, sizeof ret->why, "its DATASET line says KIND=NONE");
     } else if (choose_home(service, rule, &level, &home, &why) < 0 &&
@@ -77,7 +80,7 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
                      struct vel_err *err)
 {
     const struct vel_service *service = arg;
-    struct vel_leader_rule rule = {.is_through = true, .is_alone = true};
+    struct vel_leader_rule rule = {.is_alone = true};
     struct vel_rule_fit fit;
     const char *below;
 
@@ -88,7 +91,6 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
     rule.is_there = vel_rules_find(service->conf, service->prefix, name, &fit);
     if (rule.is_there) {
         rule.is_alone = !fit.has_rank && !strchr(fit.rule->pattern, '*');
-        rule.is_through = vel_rule_is_through(&fit);
         rule.template = template_of(fit.line);
         rule.step = strdup(fit.step);
         if (!rule.template || !rule.step) {
@@ -97,6 +99,7 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
             return vel_out_of_memory(err, "a rule");
         }
     }
+    rule.is_live = !rule.is_there && service->conf->unlisted != VEL_UNLISTED_BEHIND;
     decide(service, rule.is_there ? fit.rule : NULL, &rule);
     *ret = rule;
     return 0;
@@ -125,14 +128,11 @@ void vel_service_note_use(struct vel_service *service, const char *template)
         service->lines_used |= (uint64_t)(line == used) << i;
 }
 
-/* A file of the name that the pattern means, in another directory. */
-static bool is_elsewhere(const char *pattern, const char *path)
+/* Of the same name in another directory it was told when it was made. */
+static bool is_told(const char *pattern, const char *stray)
 {
-    char *dir = vel_path_dir(path);
-    bool is = dir && vel_rule_fits(vel_path_base(pattern), dir, path);
-
-    free(dir);
-    return is;
+    return strcmp(vel_path_base(pattern), vel_path_base(stray)) == 0 ||
+           vel_rule_fits_elsewhere(pattern, stray);
 }
 
 /* A tool beside the program that the lines are for is no reason to warn. */
@@ -147,12 +147,11 @@ void vel_service_tell_unused(struct vel_service *service)
          i++) {
         const struct vel_dataset_rule *rule = line->data;
 
-        if (service->lines_used >> i & 1 || rule->kind == VEL_KIND_NONE)
+        if (service->lines_used >> i & 1 || rule->kind == VEL_KIND_NONE ||
+            is_told(rule->pattern, service->stray))
             continue;
         vel_log(
-            service->ranks > 1 || is_elsewhere(rule->pattern, service->stray)
-                ? VEL_LOG_WARN
-                : VEL_LOG_INFO,
+            service->ranks > 1 ? VEL_LOG_WARN : VEL_LOG_INFO,
             "%s:%d: no file that was made fits DATASET=%s PATTERN=%s, and %s has no "
             "line: patterns begin at the prefix %s, or with /",
             line->source.where ? line->source.where : "the settings", line->source.line,
@@ -242,7 +241,6 @@ static struct vel_new_key key_of(const struct vel_service *service,
                                 .step = (char *)(uintptr_t)key->step,
                                 .generation = key->generation,
                                 .is_alone = key->is_alone,
-                                .is_through = key->is_through,
                                 .is_late = key->is_late,
                                 .ranks = service->ranks,
                                 .above = service->above};
@@ -347,7 +345,6 @@ static int add_file(struct vel_service *service, const struct vel_part_new *from
                                            .step = strdup(from->key.step),
                                            .generation = from->key.generation,
                                            .is_alone = from->key.is_alone,
-                                           .is_through = from->key.is_through,
                                            .is_late = from->key.is_late},
                                    .file = {.part = from->number,
                                             .rank = rank,

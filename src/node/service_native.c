@@ -36,7 +36,6 @@ static struct vel_node *node_of(const struct vel_leader_key *key, int64_t rank,
         vel_node_set_text(file, "step", key->step) == 0 &&
         vel_node_set_int(file, "generation", key->generation) == 0 &&
         vel_node_set_bool(file, "alone", key->is_alone) == 0 &&
-        vel_node_set_bool(file, "through", key->is_through) == 0 &&
         vel_node_set_bool(file, "late", key->is_late) == 0 &&
         vel_node_set_int(file, "rank", rank) == 0 &&
         vel_node_set_name(file, "name", name) == 0)
@@ -102,8 +101,6 @@ static int read_file(const struct vel_node *node, struct vel_leader_part *ret,
         rc = vel_node_get_int(node, "generation", 1, INT64_MAX, &key->generation, err);
     if (rc == 0)
         rc = vel_node_get_bool(node, "alone", &key->is_alone, err);
-    if (rc == 0)
-        rc = vel_node_get_bool(node, "through", &key->is_through, err);
     if (rc == 0)
         rc = vel_node_get_bool(node, "late", &key->is_late, err);
     if (rc == 0)

@@ -132,6 +132,18 @@ static int create_without(const struct vel_file_name *name, enum vel_create how,
     return 0;
 }
 
+/* A version that is only in caches is none any more. */
+static int replace(struct vel_client *client, const struct vel_file_name *name,
+                   struct vel_err *err)
+{
+    int rc = vel_client_file_remove(client, name->path, err);
+
+    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_EUNSUP)
+        return vel_wrap(err, rc, "%s cannot be made anew", name->path);
+    vel_file_forget(name->path);
+    return 0;
+}
+
 static int create(struct vel_client *client, const struct vel_file_name *name,
                   enum vel_create how, struct vel_file_answer *ret, struct vel_err *err)
 {
@@ -141,7 +153,10 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
 
     if (rc < 0)
         return create_without(name, how, &why, err);
-    if (place.where == 1) {
+    if (place.where == 5 && how == VEL_CREATE_NEW) {
+        vel_files_tell_live(name);
+        rc = replace(client, name, err);
+    } else if (place.where == 1) {
         rc = begin(client, name, &place, how == VEL_CREATE_NEW, ret, err);
     } else if (place.where == 3) {
         ret->at = VEL_FILE_MISSING;
@@ -158,6 +173,8 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
 static struct vel_client *ask(const struct vel_files_of *of, const char *name,
                               bool writes, bool makes, struct vel_file_name *ret_name)
 {
+    bool is_live;
+
     if (!vel_files_know(of))
         return NULL;
     if (!vel_files_resolve(name, writes, ret_name)) {
@@ -165,20 +182,13 @@ static struct vel_client *ask(const struct vel_files_of *of, const char *name,
             vel_files_tell_outside(name);
         return NULL;
     }
-    makes = (makes || (writes && ret_name->is_there)) && !vel_files_is_live(ret_name);
-    return vel_files_here(of, makes ? VEL_FILES_MAKES : VEL_FILES_LOOKS);
-}
-
-/* A version that is only in caches is none any more. */
-static int replace(struct vel_client *client, const struct vel_file_name *name,
-                   struct vel_err *err)
-{
-    int rc = vel_client_file_remove(client, name->path, err);
-
-    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_EUNSUP)
-        return vel_wrap(err, rc, "%s cannot be made anew", name->path);
-    vel_file_forget(name->path);
-    return 0;
+    makes = makes || (writes && ret_name->is_there);
+    is_live = vel_files_is_live(ret_name);
+    if (makes)
+        vel_files_tell_elsewhere(ret_name);
+    if (makes && is_live)
+        vel_files_tell_live(ret_name);
+    return vel_files_here(of, makes && !is_live ? VEL_FILES_MAKES : VEL_FILES_LOOKS);
 }
 
 int vel_files_create(const struct vel_files_of *of, const char *name, bool is_new,
@@ -235,8 +245,9 @@ static int look_without(const struct vel_file_name *name, const struct vel_err *
 static int look(struct vel_client *client, const struct vel_file_name *name, bool pulls,
                 struct vel_file_answer *ret, int64_t *ret_dataset, struct vel_err *err)
 {
-    static const enum vel_file_at at[] = {VEL_FILE_OWN, VEL_FILE_CACHED, VEL_FILE_OWN,
-                                          VEL_FILE_MISSING, VEL_FILE_AWAY};
+    static const enum vel_file_at at[] = {VEL_FILE_OWN,  VEL_FILE_CACHED,
+                                          VEL_FILE_OWN,  VEL_FILE_MISSING,
+                                          VEL_FILE_AWAY, VEL_FILE_OWN};
     struct vel_place place = {0};
     struct vel_err why = {0};
 

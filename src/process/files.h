@@ -22,7 +22,9 @@
 
 /* What the caller knows. Only the first that asks is listened to. */
 struct vel_files_of {
-    const char *config; /* the user's settings; NULL: where they are else */
+    const char *config;   /* the user's settings; NULL: where they are else */
+    const char *unlisted; /* the setting of that name; NULL: not said */
+    const char *dataset;  /* what a line has behind DATASET=; NULL: none */
     /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
     bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
 };

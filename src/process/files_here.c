@@ -45,7 +45,6 @@ static struct here {
     char prefix_id[VEL_PREFIX_ID];
     char launch[VEL_LAUNCH_NAME];
     struct vel_homes homes;
-    int64_t rank, ranks;
     struct vel_launcher launcher;
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
     struct vel_logfile *logfile;
@@ -96,10 +95,8 @@ static int find_prefix(struct vel_err *err)
 static void find_rank(const struct vel_files_of *of)
 {
     vel_launcher_ask(vel_conf_variable, NULL, &here.launcher);
-    here.rank = here.launcher.rank;
-    here.ranks = here.launcher.ranks;
     if (of->rank)
-        of->rank(&here.rank, &here.ranks);
+        of->rank(&here.launcher.rank, &here.launcher.ranks);
 }
 
 static int find_self(struct vel_err *err)
@@ -110,8 +107,8 @@ static int find_self(struct vel_err *err)
     if (rc == 0 && conf->user_name)
         rc = vel_host_set_user(&here.host, conf->user_name, err);
     if (rc == 0)
-        rc = vel_node_name(conf, &here.host, (int)here.rank, (int)here.ranks,
-                           &here.node, err);
+        rc = vel_node_name(conf, &here.host, (int)here.launcher.rank,
+                           (int)here.launcher.ranks, &here.node, err);
     return rc;
 }
 
@@ -119,18 +116,20 @@ static int find_self(struct vel_err *err)
 static int open_log(struct vel_err *err)
 {
     char who[300];
-    struct vel_log_sink sink = {.who = here.ranks > 1 ? who : NULL,
-                                .is_speaker = here.rank == 0};
+    struct vel_log_sink sink = {.who = here.launcher.ranks > 1 ? who : NULL,
+                                .is_speaker = here.launcher.rank == 0};
 
     if (vel_files_has_session())
         return 0;
-    snprintf(who, sizeof who, "rank %lld on %s", (long long)here.rank, here.node);
+    snprintf(who, sizeof who, "rank %lld on %s", (long long)here.launcher.rank,
+             here.node);
     return vel_logsink_open(here.conf, fs(), here.node, &sink, &here.logfile, err);
 }
 
 static int learn(const struct vel_files_of *of, struct vel_err *err)
 {
-    const struct vel_conf_layers layers = {.user_file = of->config};
+    const struct vel_conf_layers layers = {
+        .user_file = of->config, .unlisted = of->unlisted, .dataset = of->dataset};
     int rc = vel_conf_create(&here.conf, err);
 
     if (rc == 0)
@@ -153,7 +152,7 @@ static void know(const struct vel_files_of *of)
 
     find_rank(of);
     if (learn(of, &why) < 0) {
-        if (here.rank == 0)
+        if (here.launcher.rank == 0)
             vel_log(VEL_LOG_ERROR,
                     "%s: until this is mended HDF5 files are written to their own "
                     "paths, and are not protected",
@@ -185,8 +184,8 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
         .user = geteuid(),
         .program = program_invocation_name,
         .working_dir = here.cwd,
-        .rank = here.rank,
-        .ranks = here.ranks,
+        .rank = here.launcher.rank,
+        .ranks = here.launcher.ranks,
         .clock = vel_clock_system(),
         .limit = (uint64_t)(here.conf->peer_timeout * (double)VEL_CLOCK_S)};
     int rc;
@@ -204,8 +203,8 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
     if (rc == 0 && here.launch[0])
         rc = vel_launchid_next(fs(), here.dir, here.launch, err);
     else if (rc == 0)
-        rc = here.ranks > 1 ? vel_launchid_meet(fs(), &self, here.launch, err)
-                            : vel_launchid_fresh(here.launch, err);
+        rc = here.launcher.ranks > 1 ? vel_launchid_meet(fs(), &self, here.launch, err)
+                                     : vel_launchid_fresh(here.launch, err);
     return rc;
 }
 
@@ -234,8 +233,8 @@ static int be_present(struct vel_err *err)
                                    .prefix_id = here.prefix_id,
                                    .user = here.host.user,
                                    .node = here.node,
-                                   .rank = (int)here.rank,
-                                   .ranks = (int)here.ranks,
+                                   .rank = (int)here.launcher.rank,
+                                   .ranks = (int)here.launcher.ranks,
                                    .fresh = here.launch};
     int rc = vel_prefix_open(fs(), here.dir, here.prefix_id, err);
 
@@ -376,9 +375,9 @@ char *vel_files_launch_dir(void)
     return vel_buf_take(&path, NULL);
 }
 
-int64_t vel_files_rank(void)
+const struct vel_launcher *vel_files_launcher(void)
 {
-    return here.rank;
+    return &here.launcher;
 }
 
 const char *vel_files_user(void)

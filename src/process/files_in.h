@@ -10,6 +10,7 @@
 #include "engine/session.h"
 #include "link/client.h"
 #include "process/files.h"
+#include "process/launcher.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "view/view.h"
@@ -51,7 +52,7 @@ int vel_files_view(struct vel_view *ret, struct vel_err *err);
 const char *vel_files_prefix(void);
 const char *vel_files_dir(void);  /* PREFIX/.veloc */
 char *vel_files_launch_dir(void); /* below it, a new string; NULL: in no launch */
-int64_t vel_files_rank(void);
+const struct vel_launcher *vel_files_launcher(void);
 const char *vel_files_user(void);
 
 struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child */
@@ -112,8 +113,15 @@ bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret
 
 /* --- files_live.c --- */
 
-/* Is the file, as a line or the lack of one says, written at its own path? */
+/* Is the file, as a line or the lack of one says, written at its own path? Of what may
+ * be of a family that is not known without a leader. */
 bool vel_files_is_live(const struct vel_file_name *name);
+
+/* That it is, and why. */
+void vel_files_tell_live(const struct vel_file_name *name);
+
+/* No line has it, but one means its name in another directory. */
+void vel_files_tell_elsewhere(const struct vel_file_name *name);
 
 /* Where its journal is, when it is written at its own path: a new string. NULL: it has
  * none, as a line says, or there is no memory. */

@@ -76,7 +76,7 @@ static int add(struct listing *l, const struct vel_view_dataset *dataset, char *
                                        .dataset = dataset->about.id,
                                        .created = dataset->about.created,
                                        .size = size,
-                                       .is_own = rank == vel_files_rank(),
+                                       .is_own = rank == vel_files_launcher()->rank,
                                        .is_cached = dataset->is_cached,
                                        .is_published = dataset->is_published};
 
@@ -214,7 +214,8 @@ static int add_lost(struct listing *l, const struct fit *fit, struct vel_err *er
 {
     struct vel_file_version version = {.dataset = fit->name->lost,
                                        .size = fit->name->size,
-                                       .is_own = fit->name->rank == vel_files_rank()};
+                                       .is_own = fit->name->rank ==
+                                                 vel_files_launcher()->rank};
     struct vel_buf why;
     int rc;
 

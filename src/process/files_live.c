@@ -3,12 +3,14 @@
  * them has died (doc/format-journal.txt). */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/path.h"
+#include "brain/template.h"
 #include "conf/rules.h"
 #include "log/journal.h"
 #include "log/mend.h"
@@ -19,12 +21,77 @@
 
 enum { SHARE = 8 }; /* of the free space of the cache */
 
+static void tell_older_word(const struct vel_line *line)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    if (vel_files_launcher()->rank == 0 && !atomic_flag_test_and_set(&is_told))
+        vel_log(VEL_LOG_WARN,
+                "DATASET=%s: PUBLISH=THROUGH means LIVE: its files are written to "
+                "their own paths, and are not protected; PUBLISH=BEHIND protects them",
+                line->name);
+}
+
+/* Another rank may have one like it: so its name has a number. */
+static bool may_be_of_family(const struct vel_file_name *name)
+{
+    const char *below = vel_path_below(vel_files_prefix(), name->path);
+    struct vel_buf template, numbers;
+    bool may;
+
+    if (vel_files_launcher()->ranks < 2 || !below)
+        return false;
+    vel_buf_init(&template);
+    vel_buf_init(&numbers);
+    may = vel_template_split(below, &template, &numbers) > 0;
+    vel_buf_fini(&template);
+    vel_buf_fini(&numbers);
+    return may;
+}
+
 bool vel_files_is_live(const struct vel_file_name *name)
 {
+    const struct vel_conf *conf = vel_files_conf();
     struct vel_rule_fit fit;
 
-    return vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit) &&
-           fit.rule->publish == VEL_PUBLISH_LIVE;
+    if (!vel_rules_find(conf, vel_files_prefix(), name->path, &fit))
+        return conf->unlisted == VEL_UNLISTED_LIVE ||
+               (conf->unlisted == VEL_UNLISTED_FAMILIES && !may_be_of_family(name));
+    if (fit.rule->publish == VEL_PUBLISH_THROUGH)
+        tell_older_word(fit.line);
+    return vel_rule_is_live(fit.rule);
+}
+
+void vel_files_tell_elsewhere(const struct vel_file_name *name)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    const struct vel_line *line;
+    struct vel_rule_fit fit;
+
+    if (vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit))
+        return;
+    for (size_t i = 0; (line = vel_conf_line(vel_files_conf(), VEL_DATASET, i)); i++) {
+        const char *pattern = ((const struct vel_dataset_rule *)line->data)->pattern;
+
+        if (vel_rule_fits_elsewhere(pattern, name->path) &&
+            vel_files_launcher()->rank == 0 && !atomic_flag_test_and_set(&is_told))
+            vel_log(VEL_LOG_WARN,
+                    "%s:%d: DATASET=%s PATTERN=%s does not fit %s, which is in another "
+                    "directory: patterns begin at the prefix %s, or with /",
+                    line->source.where, line->source.line, line->name, pattern,
+                    name->path, vel_files_prefix());
+    }
+}
+
+void vel_files_tell_live(const struct vel_file_name *name)
+{
+    struct vel_rule_fit fit;
+    bool has_line =
+        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
+
+    vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s%s%s", name->path,
+            has_line ? "DATASET=" : "no DATASET line has it",
+            has_line ? fit.line->name : "", has_line ? " says so" : "");
 }
 
 /* --- its journal --- */

@@ -77,7 +77,7 @@ void vel_files_tell_native(const struct vel_files_of *of, const char *name,
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
     struct vel_rule_fit fit;
-    bool speaks = vel_files_know(of) && vel_files_rank() == 0;
+    bool speaks = vel_files_know(of) && vel_files_launcher()->rank == 0;
     char *path = speaks ? vel_files_real_path(name) : NULL;
     bool is_wanted = path && vel_path_below(vel_files_prefix(), path) &&
                      vel_rules_find(vel_files_conf(), vel_files_prefix(), path, &fit) &&

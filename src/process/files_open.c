@@ -164,26 +164,14 @@ static int bring_home(const struct vel_file *file, const char *from, uint64_t si
     return rc;
 }
 
-static bool is_through(const struct vel_file *file)
-{
-    struct vel_rule_fit fit;
-
-    return !vel_rules_find(vel_files_conf(), vel_files_prefix(), file->path, &fit) ||
-           vel_rule_is_through(&fit);
-}
-
 /* Does another leader know it? We wait where the answer to the close would have. */
 static bool is_led(const struct vel_file *file, struct vel_client *client)
 {
-    struct vel_progress progress;
     struct vel_place place = {0};
 
     if (!client || vel_client_file_look(client, false, file->path, &place, NULL) < 0)
         return false;
     bool is = place.where == 1 || place.where == 2;
-    if (is && is_through(file))
-        is = vel_client_drain(client, place.dataset, &progress, NULL) == 0 &&
-             progress.status == 0;
     vel_place_fini(&place);
     return is;
 }

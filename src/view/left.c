@@ -40,7 +40,6 @@ struct vel_node *vel_left_to_node(const struct vel_left *left)
         vel_node_set_text(node, "step", key->step) ||
         vel_node_set_int(node, "generation", key->generation) ||
         vel_node_set_bool(node, "alone", key->is_alone) ||
-        vel_node_set_bool(node, "through", key->is_through) ||
         vel_node_set_bool(node, "late", key->is_late) ||
         vel_node_set_int(node, "ranks", key->ranks) ||
         vel_node_set_int(node, "above", key->above) ||
@@ -71,7 +70,6 @@ static int get_key(const struct vel_node *node, struct vel_new_key *ret,
         (rc = vel_node_get_int(node, "generation", 0, INT64_MAX, &ret->generation,
                                err)) < 0 ||
         (rc = vel_node_get_bool(node, "alone", &ret->is_alone, err)) < 0 ||
-        (rc = vel_node_get_bool(node, "through", &ret->is_through, err)) < 0 ||
         (rc = vel_node_get_bool(node, "late", &ret->is_late, err)) < 0 ||
         (rc = vel_node_get_int(node, "ranks", 0, VEL_RANKS_MAX, &ret->ranks, err)) <
             0 ||

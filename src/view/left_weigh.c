@@ -243,8 +243,7 @@ static void check_expected(struct key *key)
     for (size_t i = 0; last && i < last->members.n; i++)
         if (vel_seal_member(last, i)->files > 0)
             check_one(key, vel_seal_member(last, i)->rank,
-                      own && !key->is->is_through ? vel_seal_member(last, i)->files
-                                                  : 1);
+                      own ? vel_seal_member(last, i)->files : 1);
     if (!own)
         check_ranks(key, last ? (int64_t)last->members.n : 0);
 }

@@ -74,7 +74,6 @@ static int save_key(struct vel_fs *fs, const char *dir, const struct vel_new_key
                      vel_node_set_text(body, "step", key->step) ||
                      vel_node_set_int(body, "generation", key->generation) ||
                      vel_node_set_bool(body, "alone", key->is_alone) ||
-                     vel_node_set_bool(body, "through", key->is_through) ||
                      vel_node_set_bool(body, "late", key->is_late) ||
                      vel_node_set_int(body, "ranks", key->ranks) ||
                      vel_node_set_int(body, "above", key->above)
@@ -102,8 +101,6 @@ static int get_key(const struct vel_node *body, struct vel_new_key *ret,
         rc = vel_node_get_int(body, "generation", 0, INT64_MAX, &ret->generation, err);
     if (rc == 0)
         rc = vel_node_get_bool(body, "alone", &ret->is_alone, err);
-    if (rc == 0)
-        rc = vel_node_get_bool(body, "through", &ret->is_through, err);
     if (rc == 0)
         rc = vel_node_get_bool(body, "late", &ret->is_late, err);
     if (rc == 0 && vel_node_has(body, "ranks"))

@@ -28,7 +28,7 @@ struct vel_new_key {
     char *template;
     char *step;
     int64_t generation;
-    bool is_alone, is_through, is_late;
+    bool is_alone, is_late;
     int64_t ranks; /* of the launch; 0: not known */
     int64_t above; /* no dataset was newer when the first file was made, but of its own
                       launch */

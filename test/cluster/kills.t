@@ -38,7 +38,7 @@ choose() { # SEED
     RANDOM=$(($1 * 7919 % 32768))
     below 100
     death=${how[$1 % ${#how[@]}]}
-    below 4 && rule=${pick/[01]/BEHIND} rule=${rule/2/THROUGH} rule=${rule/3/none}
+    below 4 && rule=${pick/[012]/BEHIND} rule=${rule/3/none}
     shape=each
     below 4 && [ "$pick" -gt 0 ] || shape=same
     options=(-n "$steps")

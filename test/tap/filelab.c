@@ -238,7 +238,7 @@ char *filelab_read(struct filelab *lab, int rank, const char *name, struct vel_e
         return NULL;
     if (place.where == 1)
         text = tap_get_file(place.path, NULL);
-    else if (place.where == 2)
+    else if (place.where == 2 || place.where == 5)
         text = tap_get_file(path, NULL);
     else
         vel_fail(err, VEL_ENOENT, "%s is %s: %s", name,

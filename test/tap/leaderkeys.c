@@ -22,7 +22,6 @@ void lab_set_key(struct lab_key *ret, const struct vel_leader_key *key)
     snprintf(ret->step, sizeof ret->step, "%s", key->step);
     ret->generation = key->generation;
     ret->is_alone = key->is_alone;
-    ret->is_through = key->is_through;
     ret->is_late = key->is_late;
 }
 
@@ -33,8 +32,8 @@ bool lab_is_key(const struct lab_key *key, const char *template, const char *ste
            key->generation == generation;
 }
 
-/* r: files of all ranks for a step. s: of all ranks, without a step. t: one file, on
- * the prefix when it is closed. x: none of ours. Others: inferred. */
+/* r: files of all ranks for a step. s: of all ranks, without a step. t: one file. x:
+ * none of ours. Others: inferred, or live. */
 int lab_rule(void *arg, const char *name, struct vel_leader_rule *ret,
              struct vel_err *err)
 {
@@ -43,11 +42,12 @@ int lab_rule(void *arg, const char *name, struct vel_leader_rule *ret,
     (void)arg, (void)err;
     ret->is_native = name[0] == 'x';
     ret->is_there = strchr("rst", name[0]);
+    ret->is_live = !ret->is_there;
     if (!ret->is_there)
         return 0;
     if (name[0] == 'r')
         snprintf(step, sizeof step, "%.*s", (int)strcspn(name + 2, "/"), name + 2);
-    ret->is_through = ret->is_alone = name[0] == 't';
+    ret->is_alone = name[0] == 't';
     ret->template = strdup(name[0] == 't'   ? name
                            : name[0] == 'r' ? "r {step}/*{rank}"
                                             : "s *{rank}");
@@ -100,7 +100,6 @@ int lab_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
                                                .step = strdup(file->key.step),
                                                .generation = file->key.generation,
                                                .is_alone = file->key.is_alone,
-                                               .is_through = file->key.is_through,
                                                .is_late = file->key.is_late},
                                        .file = {.part = file->part,
                                                 .rank = file->rank,

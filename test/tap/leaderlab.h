@@ -51,7 +51,7 @@ struct lab_cache { /* of a node, of one dataset: bits are ranks */
 struct lab_key {
     char template[LAB_NAME], step[LAB_NAME];
     int64_t generation;
-    bool is_alone, is_through, is_late;
+    bool is_alone, is_late;
 };
 
 /* A file of the connector: in a new.N of a node, or of a dataset. What is in it is a

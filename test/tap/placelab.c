@@ -251,6 +251,7 @@ void placelab_start(struct placelab *lab)
     make_dir(lab->cache, sizeof lab->cache, "cache", "VELOC_CACHE_BASE");
     make_dir(control, sizeof control, "k", "VELOC_CNTL_BASE");
     setenv("VELOC_LAUNCH", "L", 1);
+    setenv("VELOC_UNLISTED", "BEHIND", 1); /* so it is asked of all */
     if (vel_host_init(&lab->host, &err) < 0 ||
         vel_role_open(vel_fs_posix(), &lab->host, control, "L", &lab->role, &err) < 0 ||
         vel_role_take(lab->role, &err) < 0)

@@ -158,17 +158,22 @@ static void unlinked(void)
     filelab_fini(&lab);
 }
 
-static void through(void)
+static void alone(void)
 {
     struct filelab lab;
+    struct vel_place place = {0};
+    struct vel_err err = {0};
 
-    filelab_init(&lab, "through", 2, 2, "DATASET=o PATTERN=out.{step}.h5\n");
+    filelab_init(&lab, "alone", 2, 2, "DATASET=o PATTERN=out.{step}.h5\n");
     filelab_begin(&lab, "L1");
     write_one(&lab, 1, "out.1.h5", "one");
-    ok(filelab_stands(&lab, "out.1.h5", "one"),
-       "a file without {rank} stands at its name when it is closed");
-    write_one(&lab, 0, "serial.h5", "two");
-    ok(filelab_stands(&lab, "serial.h5", "two"), "and so does one without a rule");
+    ok(filelab_reads(&lab, 0, "out.1.h5", "one"),
+       "a file without {rank} is read by all ranks when it is closed");
+    ok(filelab_create(&lab, 0, "serial.h5", &place, &err) == 0 && place.where == 5,
+       "one that no line has is written at its own path");
+    vel_place_fini(&place);
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, "out.1.h5", "one"), "the first comes to its name");
     filelab_end(&lab);
     filelab_fini(&lab);
 }
@@ -200,7 +205,9 @@ static void foreign(void)
     struct vel_place place = {0};
     struct vel_err err = {0};
 
-    filelab_init(&lab, "foreign", 2, 2, RULE "DATASET=none PATTERN=*.txt KIND=NONE\n");
+    filelab_init(&lab, "foreign", 2, 2,
+                 RULE "DATASET=none PATTERN=*.txt KIND=NONE\n"
+                      "DATASET=no PATTERN=no/*\n");
     filelab_begin(&lab, "L1");
     save(&lab, 1);
     unlink(filelab_path(&lab, name_of(0, 1)));
@@ -429,7 +436,7 @@ int main(void)
     behind();
     renamed();
     unlinked();
-    through();
+    alone();
     again();
     foreign();
     written_natively();

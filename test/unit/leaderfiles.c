@@ -257,7 +257,7 @@ static void numbered(uint64_t seed)
             lab_is_wrong(lab, "some of the first step are behind, others are not");
 }
 
-static void through(uint64_t seed)
+static void by_itself(uint64_t seed)
 {
     write_all(&alone_script, seed % 2);
     end_well(100, false);
@@ -487,7 +487,7 @@ int main(void)
     campaign(relaunched, "the launch after that", 4, seeds);
     campaign(two, "two files each", 4, seeds);
     campaign(numbered, "names without a rule", 4, seeds);
-    campaign(through, "a file that is waited for", 4, seeds);
+    campaign(by_itself, "a file by itself", 4, seeds);
     campaign(keeps_two, "older files are unlinked", 4, seeds);
     campaign(troubled, "leaders die, freeze and thaw", 5, seeds);
     campaign(vanished, "a rank ends without a word", 4, seeds);

@@ -136,7 +136,8 @@ static void mistakes(void)
                                       "PATTERN=* EXCLUDE={ranks}",
                                       "PATTERN=* PUBLISH=LIVE KEEP=2",
                                       "PATTERN=* PUBLISH=LIVE POINTS=1",
-                                      "PATTERN=* PUBLISH=LIVE LEVEL=0"};
+                                      "PATTERN=* PUBLISH=LIVE LEVEL=0",
+                                      "PATTERN=* PUBLISH=LIVE KIND=CHECKPOINT"};
     char line[128];
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

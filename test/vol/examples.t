@@ -13,7 +13,7 @@ export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_LOG_LEVEL=INFO
 examples=$top_builddir/h5examples
 
 native() { (cd "$dir/native" && "$@" 2>&1); }
-veloc() { (cd "$dir/veloc" && HDF5_VOL_CONNECTOR=veloc VELOC_LOG_FILE="$dir/log" "$@" 2>&1); }
+veloc() { (cd "$dir/veloc" && HDF5_VOL_CONNECTOR='veloc behind' VELOC_LOG_FILE="$dir/log" "$@" 2>&1); }
 
 # same WHAT COMMAND...: both say this, and have something to say
 same() {

@@ -18,7 +18,7 @@ anew() {
     rm -rf "$dir/p" "$dir/c" "$dir/n"
     mkdir "$dir/p" "$dir/c" "$dir/n"
     cd "$dir/p" || bail_out "no $dir/p"
-    echo 'DATASET=e PATTERN=e.{step}.h5 PUBLISH=BEHIND' >.velocconf
+    printf '%s\n' 'DATASET=e PATTERN=e.{step}.h5 PUBLISH=BEHIND' UNLISTED=BEHIND >.velocconf
 }
 # What it said. On a busy machine any end may take longer than 2 s, and says so.
 said() {

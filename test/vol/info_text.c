@@ -22,6 +22,17 @@ static void good(const char *str, const char *config, int value, const char *inf
     vel_info_text_fini(&text);
 }
 
+static void says(const char *str, enum vel_info_word word, const char *dataset)
+{
+    struct vel_info_text text = {0};
+    const char *why = "";
+
+    ok(vel_info_text_parse(str, &text, &why) == 0 && text.word == word &&
+           is_same(text.dataset, dataset),
+       "'%s' has its parts", str);
+    vel_info_text_fini(&text);
+}
+
 static void bad(const char *str, const char *want)
 {
     struct vel_info_text text = {.under_value = -7};
@@ -43,6 +54,15 @@ int main(void)
          517, "under_vol=0;under_info={}");
     good("config={x;y};under_vol=1", "{x;y}", 1, NULL);
     good(" under_vol=65535 ", NULL, 65535, NULL);
+    says("behind", VEL_INFO_BEHIND, NULL);
+    says(" live ;", VEL_INFO_LIVE, NULL);
+    says("config=x;dataset=a PATTERN=a.{step}.h5 KEEP=2; behind", VEL_INFO_BEHIND,
+         "a PATTERN=a.{step}.h5 KEEP=2");
+    says("dataset=", VEL_INFO_TOLD, NULL);
+    bad("behind;behind", "a part twice");
+    bad("live;behind", "either behind or live");
+    bad("behindhand", "none of behind");
+    bad("behind=1", "none of behind");
     bad("under_vol=", "not the number");
     bad("under_vol=-1", "not the number");
     bad("under_vol=0x10", "not the number");
@@ -53,7 +73,7 @@ int main(void)
     bad("under_info={}}", "a brace has no other");
     bad("config=a;config=b", "a part twice");
     bad("under_vol=0;under_vol=0", "a part twice");
-    bad("nonsense", "none of config=");
-    bad("config=a;b", "none of config=");
+    bad("nonsense", "none of behind, live, config=");
+    bad("config=a;b", "none of behind, live, config=");
     return done_testing();
 }

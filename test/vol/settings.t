@@ -59,12 +59,34 @@ is "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | awk '$3 ~ /^[0-9]+$/ { 
 
 # What the settings ask for and a file cannot have is told, once.
 run COPY_TYPE=SINGLE 'DATASET=out PATTERN=out/ck.{step}.{rank}.h5'
-like "$(lines | grep out/)" "h5veloc: warn: *.velocconf:2: no file that was made fits DATASET=out PATTERN=out/ck.{step}.{rank}.h5, and *" \
-    'a line that fits no file is told when the program ends'
+like "$(lines | grep out/)" "h5veloc: warn: *.velocconf:2: DATASET=out PATTERN=out/ck.{step}.{rank}.h5 does not fit */ck.0.0.h5, which is in another *" \
+    'a line that means another directory is told'
 is "$(lines | grep -c out/)" 1 'once'
 tool() { (cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/pause" make "$1" </dev/null 2>"$dir/out" >&2) || echo failed; }
 is "$(tool other.h5; lines)" '' 'but not of a tool that writes something else beside it'
-like "$(tool ck.7.0.h5; lines)" 'h5veloc: warn: *fits DATASET=out *' 'unless that has the name, in another directory'
+like "$(tool ck.7.0.h5; lines)" 'h5veloc: warn: *.velocconf:2: DATASET=out PATTERN=out/ck.* does not fit */ck.7.0.h5, which is in another directory*' \
+    'unless that has the name, in another directory'
+
+# Lines of the environment and of the connector's name come before those of files.
+: >"$dir/empty"
+words() { # CONNECTOR [VARIABLE=VALUE...]: which line has w.1.h5
+    rm -rf "$dir/cache" "$dir/prefix"
+    mkdir "$dir/cache" "$dir/prefix"
+    echo 'DATASET=file PATTERN=w.*' >"$dir/prefix/.velocconf"
+    (cd "$dir/prefix" && env VELOC_LOG_LEVEL=INFO HDF5_VOL_CONNECTOR="$1" "${@:2}" \
+        "$top_builddir/test/vol/pause" make "${file:-w.1.h5}" </dev/null 2>&1 >"$dir/out" |
+        sed -n 's/.* bytes in the cache by \(.*\), written in.*/\1/p; s/.* is written where it belongs: \(.*\)/\1/p')
+}
+is "$(words veloc)" 'DATASET file' 'a line of a file'
+is "$(words veloc VELOC_DATASET='env PATTERN=w.{step}.h5')" 'DATASET env' 'one of the environment comes before it'
+is "$(words 'veloc dataset=name PATTERN=w.{step}.h5')" 'DATASET name' 'so does one of the connector'
+is "$(words 'veloc dataset=name PATTERN=w.{step}.h5; config=../empty' VELOC_DATASET='env PATTERN=v.{step}.h5')" 'DATASET name' 'after that of the environment'
+file=x.h5
+is "$(words veloc)" 'no DATASET line has it' 'a file that no line has is live'
+is "$(words 'veloc behind')" 'no DATASET line' 'with behind it is protected'
+is "$(words 'veloc behind' VELOC_UNLISTED=LIVE)" 'no DATASET line has it' 'unless the environment says something else'
+is "$(words 'veloc live' VELOC_DATASET='env PATTERN=x.h5')" 'DATASET env' 'live is of files without a line'
+file=''
 VELOC_VIRTUAL_NODES=1 run COPY_TYPE=XOR
 like "$(lines | grep copy)" 'h5veloc: warn: *all files are on node *, where no redundancy would survive: a single copy *' \
     'redundancy that was asked for and that a single node cannot have is told'
@@ -90,7 +112,7 @@ small() { # in a cache of 512 KiB
 if unshare -m true 2>/dev/null; then
     rm -rf "$dir/prefix" "$dir/cache"
     mkdir "$dir/prefix" "$dir/cache"
-    ok 'with a cache without room a program writes its files' env HDF5_VOL_CONNECTOR=veloc bash -c "$(declare -f small); dir=$dir top_builddir=$top_builddir small"
+    ok 'with a cache without room a program writes its files' env VELOC_UNLISTED=BEHIND HDF5_VOL_CONNECTOR=veloc bash -c "$(declare -f small); dir=$dir top_builddir=$top_builddir small"
     is "$(files)" 2 'to their paths'
     like "$(lines)" 'h5veloc: warn: */ck.0.0.h5 is written to its own path, and is not protected: *cache* has no room for another dataset' 'and is told'
     is "$(lines | wc -l)" 1 'once'

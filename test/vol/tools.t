@@ -75,6 +75,7 @@ while IFS= read -r line; do
     ok 'and what they wrote is at its paths' diff "$dir/native.paths" "$dir/veloc.paths"
 done <<'EOT'
 
+UNLISTED=BEHIND
 DATASET=x PATTERN=*
 DATASET=x PATTERN=* POINTS=1
 DATASET=x PATTERN=* PUBLISH=LIVE

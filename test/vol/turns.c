@@ -30,17 +30,22 @@ enum {
     TALK = 8000,
     LIMIT = 60, /* s that a call may take; all timeouts are longer */
     CASES = 22,
-    BEHIND = 3, /* of the modes */
+    LIVE = 0,     /* of the modes */
+    TOGETHER = 2, /* from this one on */
 };
 
 static const char *const names[] = {"a.h5", "b.h5", "c.h5"};
-static const char *const apart = "DATASET=a PATTERN=a.h5 PUBLISH=BEHIND\n"
-                                 "DATASET=b PATTERN=b.h5 PUBLISH=BEHIND\n"
-                                 "DATASET=c PATTERN=c.h5 PUBLISH=BEHIND\n";
-static const char *const lines[] = {"", "DATASET=x PATTERN=*\n",
-                                    "DATASET=x PATTERN=* POINTS=1\n",
-                                    "DATASET=x PATTERN=* PUBLISH=BEHIND\n"};
-static const char *const modes[] = {"no line", "through", "through, points", "behind"};
+static const char *const lines[] = {
+    "", "UNLISTED=BEHIND\n", "DATASET=x PATTERN=* POINTS=1\n", "DATASET=x PATTERN=*\n"};
+static const char *const apart[] = {"", "",
+                                    "DATASET=a PATTERN=a.h5 POINTS=1\n"
+                                    "DATASET=b PATTERN=b.h5 POINTS=1\n"
+                                    "DATASET=c PATTERN=c.h5 POINTS=1\n",
+                                    "DATASET=a PATTERN=a.h5\n"
+                                    "DATASET=b PATTERN=b.h5\n"
+                                    "DATASET=c PATTERN=c.h5\n"};
+static const char *const modes[] = {"live", "behind without a line", "behind, points",
+                                    "behind"};
 
 struct deed { /* hand -1: all that are there end */
     int hand;
@@ -102,7 +107,7 @@ static int add_kill_beside(struct plan *plan, struct vel_rng *rng,
 {
     int hand = (int)vel_rng_below(rng, HANDS);
 
-    if (plan->mode != BEHIND && vel_rng_below(kills, 12) == 0)
+    if (plan->mode == LIVE && vel_rng_below(kills, 12) == 0)
         add_deed(plan, hand, "die");
     return hand;
 }
@@ -112,7 +117,7 @@ static void add_end_or_kill(struct plan *plan, struct vel_rng *rng)
 {
     if (vel_rng_below(rng, 4) == 0)
         add_deed(plan, -1, "end");
-    if ((plan->mode != BEHIND || plan->is_apart) && vel_rng_below(rng, 12) == 0)
+    if ((plan->mode < TOGETHER || plan->is_apart) && vel_rng_below(rng, 12) == 0)
         add_deed(plan, 0, vel_rng_below(rng, 2) ? "die" : "dieflush c.h5 7");
 }
 
@@ -298,9 +303,9 @@ static void play(struct scene *s, const struct plan *plan)
     mkdir(at(s->dir, "c"), 0777);
     mkdir(at(s->dir, "n"), 0777);
     if (!s->is_native)
-        tap_put_file(at(s->dir, "p/.velocconf"), plan->mode == BEHIND && plan->is_apart
-                                                     ? apart
-                                                     : lines[plan->mode]);
+        tap_put_file(at(s->dir, "p/.velocconf"),
+                     plan->mode >= TOGETHER && plan->is_apart ? apart[plan->mode]
+                                                              : lines[plan->mode]);
     for (int i = 0; i < plan->n && !s->is_stuck; i++)
         obey(s, &plan->deeds[i]);
     end_all(s);
