@@ -7,6 +7,7 @@ bench_programs = \
 	test/bench/delta \
 	test/bench/flush \
 	test/bench/leader_begin \
+	test/bench/live \
 	test/bench/memory \
 	test/bench/parity \
 	test/bench/split
@@ -39,6 +40,10 @@ test_bench_checkpoint_LDADD = $(test_ldadd)
 test_bench_connector_SOURCES = %D%/connector.c $(bench_sources)
 test_bench_connector_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_bench_connector_LDADD = src/libveloc_core.la $(HDF5_LIBS) $(MPI_LIBS)
+
+test_bench_live_SOURCES = %D%/live.c $(bench_sources)
+test_bench_live_CPPFLAGS = $(test_cppflags) $(HDF5_CFLAGS) $(MPI_CFLAGS)
+test_bench_live_LDADD = src/libveloc_core.la $(HDF5_LIBS) $(MPI_LIBS)
 
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
