@@ -157,6 +157,7 @@ static void begin(struct vel_ls *ls)
 {
     ls->now = vel_clock_wall(vel_clock_system()) / (int64_t)VEL_CLOCK_S;
     vel_vec_init(&ls->units, sizeof(struct vel_ls_unit));
+    vel_vec_init(&ls->replaced, sizeof(char *));
     vel_vec_init(&ls->notes, sizeof(char *));
     vel_ls_find(ls);
     for (size_t i = 0; i < ls->units.n; i++) {
@@ -177,6 +178,7 @@ static void end(struct vel_ls *ls)
     for (size_t i = 0; i < ls->units.n; i++)
         vel_ls_unit_fini(vel_ls_unit_at(ls, i));
     vel_vec_fini(&ls->units);
+    vel_fs_names_fini(&ls->replaced);
     vel_fs_names_fini(&ls->notes);
 }
 

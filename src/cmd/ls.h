@@ -42,6 +42,8 @@ struct vel_ls {
     const struct vel_host *host;
     int64_t now; /* seconds since 1970 */
     struct vel_vec units;
+    struct vel_vec
+        replaced;         /* char *: what was in live files before they were mended */
     struct vel_vec notes; /* char *: what the library warned of in this round */
     bool has_failed;      /* something that was asked for was not there, or is bad */
 };

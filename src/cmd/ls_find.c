@@ -197,6 +197,23 @@ static bool has_records(const struct vel_ls *ls, const char *prefix)
     return has;
 }
 
+/* Each user's, in a directory of his number. */
+static void add_replaced(struct vel_ls *ls, const char *below)
+{
+    char *dir = vel_ls_join(below, "replaced");
+    struct vel_vec names;
+
+    vel_vec_init(&names, sizeof(char *));
+    if (vel_fs_list(ls->fs, dir, &names, NULL) == 0)
+        for (size_t i = 0; i < names.n; i++) {
+            char *path = vel_ls_join(dir, *(char **)vel_vec_at(&names, i));
+
+            vel_ls_push(&ls->replaced, &path);
+        }
+    vel_fs_names_fini(&names);
+    free(dir);
+}
+
 static void add_prefix(struct vel_ls *ls, const char *prefix)
 {
     char *dir = vel_ls_need(vel_veloc_dir(prefix));
@@ -212,6 +229,8 @@ static void add_prefix(struct vel_ls *ls, const char *prefix)
 
             if (vel_fs_exists(ls->fs, id))
                 add_prefix_unit(ls, prefix, below, name);
+            else if (name[strspn(name, "0123456789")] == '\0')
+                add_replaced(ls, below);
             free(id);
             free(below);
         }
@@ -355,6 +374,7 @@ static void add_own_prefix(struct vel_ls *ls, const char *prefix, bool is_asked)
         return;
     }
     vel_vec_init(&all.units, sizeof(struct vel_ls_unit));
+    vel_vec_init(&all.replaced, sizeof(char *));
     add_prefix(&all, prefix);
     for (size_t i = 0; i < all.units.n; i++) {
         struct vel_ls_unit *from = vel_ls_unit_at(&all, i);
@@ -370,6 +390,7 @@ static void add_own_prefix(struct vel_ls *ls, const char *prefix, bool is_asked)
         vel_ls_unit_fini(from);
     }
     vel_vec_fini(&all.units);
+    vel_fs_names_fini(&all.replaced);
 }
 
 static int by_name(const void *a, const void *b)
@@ -405,7 +426,8 @@ void vel_ls_find(struct vel_ls *ls)
         add_launches(ls, unit);
     }
     vel_vec_sort(&ls->units, by_name);
-    if (is_asked && ls->units.n == 0 && !options->json && !options->quiet)
+    if (is_asked && ls->units.n + ls->replaced.n == 0 && !options->json &&
+        !options->quiet)
         vel_tool_say("%s: no program has used it with h5veloc", prefix);
     free(prefix);
     free(cwd);

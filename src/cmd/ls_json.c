@@ -194,7 +194,7 @@ static void put_nodes(json_t *nodes, const struct vel_ls_unit *unit)
 json_t *vel_ls_json(const struct vel_ls *ls)
 {
     json_t *to = object(), *datasets = list(), *nodes = list(), *strange = list(),
-           *notes = list();
+           *replaced = list(), *notes = list();
 
     for (size_t i = 0; i < ls->units.n; i++) {
         const struct vel_ls_unit *unit = vel_ls_unit_at(ls, i);
@@ -205,6 +205,8 @@ json_t *vel_ls_json(const struct vel_ls *ls)
         for (size_t k = 0; k < unit->strange.n; k++)
             add(strange, text(*(char **)vel_vec_at(&unit->strange, k)));
     }
+    for (size_t i = 0; i < ls->replaced.n; i++)
+        add(replaced, text(*(char **)vel_vec_at(&ls->replaced, i)));
     for (size_t i = 0; i < ls->notes.n; i++)
         add(notes, text(*(char **)vel_vec_at(&ls->notes, i)));
     set(to, "format", number(FORMAT));
@@ -212,6 +214,7 @@ json_t *vel_ls_json(const struct vel_ls *ls)
     set(to, "datasets", datasets);
     set(to, "nodes", nodes);
     set(to, "strange", strange);
+    set(to, "replaced", replaced);
     set(to, "notes", notes);
     return to;
 }

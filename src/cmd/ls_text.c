@@ -373,4 +373,7 @@ void vel_ls_text(const struct vel_ls *ls, bool is_coloured, struct vel_buf *ret)
             vel_buf_putc(ret, '\n');
         print_unit(&p);
     }
+    for (size_t i = 0; i < ls->replaced.n; i++)
+        vel_buf_printf(ret, "replaced when a file was mended: %s\n",
+                       *(char **)vel_vec_at(&ls->replaced, i));
 }

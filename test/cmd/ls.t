@@ -312,6 +312,15 @@ is "$printed" "$told" 'every key of --json is in doc/format-ls.txt, and no other
 list --json -r >again
 is "$(plain <json)" "$(plain <again)" 'and it is the same each time'
 
+# --- what was in live files before they were mended
+anew
+mkdir -p p/.veloc/7/replaced
+: >p/.veloc/7/replaced/a.h5.1795624197388
+is "$(list 2>&1)" "replaced when a file was mended: $dir/p/.veloc/7/replaced/a.h5.1795624197388" 'where no dataset ever was, what mending has replaced is listed'
+like "$(list --json)" "*\"replaced\": [*\"$dir/p/.veloc/7/replaced/a.h5.1795624197388\"*" 'and for scripts'
+lab part 1 10 XOR
+like "$(list)" "* 1 heat *replaced when a file was mended: */a.h5.*" 'and below datasets'
+
 # --- the examples of the man page
 anew
 lab part 1 10 XOR
