@@ -42,6 +42,12 @@ static bool answer_native(struct vel_leader *leader, const struct vel_leader_wai
     return answer_own(leader, wait, VEL_PLACE_NATIVE, why);
 }
 
+static bool answer_live(struct vel_leader *leader, const struct vel_leader_wait *wait)
+{
+    leader->connector->has_live = true;
+    return answer_own(leader, wait, VEL_PLACE_LIVE, "");
+}
+
 /* What was to be protected cannot be: the first is told to all. */
 static bool refuse(struct vel_leader *leader, const struct vel_leader_wait *wait,
                    const char *why)
@@ -393,7 +399,7 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (find_key(leader, wait, &rule, &err) < 0)
         is_answered = answer_native(leader, wait, err.text);
     else if (rule.is_live && wait->how == NEW) /* what is there may be in a cache */
-        is_answered = answer_own(leader, wait, VEL_PLACE_LIVE, "");
+        is_answered = answer_live(leader, wait);
     else
         is_answered = begin(leader, wait, &rule);
     free(rule.template);

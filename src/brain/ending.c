@@ -30,6 +30,15 @@ static bool has_tasks(const struct vel_leader *leader)
     return false;
 }
 
+/* Others wait for what a node has in its caches, and whether it was here at all: one
+ * whose ranks have made files tells that before it goes, and is no node that was lost.
+ */
+static bool has_not_told(const struct vel_leader *leader)
+{
+    return leader->connector && leader->connector->has_live && !leader->has_view &&
+           !leader->is_ended;
+}
+
 bool vel_ending_owes(const struct vel_leader *leader)
 {
     uint64_t limit = leader->conf.limit;
@@ -43,7 +52,8 @@ bool vel_ending_owes(const struct vel_leader *leader)
                                                  : lead->is_led || lead->owed)
             return true;
     }
-    return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader);
+    return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader) ||
+           has_not_told(leader);
 }
 
 /* --- who might still come --- */

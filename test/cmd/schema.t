@@ -66,7 +66,7 @@ t=--file=$data/good-tokens.conf
 is "$(setting FLUSH "$t")" '7 good-tokens.conf:2' 'blanks, tabs and CRLF do not matter, nor does the case of a key'
 like "$(show "$t" | grep '^LOG_FILE ')" '*/tmp/a b#c#d *' "escapes, and a '#' inside a word"
 is "$(setting MEMORY "$t")" '64MB good-tokens.conf:4' 'a size'
-like "$(line DATASET=ck "$t")" '*PATTERN=out/ck.{step}/part-{rank}.h5 KIND=BOTH KEEP=2 POINTS=0 LEVEL=-1 *' 'a rule for datasets'
+like "$(line DATASET=ck "$t")" '*PATTERN=out/ck.{step}/part-{rank}.h5 KIND=BOTH PUBLISH=BEHIND KEEP=2 POINTS=0 LEVEL=-1 *' 'a rule for datasets'
 like "$(line CKPT=1 "$t")" '*INTERVAL=90s *TYPE=SINGLE* [(]good-tokens.conf:7)' 'an interval by time, on a last line without newline'
 
 for of in FETCH=VELOC SEAL_AFTER=HDF5 WATCHDOG=nobody MODE=all; do

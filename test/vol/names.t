@@ -14,6 +14,7 @@ read -ra libs <<<"$HDF5_LIBS $MPI_LIBS"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_LOG_FILE="$dir/log" VELOC_LOG_LEVEL=INFO
 export VELOC_VIRTUAL_NODES=2 VELOC_SET_SIZE=2 VELOC_SEAL_AFTER=1000
 mkdir "$dir/prefix" "$dir/cache"
+echo 'DATASET=ck PATTERN=ck.{step}.{rank}.h5' >"$dir/prefix/.velocconf"
 
 # what $1 gives, by the linker's way to find it
 names_of() {
