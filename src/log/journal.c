@@ -33,6 +33,7 @@ struct vel_journal {
     int fd;                       /* -1: it has no entry yet */
     struct vel_journal_head head; /* as it stands there */
     char *piece;                  /* an entry, and what is compared with it */
+    size_t room;                  /* in it */
 };
 
 int vel_journal_create(const struct vel_journal_of *of, struct vel_journal **ret,
@@ -210,15 +211,31 @@ static int add_saved(struct vel_journal *j, struct range r, struct vel_err *err)
     return vel_vec_insert(&j->saved, i, &r) ? 0 : vel_out_of_memory(err, "a journal");
 }
 
+static int make_room(struct vel_journal *j, size_t size, struct vel_err *err)
+{
+    char *larger = size > j->room ? realloc(j->piece, size) : j->piece;
+
+    if (!larger)
+        return vel_out_of_memory(err, "a journal");
+    if (size > j->room)
+        j->room = size;
+    j->piece = larger;
+    return 0;
+}
+
 /* One entry, unless what is written stands there already. */
 static int save_piece(struct vel_journal *j, struct range r,
                       const struct vel_change *change, struct vel_err *err)
 {
     struct vel_journal_entry entry = {.at = r.from, .len = (uint32_t)(r.to - r.from)};
-    char *old = j->piece + sizeof entry;
-    int rc = vel_fs_read_at(j->of.fs, j->of.fd, old, entry.len, (off_t)r.from,
-                            j->of.path, err);
+    char *old;
+    int rc = make_room(j, sizeof entry + entry.len, err);
 
+    if (rc < 0)
+        return rc;
+    old = j->piece + sizeof entry;
+    rc = vel_fs_read_at(j->of.fs, j->of.fd, old, entry.len, (off_t)r.from, j->of.path,
+                        err);
     if (rc < 0)
         return rc;
     if (change->bytes &&
@@ -286,15 +303,11 @@ void vel_journal_before(struct vel_journal *j, const struct vel_change *change)
 {
     struct range r = to_be_saved(j, change);
     struct vel_err why = {0};
-    int rc = 0;
+    int rc;
 
     if (j->is_given_up)
         return;
-    if (r.from < r.to && !j->piece &&
-        !(j->piece = malloc(sizeof(struct vel_journal_entry) + VEL_JOURNAL_PIECE)))
-        rc = vel_out_of_memory(&why, "a journal");
-    if (rc == 0)
-        rc = save(j, r, change, &why);
+    rc = save(j, r, change, &why);
     if (rc == 0 && j->fd >= 0) {
         struct stat now;
 

@@ -376,6 +376,10 @@ static int mend(struct mending *m, enum vel_mended *ret, char **ret_replaced,
     }
     if (rc < 0 || *ret != VEL_MEND_DONE)
         return rc;
+    m->old = malloc(VEL_JOURNAL_PIECE);
+    m->now = malloc(VEL_JOURNAL_PIECE);
+    if (!m->old || !m->now)
+        return vel_out_of_memory(err, m->of->path);
     if (!read_journal(m) || !is_as_left(m) || !differs(m)) {
         *ret = VEL_MEND_LEFT;
         return vel_fs_unlink(m->of->fs, m->name, err);
@@ -402,10 +406,8 @@ int vel_mend(const struct vel_mend_of *of, enum vel_mended *ret, char **ret_repl
         vel_fs_stat(of->fs, m.file, of->path, &m.stat, NULL) == 0 &&
         S_ISREG(m.stat.st_mode)) {
         m.name = vel_journal_name(of->dir, &m.stat);
-        m.old = malloc(VEL_JOURNAL_PIECE);
-        m.now = malloc(VEL_JOURNAL_PIECE);
-        rc = m.name && m.old && m.now ? mend(&m, &mended, &replaced, err)
-                                      : vel_out_of_memory(err, of->path);
+        rc = m.name ? mend(&m, &mended, &replaced, err)
+                    : vel_out_of_memory(err, of->path);
     }
     vel_fs_close(of->fs, m.journal, m.name ? m.name : "", NULL);
     vel_fs_close(of->fs, m.file, of->path, NULL);
