@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/library.h"
+#include "base/log.h"
 #include "conf/conf.h"
 #include "conf/near.h"
 
@@ -200,6 +201,18 @@ void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
             told[line->parent] |= bit;
             list_key(ret, info.key, info.children[k].key);
         }
+    }
+}
+
+void vel_conf_tell_replaced(const struct vel_conf *conf)
+{
+    for (size_t i = 0; i < conf->unused.n; i++) {
+        const struct vel_unused *line = vel_vec_at(&conf->unused, i);
+
+        if (line->is_replaced)
+            vel_log_shared(VEL_LOG_INFO, "%s:%d: the line %s=%s is not used: %s",
+                           line->source.where, line->source.line, line->key,
+                           line->value, line->why);
     }
 }
 

@@ -141,6 +141,7 @@ struct vel_unused {
     char *value;
     const char *why;
     struct vel_source source;
+    bool is_replaced; /* a line: one of the same name, of a higher layer, counts */
 };
 
 /* Free what a line holds. */
@@ -154,7 +155,7 @@ struct vel_conf {
     char **texts;               /* and its value as text; "" when not set */
     struct vel_vec lines;       /* of struct vel_line, in the order given */
     struct vel_vec unused;      /* of struct vel_unused */
-    struct vel_map *names;      /* files and variables that sources point to */
+    struct vel_map *names;      /* texts that sources, and `why`, point to */
 };
 
 /* All defaults. */
@@ -184,6 +185,11 @@ bool vel_conf_gives(const struct vel_line *line, const char *key);
  * "FETCH, STORE COUNT", each once, appended. */
 void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
                             struct vel_buf *ret);
+
+/* Log the DATASET lines that others of the same name have replaced. Whoever opens the
+ * log calls it: vel_conf_load() is too early, for the settings say where messages go.
+ */
+void vel_conf_tell_replaced(const struct vel_conf *conf);
 
 /* Are the CKPT lines used (COPY_TYPE=FILE, or it was left open and there are some)? */
 bool vel_conf_has_levels(const struct vel_conf *conf);

@@ -17,6 +17,7 @@ struct parse {
     enum vel_spelling spelling;
     struct vel_map *parents; /* "CKPT 0" -> anything: lines that this file has begun */
     struct vel_line *line;   /* whose children come next; NULL: none may */
+    size_t in_front;         /* so many of its lines come before all others */
     const struct vel_pair *first;
     struct vel_err *err;
 };
@@ -46,13 +47,11 @@ static struct vel_source source_of(const struct parse *p, const struct vel_pair 
     return (struct vel_source){.layer = p->layer, .where = p->file, .line = pair->line};
 }
 
-static int keep_unused(const struct parse *p, const struct vel_pair *pair,
-                       const char *why)
+static int keep_unused(const struct parse *p, const char *key, const char *value,
+                       struct vel_unused unused)
 {
-    struct vel_unused unused = {.key = strdup(pair->key),
-                                .value = strdup(pair->value),
-                                .why = why,
-                                .source = source_of(p, pair)};
+    unused.key = strdup(key);
+    unused.value = strdup(value);
 
     if (unused.key && unused.value && vel_vec_push(&p->conf->unused, &unused))
         return 0;
@@ -61,17 +60,20 @@ static int keep_unused(const struct parse *p, const struct vel_pair *pair,
     return vel_out_of_memory(p->err, "reading settings");
 }
 
-/* The line of this kind and name that a file of lower precedence has given, or NULL. */
-static struct vel_line *find_line(const struct vel_conf *conf, enum vel_parent parent,
-                                  const char *name)
+/* The line of this kind and name that a source of lower precedence has given; their
+ * number: there is none. */
+static size_t find_line(const struct vel_conf *conf, enum vel_parent parent,
+                        const char *name)
 {
-    for (size_t i = 0; i < conf->lines.n; i++) {
-        struct vel_line *line = vel_vec_at(&conf->lines, i);
+    size_t i = 0;
+
+    for (; i < conf->lines.n; i++) {
+        const struct vel_line *line = vel_vec_at(&conf->lines, i);
 
         if (line->parent == parent && strcmp(line->name, name) == 0)
-            return line;
+            break;
     }
-    return NULL;
+    return i;
 }
 
 /* Names of directories are compared in their short form. */
@@ -125,19 +127,63 @@ static int number_level(struct vel_line *line, struct vel_err *err)
     return 0;
 }
 
-/* The first DATASET line that a file fits has it: those of the environment come first.
- */
-static struct vel_line *add_line(struct parse *p, enum vel_parent parent)
+/* The users are told of it: they may have meant the keys of the old line, too. */
+static int note_replaced(const struct parse *p, const struct vel_line *old,
+                         const struct vel_line *fresh)
 {
-    bool is_first = parent == VEL_DATASET && p->layer == VEL_LAYER_ENVIRONMENT;
-    static const struct vel_line none;
+    struct vel_buf why;
+    const char *text;
 
-    if (!vel_vec_insert(&p->conf->lines, is_first ? 0 : p->conf->lines.n, &none))
-        return NULL;
-    return vel_vec_at(&p->conf->lines, is_first ? 0 : p->conf->lines.n - 1);
+    vel_buf_init(&why);
+    vel_buf_printf(&why, "%s:%d replaces it", fresh->source.where, fresh->source.line);
+    text = vel_conf_name(p->conf, vel_buf_text(&why));
+    vel_buf_fini(&why);
+    if (!text)
+        return vel_out_of_memory(p->err, "reading settings");
+    return keep_unused(
+        p, vel_schema_parent(old->parent).key, old->name,
+        (struct vel_unused){.why = text, .source = old->source, .is_replaced = true});
 }
 
-/* A new line, in the place of one that it overrides. */
+/* The first DATASET line that a file fits has it: those of the connector's string come
+ * before those of files, and those of the environment before both. */
+static int put_line_in_front(struct parse *p, const struct vel_line *fresh, size_t old)
+{
+    struct vel_vec *lines = &p->conf->lines;
+    int rc = 0;
+
+    if (old < lines->n) {
+        rc = note_replaced(p, vel_vec_at(lines, old), fresh);
+        if (rc < 0)
+            return rc;
+        vel_conf_line_fini(vel_vec_at(lines, old));
+        vel_vec_remove(lines, old);
+    }
+    p->line = vel_vec_insert(lines, p->in_front, fresh);
+    if (!p->line)
+        return vel_out_of_memory(p->err, "reading settings");
+    p->in_front++;
+    return 0;
+}
+
+/* In the place of one that it overrides, else behind all others. */
+static int put_line(struct parse *p, const struct vel_line *fresh)
+{
+    struct vel_vec *lines = &p->conf->lines;
+    size_t old = find_line(p->conf, fresh->parent, fresh->name);
+
+    if (fresh->parent == VEL_DATASET && p->layer == VEL_LAYER_ENVIRONMENT)
+        return put_line_in_front(p, fresh, old);
+    if (old < lines->n) {
+        p->line = vel_vec_at(lines, old);
+        vel_conf_line_fini(p->line);
+        *p->line = *fresh;
+        return 0;
+    }
+    p->line = vel_vec_push(lines, fresh);
+    return p->line ? 0 : vel_out_of_memory(p->err, "reading settings");
+}
+
 static int begin_line(struct parse *p, const struct vel_pair *pair,
                       enum vel_parent parent)
 {
@@ -145,33 +191,21 @@ static int begin_line(struct parse *p, const struct vel_pair *pair,
                              .name = name_of(parent, pair->value),
                              .source = source_of(p, pair),
                              .data = calloc(1, vel_schema_parent(parent).size)};
-    struct vel_line *line = NULL;
     int rc = fresh.name && fresh.data ? note_parent(p, pair, fresh.name)
                                       : vel_out_of_memory(p->err, "reading settings");
 
-    if (rc == 0) {
-        line = find_line(p->conf, parent, fresh.name);
+    if (rc == 0)
         rc = fill_defaults(&fresh, p->err);
-    }
     if (rc == 0 && parent == VEL_CKPT)
         rc = number_level(&fresh, p->err);
     if (rc == 0 && parent == VEL_GROUPS)
         vel_vec_init(&((struct vel_groups_line *)fresh.data)->pairs,
                      sizeof(struct vel_group_pair));
-    if (rc == 0 && !line) {
-        line = add_line(p, parent);
-        if (!line)
-            rc = vel_out_of_memory(p->err, "reading settings");
-    }
-    if (rc < 0) {
+    if (rc == 0)
+        rc = put_line(p, &fresh);
+    if (rc < 0)
         vel_conf_line_fini(&fresh);
-        return rc;
-    }
-    if (line->data)
-        vel_conf_line_fini(line);
-    *line = fresh;
-    p->line = line;
-    return 0;
+    return rc;
 }
 
 static int add_group(struct parse *p, const struct vel_pair *pair)
@@ -284,7 +318,9 @@ static int add_first(struct parse *p, const struct vel_pair *pair)
         return unknown(p, pair, VEL_NO_PARENT);
     }
     if (meaning.ignored)
-        return keep_unused(p, pair, meaning.ignored);
+        return keep_unused(
+            p, pair->key, pair->value,
+            (struct vel_unused){.why = meaning.ignored, .source = source_of(p, pair)});
     if (meaning.parent != VEL_NO_PARENT)
         return begin_line(p, pair, meaning.parent);
     return add_setting(p, pair, &meaning);

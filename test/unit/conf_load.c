@@ -29,9 +29,9 @@ static void hear(void *arg, enum vel_log_level level, const char *line, size_t l
 static void fresh_environment(void)
 {
     static const char *const names[] = {
-        "VELOC_CONF_FILE", "SCR_CONF_FILE", "VELOC_PREFIX",
-        "SCR_PREFIX",      "VELOC_FLUSH",   "SCR_FLUSH",
-        "VELOC_FLUHS",     "SCR_CKPT_NAME", "VELOC_SET_SIZE"};
+        "VELOC_CONF_FILE", "SCR_CONF_FILE", "VELOC_PREFIX", "SCR_PREFIX",
+        "VELOC_FLUSH",     "SCR_FLUSH",     "VELOC_FLUHS",  "SCR_CKPT_NAME",
+        "VELOC_SET_SIZE",  "VELOC_DATASET"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
@@ -208,6 +208,69 @@ static void variables_of_veloc(void)
     unsetenv("VELOC_CACHE_SIZE");
 }
 
+/* --- DATASET lines of the environment, and of the connector's string --- */
+
+/* The lines that count, in their order: "NAME:PATTERN ..."; else the sentence. */
+static const char *lines_are(const char *of_connector)
+{
+    const struct vel_conf_layers layers = {.dataset = of_connector};
+    static char text[1024];
+    const struct vel_line *line;
+    struct vel_conf *conf = create();
+    struct vel_err err = {0};
+
+    text[0] = '\0';
+    if (vel_conf_load(conf, vel_fs_posix(), &layers, &err) < 0)
+        snprintf(text, sizeof text, "%s", err.text);
+    else
+        for (size_t i = 0; (line = vel_conf_line(conf, VEL_DATASET, i)); i++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s:%s",
+                     i ? " " : "", line->name,
+                     ((const struct vel_dataset_rule *)line->data)->pattern);
+    vel_conf_destroy(conf);
+    return text;
+}
+
+static void order_of_lines(void)
+{
+    fresh_environment();
+    tap_put_file(tap_path("p/.velocconf"),
+                 "DATASET=a PATTERN=a.file\nDATASET=b PATTERN=b.file\n");
+    setenv("VELOC_DATASET", "b PATTERN=b.env", 1);
+    is_str(lines_are(NULL), "b:b.env a:a.file",
+           "a line of the environment is first, also where it replaces one of a file");
+    is_str(lines_are("a PATTERN=a.con"), "b:b.env a:a.con",
+           "that of the connector's string is behind it");
+    is_str(lines_are("b PATTERN=b.con"), "b:b.env a:a.file", "and gives way to it");
+    unsetenv("VELOC_DATASET");
+}
+
+static void replaced_lines(void)
+{
+    const struct vel_conf_layers layers = {.dataset = "b PATTERN=b.con"};
+    const struct vel_log_sink sink = {
+        .level = VEL_LOG_INFO, .is_speaker = true, .write = hear};
+    struct vel_conf *conf = create();
+    struct vel_err err = {0};
+
+    fresh_environment();
+    tap_put_file(tap_path("p/.velocconf"),
+                 "\nDATASET=a PATTERN=a.file\nDATASET=b PATTERN=b.file\n");
+    setenv("VELOC_DATASET", "b PATTERN=b.env", 1);
+    ok(vel_conf_load(conf, vel_fs_posix(), &layers, &err) == 0, "lines of one name");
+    vel_log_open(&sink);
+    vel_conf_tell_replaced(conf);
+    vel_log_open(NULL);
+    ok(strstr(heard, "/p/.velocconf:3: the line DATASET=b is not used: "
+                     "HDF5_VOL_CONNECTOR:1 replaces it\n"),
+       "that a line of a file is replaced is told, and by what");
+    ok(strstr(heard, "HDF5_VOL_CONNECTOR:1: the line DATASET=b is not used: "
+                     "VELOC_DATASET:1 replaces it\n"),
+       "so is one of the connector's string");
+    ok(!strstr(heard, "DATASET=a"), "others are not");
+    vel_conf_destroy(conf);
+}
+
 /* One process reads, another one understands. */
 static void in_two_halves(void)
 {
@@ -283,6 +346,8 @@ int main(void)
     bad_files();
     variables();
     variables_of_veloc();
+    order_of_lines();
+    replaced_lines();
     in_two_halves();
     faults();
     return done_testing();
