@@ -30,8 +30,9 @@ static const char *either(const char *a, const char *b)
 /* Variables that steer the build, the launcher or this file, and are no settings. */
 static bool is_ours_otherwise(const char *name)
 {
-    static const char *const names[] = {"VELOC_CONF_FILE", "SCR_CONF_FILE",
-                                        "VELOC_SYSTEM_FILE", "SCR_CKPT_NAME"};
+    static const char *const names[] = {"VELOC_CONF_FILE",   "SCR_CONF_FILE",
+                                        "VELOC_SYSTEM_FILE", "SCR_CKPT_NAME",
+                                        "VELOC_DATASET",     "SCR_DATASET"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
@@ -49,22 +50,98 @@ static void tell_unknown(const char *name, struct vel_buf *unknown)
 }
 
 /* As if it stood in a file. */
-static int take_text(struct vel_conf *conf, const char *from, const char *key,
-                     const char *value, struct vel_err *err)
+static int take_text(struct vel_conf *conf, const char *from,
+                     const struct vel_buf *text, struct vel_err *err)
+{
+    int rc = vel_buf_status(text, err);
+
+    return rc < 0
+               ? rc
+               : vel_conf_parse(conf, VEL_LAYER_ENVIRONMENT, from, vel_buf_text(text),
+                                text->len, vel_conf_variable, NULL, err);
+}
+
+static int take_unlisted(struct vel_conf *conf, const char *from, const char *value,
+                         struct vel_err *err)
 {
     struct vel_buf text;
     int rc;
 
-    if (!value || !*value)
+    if (!value)
         return 0;
     vel_buf_init(&text);
-    vel_buf_printf(&text, "%s=%s\n", key, value);
-    rc = vel_buf_status(&text, err);
-    if (rc == 0)
-        rc = vel_conf_parse(conf, VEL_LAYER_ENVIRONMENT, from, vel_buf_text(&text),
-                            text.len, vel_conf_variable, NULL, err);
+    vel_buf_printf(&text, "UNLISTED=%s\n", value);
+    rc = take_text(conf, from, &text, err);
     vel_buf_fini(&text);
     return rc;
+}
+
+/* The length of the key that the line begins with; -1: it begins with a name. */
+static int length_of_key(const char *line, int len)
+{
+    int n = 0, equals;
+
+    while (n < len && !strchr(" \t\r=", line[n]))
+        n += line[n] == '\\' && n + 1 < len ? 2 : 1;
+    equals = n;
+    while (equals < len && strchr(" \t\r", line[equals]))
+        equals++;
+    return equals < len && line[equals] == '=' ? n : -1;
+}
+
+/* Adds "DATASET=" and the line; nothing if it is blank or a comment. */
+static int add_dataset_line(struct vel_buf *text, const char *line, int len,
+                            struct vel_err *err)
+{
+    int key;
+
+    while (len > 0 && strchr(" \t\r", *line)) {
+        line++;
+        len--;
+    }
+    if (len == 0 || *line == '#')
+        return 0;
+    key = length_of_key(line, len);
+    if (key >= 0)
+        return vel_fail(err, VEL_ECONFIG,
+                        "found '%.*s=' where the name of a dataset belongs: write NAME "
+                        "PATTERN=... without DATASET=, and give other settings as "
+                        "variables of their own (VELOC_KEY)",
+                        key < 80 ? key : 80, line);
+    vel_buf_printf(text, "DATASET=%.*s", len, line);
+    return 0;
+}
+
+/* DATASET lines without their DATASET=; NULL: none. */
+static int take_datasets(struct vel_conf *conf, const char *from, const char *lines,
+                         struct vel_err *err)
+{
+    struct vel_buf text;
+    int rc = 0;
+
+    vel_buf_init(&text);
+    for (int number = 1; rc == 0 && lines; number++) {
+        size_t len = strcspn(lines, "\n");
+
+        rc = add_dataset_line(&text, lines, (int)len, err);
+        if (rc < 0)
+            rc = vel_wrap(err, rc, "%s:%d", from, number);
+        vel_buf_putc(&text, '\n');
+        lines = lines[len] ? lines + len + 1 : NULL;
+    }
+    if (rc == 0)
+        rc = take_text(conf, from, &text, err);
+    vel_buf_fini(&text);
+    return rc;
+}
+
+/* VELOC_ wins over SCR_ when both are set. */
+static int take_dataset_variable(struct vel_conf *conf, struct vel_err *err)
+{
+    const char *ours = getenv("VELOC_DATASET");
+
+    return ours ? take_datasets(conf, "VELOC_DATASET", ours, err)
+                : take_datasets(conf, "SCR_DATASET", getenv("SCR_DATASET"), err);
 }
 
 static int take_variable(struct vel_conf *conf, const char *name, const char *value,
@@ -75,8 +152,6 @@ static int take_variable(struct vel_conf *conf, const char *name, const char *va
 
     if (is_ours_otherwise(name))
         return 0;
-    if (strcmp(name, "VELOC_DATASET") == 0)
-        return take_text(conf, name, "DATASET", value, err);
     if (!vel_schema_find(name, VEL_SPELL_ENV, &meaning)) {
         tell_unknown(name, unknown);
         return 0;
@@ -112,7 +187,7 @@ int vel_conf_environment(struct vel_conf *conf, struct vel_buf *unknown,
         name[equals - *at] = '\0';
         rc = take_variable(conf, name, equals + 1, unknown, err);
     }
-    return rc;
+    return rc < 0 ? rc : take_dataset_variable(conf, err);
 }
 
 static int take_file(struct vel_vec *texts, struct vel_fs *fs, enum vel_layer layer,
@@ -233,9 +308,9 @@ int vel_conf_apply(struct vel_conf *conf, const struct vel_vec *texts,
         rc = vel_conf_parse(conf, t[i].layer, t[i].file, vel_buf_text(&t[i].bytes),
                             t[i].bytes.len, vel_conf_variable, NULL, err);
     if (rc == 0)
-        rc = take_text(conf, connector, "UNLISTED", layers->unlisted, err);
+        rc = take_unlisted(conf, connector, layers->unlisted, err);
     if (rc == 0)
-        rc = take_text(conf, connector, "DATASET", layers->dataset, err);
+        rc = take_datasets(conf, connector, layers->dataset, err);
     if (rc == 0 && !layers->no_environment)
         rc = vel_conf_environment(conf, &unknown, err);
     if (rc == 0)

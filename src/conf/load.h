@@ -14,7 +14,7 @@ struct vel_conf_layers {
     const char *user_file;   /* NULL: VELOC_CONF_FILE or SCR_CONF_FILE, else
                                 PREFIX/.velocconf or   .scrconf if there */
     const char *unlisted, *dataset; /* in the connector's information: UNLISTED=, and
-                                       what is behind DATASET=; NULL: not there */
+                                       lines without DATASET=; NULL: not there */
     bool no_environment;            /* for tests */
 };
 
@@ -32,9 +32,9 @@ int vel_conf_gather(const struct vel_conf *conf, struct vel_fs *fs,
 int vel_conf_apply(struct vel_conf *conf, const struct vel_vec *texts,
                    const struct vel_conf_layers *layers, struct vel_err *err);
 
-/* Take over the variables of the environment VELOC_* and SCR_*, and a line from
- * VELOC_DATASET; the names of those that are unknown are appended to *unknown, with the
- * nearest known ones. */
+/* Take over the variables of the environment VELOC_* and SCR_*, and the lines in
+ * VELOC_DATASET or SCR_DATASET; the names of those that are unknown are appended to
+ * *unknown, with the nearest known ones. */
 int vel_conf_environment(struct vel_conf *conf, struct vel_buf *unknown,
                          struct vel_err *err);
 

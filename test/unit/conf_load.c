@@ -31,7 +31,7 @@ static void fresh_environment(void)
     static const char *const names[] = {
         "VELOC_CONF_FILE", "SCR_CONF_FILE", "VELOC_PREFIX", "SCR_PREFIX",
         "VELOC_FLUSH",     "SCR_FLUSH",     "VELOC_FLUHS",  "SCR_CKPT_NAME",
-        "VELOC_SET_SIZE",  "VELOC_DATASET"};
+        "VELOC_SET_SIZE",  "VELOC_DATASET", "SCR_DATASET"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
@@ -242,7 +242,16 @@ static void order_of_lines(void)
     is_str(lines_are("a PATTERN=a.con"), "b:b.env a:a.con",
            "that of the connector's string is behind it");
     is_str(lines_are("b PATTERN=b.con"), "b:b.env a:a.file", "and gives way to it");
+    setenv("VELOC_DATASET", "c PATTERN=c.env\n\n  # a comment\nb PATTERN=b.env\n", 1);
+    is_str(lines_are("d PATTERN=d.con\n e PATTERN=e.con"),
+           "c:c.env b:b.env d:d.con e:e.con a:a.file",
+           "several lines keep the order in which they were written");
     unsetenv("VELOC_DATASET");
+    setenv("SCR_DATASET", "c PATTERN=c.scr", 1);
+    is_str(lines_are(NULL), "c:c.scr a:a.file b:b.file",
+           "SCR's name of it does it, too");
+    setenv("VELOC_DATASET", "c PATTERN=c.env", 1);
+    is_str(lines_are(NULL), "c:c.env a:a.file b:b.file", "ours wins over it");
 }
 
 static void replaced_lines(void)
@@ -256,7 +265,7 @@ static void replaced_lines(void)
     fresh_environment();
     tap_put_file(tap_path("p/.velocconf"),
                  "\nDATASET=a PATTERN=a.file\nDATASET=b PATTERN=b.file\n");
-    setenv("VELOC_DATASET", "b PATTERN=b.env", 1);
+    setenv("VELOC_DATASET", "c PATTERN=c.env\nb PATTERN=b.env", 1);
     ok(vel_conf_load(conf, vel_fs_posix(), &layers, &err) == 0, "lines of one name");
     vel_log_open(&sink);
     vel_conf_tell_replaced(conf);
@@ -265,10 +274,55 @@ static void replaced_lines(void)
                      "HDF5_VOL_CONNECTOR:1 replaces it\n"),
        "that a line of a file is replaced is told, and by what");
     ok(strstr(heard, "HDF5_VOL_CONNECTOR:1: the line DATASET=b is not used: "
-                     "VELOC_DATASET:1 replaces it\n"),
+                     "VELOC_DATASET:2 replaces it\n"),
        "so is one of the connector's string");
-    ok(!strstr(heard, "DATASET=a"), "others are not");
+    ok(!strstr(heard, "DATASET=a") && !strstr(heard, "DATASET=c"), "others are not");
     vel_conf_destroy(conf);
+}
+
+static void no_lines(void)
+{
+    static const char *const none[] = {"", " ", "\n", " \t\n  \n", "# a comment"};
+
+    fresh_environment();
+    tap_put_file(tap_path("p/.velocconf"), "DATASET=a PATTERN=a.file\n");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        setenv("VELOC_DATASET", none[i], 1);
+        is_str(lines_are(none[i]), "a:a.file", "without a word there is no line (%zu)",
+               i);
+    }
+}
+
+static void bad_lines(void)
+{
+    static const char found[] = "where the name of a dataset belongs: write NAME "
+                                "PATTERN=... without DATASET=, and give other settings "
+                                "as variables of their own (VELOC_KEY)";
+    static const char other[] = "a PATTERN=a.env\n FLUSH = 3";
+    const char *said;
+
+    fresh_environment();
+    setenv("VELOC_DATASET", other, 1);
+    said = lines_are(NULL);
+    ok(strstr(said, "VELOC_DATASET:2: found 'FLUSH=' ") && strstr(said, found),
+       "a line that is another setting is refused: %s", said);
+    unsetenv("VELOC_DATASET");
+    ok(strstr(lines_are(other), "HDF5_VOL_CONNECTOR:2: found 'FLUSH=' "),
+       "in the connector's string, too");
+    setenv("VELOC_DATASET", "DATASET=a PATTERN=a.env", 1);
+    ok(strstr(lines_are(NULL), "VELOC_DATASET:1: found 'DATASET=' "),
+       "so is the key that is there already");
+    setenv("VELOC_DATASET", "\n=a", 1);
+    ok(strstr(lines_are(NULL), "VELOC_DATASET:2: found '=' "), "and no name");
+    setenv("VELOC_DATASET", "a PATTERN=a.env\nb PATERN=b.env", 1);
+    said = lines_are(NULL);
+    ok(strstr(said, "VELOC_DATASET:2: ") && strstr(said, "PATTERN"),
+       "a key that is misspelled is told with its line: %s", said);
+    setenv("VELOC_DATASET", "a PATTERN=a.env\n\na PATTERN=b.env", 1);
+    said = lines_are(NULL);
+    ok(strstr(said, "VELOC_DATASET:3: DATASET=a is given twice, first on line 1"),
+       "two lines of one name are refused: %s", said);
+    unsetenv("VELOC_DATASET");
 }
 
 /* One process reads, another one understands. */
@@ -348,6 +402,8 @@ int main(void)
     variables_of_veloc();
     order_of_lines();
     replaced_lines();
+    no_lines();
+    bad_lines();
     in_two_halves();
     faults();
     return done_testing();

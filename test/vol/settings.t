@@ -81,6 +81,13 @@ is "$(words veloc)" 'DATASET file' 'a line of a file'
 is "$(words veloc VELOC_DATASET='env PATTERN=w.{step}.h5')" 'DATASET env' 'one of the environment comes before it'
 is "$(words 'veloc dataset=name PATTERN=w.{step}.h5')" 'DATASET name' 'so does one of the connector'
 is "$(words 'veloc dataset=name PATTERN=w.{step}.h5; config=../empty' VELOC_DATASET='env PATTERN=v.{step}.h5')" 'DATASET name' 'after that of the environment'
+is "$(words veloc VELOC_DATASET='env PATTERN=w.{step}.h5
+file PATTERN=w.1.h5')" 'DATASET env' 'of several lines the first one counts'
+told() { env VELOC_LOG_LEVEL=INFO HDF5_VOL_CONNECTOR=veloc "$@" "$top_builddir/test/vol/pause" make w.2.h5 </dev/null 2>&1 >"$dir/out"; }
+like "$(cd "$dir/prefix" && told VELOC_DATASET='file PATTERN=w.{step}.h5')" \
+    '*h5veloc: info: */.velocconf:1: the line DATASET=file is not used: VELOC_DATASET:1 replaces it*' 'that it replaces a line of a file is told'
+like "$(cd "$dir/prefix" && told VELOC_DATASET='file PATTERN=w.{step}.h5
+ENABLE=0')" "h5veloc: error: VELOC_DATASET:2: found 'ENABLE=' where the name of a dataset belongs: *" 'nothing but lines comes in by it'
 file=x.h5
 is "$(words veloc)" 'no DATASET line has it' 'a file that no line has is live'
 is "$(words 'veloc behind')" 'no DATASET line' 'with behind it is protected'
