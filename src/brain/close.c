@@ -6,8 +6,6 @@
 
 #include "brain/connector_in.h"
 
-enum { COMPLETE = 0, VERSION_POINT = 1, GIVEN_UP = 2 };
-
 /* --- close --- */
 
 static bool refuse(struct vel_leader *leader, const struct vel_leader_wait *wait,
@@ -115,22 +113,22 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
         wait->is_done = true;
         return agree(leader, wait);
     }
-    if (leader->is_ended && wait->how != GIVEN_UP)
+    if (leader->is_ended && wait->how != VEL_CLOSE_GIVEN_UP)
         return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
     /* in a dataset of all ranks it would come after this one, which is by itself */
-    if (wait->how == COMPLETE && file->generation->is_alone && leader->ops->part_give &&
-        (rc = give_all(leader, file->name, &err)) < 0) {
+    if (wait->how == VEL_CLOSE_COMPLETE && file->generation->is_alone &&
+        leader->ops->part_give && (rc = give_all(leader, file->name, &err)) < 0) {
         set_native(leader, file);
         return refuse(leader, wait, rc, err.text);
     }
-    if (wait->how == COMPLETE) {
+    if (wait->how == VEL_CLOSE_COMPLETE) {
         file->state = VEL_FILE_CLOSING;
         file->order = vel_file_next_order(leader);
         file->size = (int64_t)wait->size;
     }
-    wait->job =
-        vel_file_start(leader, wait->how == GIVEN_UP ? VEL_WORK_DROP : VEL_WORK_CLOSE,
-                       file, wait->how == GIVEN_UP ? 0 : wait->how);
+    wait->job = vel_file_start(
+        leader, wait->how == VEL_CLOSE_GIVEN_UP ? VEL_WORK_DROP : VEL_WORK_CLOSE, file,
+        wait->how == VEL_CLOSE_GIVEN_UP ? 0 : wait->how);
     return false;
 }
 
@@ -144,7 +142,7 @@ bool vel_close_try(struct vel_leader *leader, struct vel_leader_wait *wait)
         return try_sealed(leader, wait, file);
     if (!file || file->link != wait->link || file->state == VEL_FILE_OPENING ||
         file->state == VEL_FILE_CLOSING ||
-        (file->state == VEL_FILE_NATIVE && wait->how != GIVEN_UP))
+        (file->state == VEL_FILE_NATIVE && wait->how != VEL_CLOSE_GIVEN_UP))
         return refuse(leader, wait, VEL_ESTATE,
                       "this leader does not know the file as open");
     return begin_close(leader, wait, file);
@@ -193,9 +191,9 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
 {
     struct vel_file *file = vel_file_get(leader, task->file);
 
-    if (file && task->how == COMPLETE && rc == 0) {
+    if (file && task->how == VEL_CLOSE_COMPLETE && rc == 0) {
         closed(leader, file);
-    } else if (file && task->how == COMPLETE) {
+    } else if (file && task->how == VEL_CLOSE_COMPLETE) {
         set_native(leader, file);
     }
     if (!wait)
@@ -203,7 +201,8 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
     wait->job = 0;
     if (rc < 0) {
         refuse(leader, wait, rc, text);
-    } else if (task->how == COMPLETE && file && needs_seal(leader, file->generation)) {
+    } else if (task->how == VEL_CLOSE_COMPLETE && file &&
+               needs_seal(leader, file->generation)) {
         wait->is_done = true;
         leader->steps++;
         return;

@@ -24,9 +24,6 @@ enum vel_file_state {
     VEL_FILE_TAKEN, /* a part of its dataset now: only its name counts */
 };
 
-/* how of VEL_WORK_DROP: its placeholder is not unlinked. */
-enum { VEL_DROP_NAME_STAYS = 1 };
-
 struct vel_file {
     uint64_t number;
     enum vel_file_state state;

@@ -12,8 +12,6 @@
 
 enum { TEMPLATE_MOST = 4095, NUMBERS_MOST = 1023 };
 
-enum how { NEW = 0, HAVE_IT_OPEN = 2 }; /* as in the message `create` */
-
 /* --- answers --- */
 
 void vel_place_send(struct vel_leader *leader, const struct vel_leader_wait *wait,
@@ -383,7 +381,7 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 
     if (wait->job || leader->now < wait->again_at)
         return false;
-    if (wait->how == HAVE_IT_OPEN)
+    if (wait->how == VEL_CREATE_IS_OPEN)
         return take_back(leader, wait);
     if (wait->again_at && is_stalled(leader, wait)) {
         vel_leader_no(
@@ -398,10 +396,10 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
         return answer_native(leader, wait, "several processes write it together");
     if (find_key(leader, wait, &rule, &err) < 0)
         is_answered = answer_native(leader, wait, err.text);
-    else if (rule.is_live && wait->how == NEW) /* what is there may be in a cache */
+    else if (rule.is_live && wait->how == VEL_CREATE_NEW)
         is_answered = answer_live(leader, wait);
     else
-        is_answered = begin(leader, wait, &rule);
+        is_answered = begin(leader, wait, &rule); /* a cache may have what is there */
     free(rule.template);
     free(rule.step);
     return is_answered;
@@ -493,7 +491,7 @@ void vel_create_failed(struct vel_leader *leader, const struct vel_leader_task *
         vel_create_forget(leader, file);
     else if (file)
         set_native(leader, file);
-    if (wait && (wait->how == HAVE_IT_OPEN || rc == VEL_ELOST))
+    if (wait && (wait->how == VEL_CREATE_IS_OPEN || rc == VEL_ELOST))
         vel_leader_no(leader, wait->link, wait->seq, rc, text);
     else if (wait)
         refuse(leader, wait, text);

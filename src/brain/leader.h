@@ -179,20 +179,20 @@ enum vel_leader_work {
 
     /* of the connector; whoever asks waits for these. Those that answer with a place
      * end by vel_leader_job_placed() */
-    VEL_WORK_CREATE, /* map and file of `file` in new.N; how 1: with what stands at its
-                        name (cloned, pulled). Ends with a place: 1 and the path; 2 when
-                        it is better native (its directory is not there: whoever opens
-                        it natively hears why). A file that is there is begun anew.
-                        2: a file that no new.N has: where it was taken to, a place with
-                        its dataset, or VEL_ENOENT */
-    VEL_WORK_CLOSE, /* an anchor or a stub at its name; then, how 0: note size and order
-                       in `closed`. 1: a version point, it stays open */
-    VEL_WORK_DROP,  /* the file is given up: it goes from new.N. how 0: and so does its
-                       placeholder, not what stands at its name of a newer one; 1: the
-                       process unlinks that itself */
-    VEL_WORK_LOOK,  /* what stands at `name`? Ends with a place (0 to 3), or fails with
-                       VEL_EBUSY: asked again later (no view yet; or a stub of a file
-                       of this launch that is on another node). how 1: pulled */
+    VEL_WORK_CREATE, /* map and file of `file` in new.N; how VEL_CREATE_OPEN: with what
+                        stands at its name (cloned, pulled). Ends with a place: 1 and
+                        the path; 2 when it is better native (its directory is not
+                        there: whoever opens it natively hears why). A file that is
+                        there is begun anew. _IS_OPEN: a file that no new.N has: where
+                        it was taken to, a place with its dataset, or VEL_ENOENT */
+    VEL_WORK_CLOSE,  /* an anchor or a stub at its name; then, how VEL_CLOSE_COMPLETE:
+                        note size and order in `closed`. _VERSION: it stays open */
+    VEL_WORK_DROP,   /* the file is given up: it goes from new.N, and so does its
+                        placeholder, not what stands at its name of a newer one; how
+                        VEL_DROP_NAME_STAYS: the process unlinks that itself */
+    VEL_WORK_LOOK,   /* what stands at `name`? Ends with a place (0 to 3), or fails with
+                        VEL_EBUSY: asked again later (no view yet; or a stub of a file
+                        of this launch that is on another node). how 1: pulled */
     VEL_WORK_REMOVE, /* `name` will be unlinked: whose placeholder stands there? Ends
                         with a place: file is its `order`, of a file in a new.N; 0:
                         none of those */
@@ -204,6 +204,8 @@ enum vel_leader_work {
                         SINGLE redundancy, synced. Other files, and open ones, stay
                         where they are. Done already: 0 */
 };
+
+enum { VEL_DROP_NAME_STAYS = 1 };
 
 struct vel_leader_job {
     uint64_t number; /* never used again */
@@ -217,7 +219,7 @@ struct vel_leader_job {
     const struct vel_leader_file *file; /* CREATE, CLOSE, DROP; good as `seal` is */
     const struct vel_leader_key *key;   /* of it */
     const char *name;                   /* LOOK, REMOVE */
-    int how;                            /* as in the message that asks */
+    int how; /* CREATE, CLOSE, LOOK: as in the message that asks; DROP: as above */
 };
 
 /* Everything here returns at once. A function that fails has written nothing, or what

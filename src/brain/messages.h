@@ -63,6 +63,18 @@ struct vel_msg {
     } u;
 };
 
+/* how of `create`, of `close`, and of the work that they ask for */
+enum vel_create {
+    VEL_CREATE_NEW = 0,
+    VEL_CREATE_OPEN = 1,   /* to write what is there */
+    VEL_CREATE_IS_OPEN = 2 /* told to a leader that came after the file was opened */
+};
+enum vel_close {
+    VEL_CLOSE_COMPLETE = 0,
+    VEL_CLOSE_VERSION = 1,
+    VEL_CLOSE_GIVEN_UP = 2
+};
+
 /* The beginning of a message, by which a reader knows how much follows. */
 struct vel_msg_head {
     enum vel_msg_kind kind;

@@ -68,15 +68,8 @@ struct vel_place {
 };
 void vel_place_fini(struct vel_place *place);
 
-enum vel_create { VEL_CREATE_NEW = 0, VEL_CREATE_OPEN = 1 };
-enum vel_close {
-    VEL_CLOSE_COMPLETE = 0,
-    VEL_CLOSE_VERSION = 1,
-    VEL_CLOSE_GIVEN_UP = 2
-};
-
-/* create: where shall it be written. A file given a place in the cache is open until it
- * is closed; after a hand-over the next leader is told. */
+/* create; VEL_CREATE_NEW or _OPEN: where shall it be written. A file given a place in
+ * the cache is open until it is closed; after a hand-over the next leader is told. */
 int vel_client_file_create(struct vel_client *client, enum vel_create how,
                            uint64_t sharers, const char *name, struct vel_place *ret,
                            struct vel_err *err);

@@ -115,7 +115,7 @@ static void tell_files(struct vel_client *client, struct vel_link *link)
         struct open_file *file = vel_vec_at(&client->files, i);
         struct vel_msg msg = {.kind = VEL_MSG_CREATE, .seq = vel_link_seq(link)};
 
-        msg.u.create.how = 2;
+        msg.u.create.how = VEL_CREATE_IS_OPEN;
         msg.u.create.sharers = file->sharers;
         msg.u.create.name = file->name;
         file->asked = vel_link_send(link, &msg, NULL) == 0 ? msg.seq : 0;

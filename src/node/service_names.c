@@ -274,7 +274,7 @@ static int make_file(struct vel_service_job *job, const char *name,
 
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err);
-    if (job->how == 1)
+    if (job->how == VEL_CREATE_OPEN)
         rc = begin_with(job, name, rc == 0 ? path : NULL, watch, &is_done, err);
     else if (rc == 0)
         job->is_from_others = is_others(job);
@@ -292,14 +292,14 @@ static int make_file(struct vel_service_job *job, const char *name,
 int vel_service_create(struct vel_service_job *job, const struct vel_watch *watch,
                        struct vel_err *err)
 {
-    const char *why = job->how == 2 ? NULL : why_native(job);
+    const char *why = job->how == VEL_CREATE_IS_OPEN ? NULL : why_native(job);
     char *name = NULL;
     int rc = vel_cachename_of(job->service->prefix, job->name, &name, err);
 
     job->is_placed = true;
     if (rc == 0 && why)
         rc = place_native(job, why, err);
-    else if (rc == 0 && job->how == 2)
+    else if (rc == 0 && job->how == VEL_CREATE_IS_OPEN)
         rc = find_taken(job, name, err);
     else if (rc == 0)
         rc = job->dir ? make_file(job, name, watch, err)
@@ -320,7 +320,7 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
 
     if (!job->dir)
         return vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
-    if (job->how == 0 && job->is_from_others)
+    if (job->how == VEL_CLOSE_COMPLETE && job->is_from_others)
         rc = vel_service_claim(service, job->name, err);
     if (rc == 0)
         rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
@@ -328,7 +328,7 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
     /* first: what is closed is offered to its rank only where something stands */
     if (rc == 0)
         rc = vel_placeholders_set(service->placeholders, &of, job->name, &maker, err);
-    if (rc == 0 && job->how == 0) /* else it is still open, and is none yet */
+    if (rc == 0 && job->how == VEL_CLOSE_COMPLETE) /* else it is still open */
         rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
     free(file.name);
     return rc;
@@ -343,7 +343,8 @@ int vel_service_drop(struct vel_service_job *job, struct vel_err *err)
 
     of.name = name;
     if (rc == 0 && job->dir)
-        rc = vel_placeholders_give_up(service->placeholders, &of, job->how == 0, err);
+        rc = vel_placeholders_give_up(service->placeholders, &of,
+                                      job->how != VEL_DROP_NAME_STAYS, err);
     if (rc == 0 && job->dir && vel_fs_exists(service->fs, job->dir))
         rc = vel_part_new_give_up(service->fs, job->dir, job->rank, name, err);
     free(name);
@@ -416,7 +417,7 @@ int vel_service_note_file(struct vel_service_job *job,
     job->is_from_others = file->is_from_others;
     job->order = file->order;
     job->size = file->size;
-    if (part && asked->work == VEL_WORK_CLOSE && asked->how == 0) {
+    if (part && asked->work == VEL_WORK_CLOSE && asked->how == VEL_CLOSE_COMPLETE) {
         part->bytes += (uint64_t)file->size;
         if (part->bytes > service->largest_part)
             service->largest_part = part->bytes;

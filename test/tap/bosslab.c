@@ -29,7 +29,7 @@ static void boss_place(struct boss *boss, struct vel_link *link,
     char path[200];
 
     place.u.place.where = 1;
-    if (msg->u.create.how == 2) {
+    if (msg->u.create.how == VEL_CREATE_IS_OPEN) {
         atomic_fetch_add(&boss->told, 1);
         place.u.place.where = boss->knows_nothing ? 0 : 1;
     }

@@ -265,7 +265,7 @@ void lab_writer_met(struct lab *lab, int i)
     if (writer->phase == NOBODY || writer->phase == GONE)
         return;
     if (writer->file && writer->stamp) {
-        msg.u.create.how = 2;
+        msg.u.create.how = VEL_CREATE_IS_OPEN;
         msg.u.create.sharers = 1;
         msg.u.create.name = writer->name;
         writer->is_telling = true;

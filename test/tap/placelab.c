@@ -84,15 +84,15 @@ static void create(struct placelab *lab, struct vel_link *link,
     const char *name = msg->u.create.name;
     int said = said_of(lab, name);
 
-    if (said < 0 && msg->u.create.how > 0 &&
+    if (said < 0 && msg->u.create.how != VEL_CREATE_NEW &&
         access(placelab_place(lab, name), F_OK) < 0)
         said = 2;
-    remember(lab, msg->u.create.how == 0 ? "create" : "write", name);
+    remember(lab, msg->u.create.how == VEL_CREATE_NEW ? "create" : "write", name);
     place.u.place.where = said < 0 ? 1 : (unsigned)said;
     place.u.place.path = "";
     place.u.place.why = said < 0 ? "by the script" : "as the script says";
     if (place.u.place.where == 1) {
-        struct placed file = {strdup(name), msg->u.create.how == 0};
+        struct placed file = {strdup(name), msg->u.create.how == VEL_CREATE_NEW};
 
         if (!file.name || !vel_vec_push(&lab->files, &file))
             bail_out("no memory");
@@ -122,10 +122,11 @@ static void close_file(struct placelab *lab, struct vel_link *link,
 
     snprintf(what, sizeof what, "close%d", (int)msg->u.close.how);
     remember(lab, what, name);
-    if (msg->u.close.how < 2 && (stat(placelab_place(lab, name), &st) < 0 ||
-                                 (uint64_t)st.st_size != msg->u.close.size))
+    if (msg->u.close.how != VEL_CLOSE_GIVEN_UP &&
+        (stat(placelab_place(lab, name), &st) < 0 ||
+         (uint64_t)st.st_size != msg->u.close.size))
         remember(lab, "WRONG SIZE", name);
-    else if (msg->u.close.how == 2 && file->is_new &&
+    else if (msg->u.close.how == VEL_CLOSE_GIVEN_UP && file->is_new &&
              is_last_of(lab, msg->u.close.file, name))
         unlink(placelab_place(lab, name));
     if (lab->refuses_close) {
