@@ -14,8 +14,7 @@
  *   -b          ranks wait for each other after each step
  *   -w LEVEL:MASK  after step s of bit s-1 wait until its file is as safe as that level
  *               of H5VLveloc.h
- *   -r DIR      rank R appends to DIR/R: "found STEPS...", "closed STEP", "safe STEP",
- *               "end"
+ *   -r DIR      rank R appends to DIR/R: "found STEPS...", "safe STEP", "end"
  *   -f FIFO     all ranks keep it open and write a byte to it at each turn
  *
  * -v is no MPI program: it prints "STEP RANK STATE" for each file that there could be,
@@ -269,7 +268,6 @@ static void save(const struct filer *f, int step)
         make_dir(f, step);
     for (int i = 0; i < n; i++)
         write_file(f, step, i);
-    did(f, "closed %d\n", step);
     turn(f);
     if (f->has_barrier)
         MPI_Barrier(MPI_COMM_WORLD);

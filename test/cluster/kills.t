@@ -156,9 +156,6 @@ is_in() { # LIST LIST
 
 learn_own() {
     on_prefix >"$(tap_dir)/stands"
-    filer_did closed >"$(tap_dir)/closed"
-    [ "$rule" != THROUGH ] ||
-        now 'what a rank had closed is not on the prefix' is_in "$(tap_dir)/closed" "$(tap_dir)/stands"
     {
         cat "$(tap_dir)/stands" "$own"
         if [ -z "$lost" ] || [ "$bound" -ge 3 ]; then filer_did safe; fi
@@ -170,9 +167,6 @@ learn_own() {
 learn() {
     local said
     ! is_own || learn_own
-    [ "$rule" != THROUGH ] || [ "$shape" = same ] || said=$(filer_did closed | awk '{ n[$2]++ } END {
-        for (s in n) if (n[s] == 8 && s > m) m = s; print m + 0 }')
-    now "step ${said:-0} was closed by all, and is not on the prefix" [ "${said:-0}" -le "$(filer_whole)" ]
     said=$(filer_did safe | awk -v rule="$rule" '
         ++n[$2] >= (rule == "none" ? 8 : 1) && $2 > m { m = $2 } END { print m + 0 }') # without a rule each tells of its own
     [ -n "$lost" ] && [ "$bound" -lt 3 ] && said=0
