@@ -15,6 +15,7 @@
  */
 static const uint64_t resume_every = UINT64_C(64) << 20;
 static const uint64_t resume_apart = 2 * VEL_CLOCK_S;
+static const uint64_t look_apart = VEL_CLOCK_S; /* between looks whether it is wanted */
 
 /* --- what owners before us have left --- */
 
@@ -118,19 +119,53 @@ struct vel_xfer_file vel_share_what(const struct vel_share *s, size_t i)
                                   .has_crc = s->flushing->checks_crc};
 }
 
-static int copy_from(struct vel_share *s, size_t i, const struct vel_xfer_file *what,
-                     struct vel_copy_resume *from)
-{
-    struct vel_xfer_copied copied;
+/* A copy that lasts is of no use any more when the program removes the name. */
+struct wanted {
+    const struct vel_share *share;
+    size_t file;
+    uint64_t look_at;
+    bool is_not;
+};
 
-    if (s->delta)
-        return vel_delta_copy(s->delta, &s->crew.copy, what, s->targets[i].dest,
-                              s->flushing->may_patch, from,
-                              &vel_share_file(s, i)->listed, &copied, s->err);
-    return vel_copy_resume(&s->crew.copy, what, from, &copied, s->err);
+static bool step(void *arg, uint64_t bytes)
+{
+    struct wanted *w = arg;
+    const struct vel_share *s = w->share;
+    uint64_t now = vel_clock_monotonic(s->crew.clock);
+
+    if (!vel_watch_step(s->job->watch, bytes))
+        return false;
+    if (now >= w->look_at) {
+        w->is_not = !vel_share_is_wanted(s, w->file);
+        w->look_at = now + look_apart;
+    }
+    return !w->is_not;
 }
 
-static int copy_one(struct vel_share *s, size_t i)
+/* *ret_is_over: it is not wanted any more. */
+static int copy_from(struct vel_share *s, size_t i, const struct vel_xfer_file *what,
+                     struct vel_copy_resume *from, bool *ret_is_over)
+{
+    uint64_t now = vel_clock_monotonic(s->crew.clock);
+    struct wanted w = {.share = s, .file = i, .look_at = now + look_apart};
+    const struct vel_watch watch = {step, &w};
+    struct vel_copy_how how = s->crew.copy;
+    struct vel_xfer_copied copied;
+    int rc;
+
+    how.watch = &watch;
+    if (s->delta)
+        rc = vel_delta_copy(s->delta, &how, what, s->targets[i].dest,
+                            s->flushing->may_patch, from, &vel_share_file(s, i)->listed,
+                            &copied, s->err);
+    else
+        rc = vel_copy_resume(&how, what, from, &copied, s->err);
+    *ret_is_over = rc == VEL_ECANCEL && w.is_not;
+    return rc;
+}
+
+/* *ret_next: behind it, or at it, when it was left out. */
+static int copy_one(struct vel_share *s, size_t i, size_t *ret_next)
 {
     const struct vel_xfer_file what = vel_share_what(s, i);
     uint64_t every = s->flushing->resume_every;
@@ -141,13 +176,17 @@ static int copy_one(struct vel_share *s, size_t i)
                                    .apart = every ? 0 : resume_apart,
                                    .note = note,
                                    .arg = &at};
-    int rc = copy_from(s, i, &what, &from);
+    bool is_over;
+    int rc = copy_from(s, i, &what, &from, &is_over);
 
     if (rc == VEL_ECORRUPT &&
         from.at > 0) { /* of what was there from before, perhaps */
         from.at = 0;
-        rc = copy_from(s, i, &what, &from);
+        rc = copy_from(s, i, &what, &from, &is_over);
     }
+    *ret_next = is_over ? i : i + 1;
+    if (is_over)
+        return vel_share_leave_out(s, i);
     if (rc < 0)
         return rc;
     s->copied.resumed += from.at;
@@ -167,9 +206,10 @@ static int copy_here(struct vel_share *s)
             rc = vel_delta_keep(s->delta, &s->crew.copy, &what,
                                 &vel_share_file(s, i)->listed, s->err);
         }
-    for (size_t i = s->first; rc == 0 && i < s->files.n; i++) {
+    for (size_t i = s->first, next; rc == 0 && i < s->files.n; i = next) {
+        next = i + 1;
         if (s->targets[i].temporary)
-            rc = copy_one(s, i);
+            rc = copy_one(s, i, &next);
         s->note.offset = 0;
     }
     return rc;

@@ -46,7 +46,10 @@ int vel_share_name_patch(struct vel_share *s, size_t i, char **ret_path);
 
 /* File i as it is copied. */
 struct vel_xfer_file vel_share_what(const struct vel_share *s, size_t i);
-/* Files whose names the program has removed are not flushed. */
+/* Files whose names the program has removed are not flushed: file i is none of the
+ * dataset's on the prefix then, and its temporary goes. */
+bool vel_share_is_wanted(const struct vel_share *s, size_t i);
+int vel_share_leave_out(struct vel_share *s, size_t i);
 int vel_share_drop_unwanted(struct vel_share *s);
 
 /* Where file i goes for an owner. */

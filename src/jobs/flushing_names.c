@@ -41,11 +41,12 @@ static int note_taken(struct vel_share *s)
     return 0;
 }
 
-/* It is none of the dataset's files on the prefix. */
-static int leave_out(struct vel_share *s, size_t i)
+int vel_share_leave_out(struct vel_share *s, size_t i)
 {
-    int rc = mark(s, vel_left_path(s->crew.dir, s->job->id));
+    int rc = vel_fs_unlink(s->crew.fs, s->targets[i].temporary, s->err);
 
+    if (rc == 0)
+        rc = mark(s, vel_left_path(s->crew.dir, s->job->id));
     if (rc < 0)
         return rc;
     vel_listed_fini(&vel_share_file(s, i)->listed);
@@ -57,15 +58,21 @@ static int leave_out(struct vel_share *s, size_t i)
     return 0;
 }
 
-int vel_share_drop_unwanted(struct vel_share *s)
+bool vel_share_is_wanted(const struct vel_share *s, size_t i)
 {
     const struct vel_flushing *f = s->flushing;
+
+    return !f->names || !s->targets[i].temporary ||
+           f->names->is_wanted(f->arg, s->job, &vel_share_file(s, i)->listed);
+}
+
+int vel_share_drop_unwanted(struct vel_share *s)
+{
     int rc = 0;
 
-    for (size_t i = s->files.n; f->names && rc == 0 && i-- > 0;)
-        if (s->targets[i].temporary &&
-            !f->names->is_wanted(f->arg, s->job, &vel_share_file(s, i)->listed))
-            rc = leave_out(s, i);
+    for (size_t i = s->files.n; rc == 0 && i-- > 0;)
+        if (!vel_share_is_wanted(s, i))
+            rc = vel_share_leave_out(s, i);
     return rc;
 }
 
@@ -128,7 +135,7 @@ static int name_one(struct vel_share *s, size_t i, bool *ret_left)
         return vel_flush_name_one(&s->crew, &entry, &vel_share_file(s, i)->listed,
                                   s->err);
     if (rc == VEL_EEXIST)
-        return vel_fs_unlink(s->crew.fs, s->targets[i].temporary, s->err);
+        return 0;
     if (rc == 0 && path && strcmp(path, s->targets[i].dest) != 0)
         rc = rename_listed(s, i, path);
     free(path);
@@ -145,7 +152,7 @@ static int name_all(struct vel_share *s)
         if (s->targets[i].temporary)
             rc = name_one(s, i, &is_left);
         if (rc == 0 && is_left)
-            rc = leave_out(s, i);
+            rc = vel_share_leave_out(s, i);
     }
     return rc == 0 && s->flushing->names ? vel_share_save(s) : rc;
 }
