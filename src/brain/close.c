@@ -284,6 +284,8 @@ bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (leader->now >= since + leader->conf.stall)
         return refuse(leader, wait, VEL_ETIMEOUT,
                       "it is on another node, and nothing has moved for FLUSH_STALL");
+    if (wait->kind == VEL_MSG_REMOVE)
+        leader->connector->has_made = true;
     wait->job = vel_name_start(
         leader, wait->kind == VEL_MSG_LOOK ? VEL_WORK_LOOK : VEL_WORK_REMOVE, wait);
     return false;

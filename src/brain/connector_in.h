@@ -97,8 +97,8 @@ struct vel_connector {
     struct vel_map *guesses;   /* template with {n}; struct vel_guess * */
     bool has_changed;          /* something may be whole now */
     bool may_evict;            /* something is safe now */
-    bool has_live;     /* a process of this node has made a file that is no part of a
-                          dataset */
+    bool has_made;     /* a process of this node has made or removed a file that is no
+                          part of a dataset */
     uint64_t check_at; /* or quiet then */
 };
 

@@ -42,7 +42,7 @@ static bool answer_native(struct vel_leader *leader, const struct vel_leader_wai
 
 static bool answer_live(struct vel_leader *leader, const struct vel_leader_wait *wait)
 {
-    leader->connector->has_live = true;
+    leader->connector->has_made = true;
     return answer_own(leader, wait, VEL_PLACE_LIVE, "");
 }
 

@@ -35,7 +35,7 @@ static bool has_tasks(const struct vel_leader *leader)
  */
 static bool has_not_told(const struct vel_leader *leader)
 {
-    return leader->connector && leader->connector->has_live && !leader->has_view &&
+    return leader->connector && leader->connector->has_made && !leader->has_view &&
            !leader->is_ended;
 }
 

@@ -82,12 +82,12 @@ int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_clo
     return rc;
 }
 
-int vel_client_file_look(struct vel_client *client, bool pulls, const char *name,
+int vel_client_file_look(struct vel_client *client, enum vel_look how, const char *name,
                          struct vel_place *ret, struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_LOOK};
 
-    call.msg.u.look.how = pulls;
+    call.msg.u.look.how = how;
     call.msg.u.look.name = name;
     return ask_place(client, &call, ret, err);
 }

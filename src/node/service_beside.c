@@ -275,8 +275,8 @@ int vel_service_beside(struct vel_service *service, const char *launch,
         rc = vel_fail(err, VEL_EBUSY, "%s was closed on two nodes just now", name);
     else if (rc == 0 && !a.best.path)
         rc = vel_fail(err, VEL_ENOENT, "nobody of launch %s has %s", launch, name);
-    waits =
-        how == VEL_BESIDE_WRITE || (how == VEL_BESIDE_TURN && a.best.id != INT64_MAX);
+    waits = how == VEL_BESIDE_WRITE || how == VEL_BESIDE_HOME ||
+            (how == VEL_BESIDE_TURN && a.best.id != INT64_MAX);
     if (rc == 0 && waits)
         rc = vel_fail(err, VEL_EBUSY, "%s is in a cache of node %s until it is flushed",
                       name, a.best.node);

@@ -372,6 +372,7 @@ enum vel_beside {
     VEL_BESIDE_LOOK,
     VEL_BESIDE_READ,
     VEL_BESIDE_WRITE,
+    VEL_BESIDE_HOME, /* to write it at its own path: nothing comes here */
     VEL_BESIDE_TURN, /* to write what a rank of another node has written in its turn */
 };
 

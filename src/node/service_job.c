@@ -246,6 +246,8 @@ int vel_service_remove_parts(struct vel_service_job *job, struct vel_err *err)
 
 static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
 {
+    static const enum vel_beside looks[] = {VEL_BESIDE_LOOK, VEL_BESIDE_READ,
+                                            VEL_BESIDE_HOME};
     struct vel_service_job *job = arg;
 
     switch (job->what) {
@@ -273,8 +275,7 @@ static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
         return vel_service_drop(job, err);
     case VEL_WORK_LOOK:
         job->is_placed = true;
-        return vel_service_look(job, job->how == 1 ? VEL_BESIDE_READ : VEL_BESIDE_LOOK,
-                                how->watch, &job->place, err);
+        return vel_service_look(job, looks[job->how], how->watch, &job->place, err);
     case VEL_WORK_REMOVE:
         return vel_service_remove(job, err);
     case VEL_WORK_TAKE:

@@ -9,6 +9,7 @@
 
 #include "base/path.h"
 #include "meta/cachename.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
 
@@ -219,29 +220,60 @@ static int look_for_stub(struct vel_service_job *job, const struct vel_stub *stu
     return place_lost(job->view, name, job->name, ret, err);
 }
 
-/* Is it somebody else's: has this node its own record of what the file was to replace,
- * and that does not stand there, nor an older version that we have put in its place? */
-static bool is_foreign(struct vel_service_job *job, const char *cached,
-                       const struct vel_view_name *name)
+/* Of the view's file `name`: this node has its own record of what it was to replace,
+ * and *ret tells that this does not stand there, nor an older version that we have put
+ * in its place. VEL_ENOENT: it has none. */
+static int check_replaced(struct vel_service *service, const char *path,
+                          const char *cached, const struct vel_view_name *name,
+                          bool *ret)
 {
-    struct vel_service *service = job->service;
-    char *home = vel_service_home_of(service, name->id), *path = NULL;
+    char *home = vel_service_home_of(service, name->id), *at = NULL;
     const struct vel_placeholder_file of = {home, name->rank, cached};
     enum vel_anchor_now now = VEL_ANCHOR_STANDS;
     struct stat its, st;
+    int rc = VEL_ENOENT;
+
+    if (home) {
+        vel_service_renew(service, name->id, &of);
+        rc = vel_placeholders_follow(service->placeholders, &of, &now, &at, NULL);
+    }
+    if (rc == 0)
+        *ret =
+            now != VEL_ANCHOR_STANDS || vel_fs_lstat(service->fs, at, &its, NULL) < 0 ||
+            vel_fs_lstat(service->fs, path, &st, NULL) < 0 || its.st_ino != st.st_ino;
+    free(at);
+    free(home);
+    return rc;
+}
+
+/* What stands at the path was written after the dataset had got its number, and is no
+ * older version that we have put there. */
+static bool is_written_since(struct vel_service *service, const char *path,
+                             const char *cached, int64_t id)
+{
+    char *mark = vel_id_launch_path(service->dir, id);
+    struct stat its, st;
+    bool is = mark && vel_fs_lstat(service->fs, mark, &its, NULL) == 0 &&
+              vel_fs_lstat(service->fs, path, &st, NULL) == 0 &&
+              (st.st_mtim.tv_sec != its.st_mtim.tv_sec
+                   ? st.st_mtim.tv_sec > its.st_mtim.tv_sec
+                   : st.st_mtim.tv_nsec > its.st_mtim.tv_nsec) &&
+              !vel_service_has_put(service, 0, id, cached, path);
+
+    free(mark);
+    return is;
+}
+
+/* Has somebody else written over what it was to replace? */
+static bool is_replaced(struct vel_service_job *job, const char *cached,
+                        const struct vel_view_name *name)
+{
+    struct vel_service *service = job->service;
     bool is = false;
 
-    if (home)
-        vel_service_renew(service, name->id, &of);
-    if (home &&
-        vel_placeholders_follow(service->placeholders, &of, &now, &path, NULL) == 0)
-        is = now != VEL_ANCHOR_STANDS ||
-             vel_fs_lstat(service->fs, path, &its, NULL) < 0 ||
-             vel_fs_lstat(service->fs, job->name, &st, NULL) < 0 ||
-             its.st_ino != st.st_ino;
-    free(path);
-    free(home);
-    return is;
+    return check_replaced(service, job->name, cached, name, &is) == 0
+               ? is
+               : is_written_since(service, job->name, cached, name->id);
 }
 
 /* While nobody knows yet what can be restored: is there anything newer than what stands
@@ -294,7 +326,7 @@ static int look_for_version(struct vel_service_job *job, const char *cached, boo
     if (rc < 0)
         return rc;
     if (dataset && dataset->is_cached && !dataset->is_published &&
-        !is_flushed(job->service, name->id) && !is_foreign(job, cached, name))
+        !is_flushed(job->service, name->id) && !is_replaced(job, cached, name))
         return look_in_view(job, name, cached, pulls, watch, ret, err);
     ret->where = VEL_AT_NATIVE;
     return 0;
@@ -385,7 +417,7 @@ static int look(struct vel_service_job *job, const char *cached, enum vel_beside
                 struct vel_err *err)
 {
     struct vel_fs *fs = job->service->fs;
-    bool pulls = how != VEL_BESIDE_LOOK, is_stub;
+    bool pulls = how != VEL_BESIDE_LOOK && how != VEL_BESIDE_HOME, is_stub;
     struct vel_err why = {0};
     struct vel_stub stub;
     struct stat st;

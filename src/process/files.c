@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "jobs/stub.h"
 #include "process/files_in.h"
 
 void vel_file_answer_fini(struct vel_file_answer *answer)
@@ -78,8 +79,9 @@ static int begin(struct vel_client *client, const struct vel_file_name *name,
 
 /* --- create --- */
 
-static int find_to_read(const struct vel_files_of *of, const char *name, bool pulls,
-                        struct vel_file_answer *ret, struct vel_err *err);
+static int find_to_read(const struct vel_files_of *of, const char *name,
+                        enum vel_look how, struct vel_file_answer *ret,
+                        struct vel_err *err);
 
 /* It is open here to be read, and not removed or replaced since. HDF5 is sent to the
  * same place: there it finds it, and says itself that it is not to be written. */
@@ -111,7 +113,7 @@ static bool is_in_cache(struct vel_client *client, const struct vel_file_name *n
 {
     struct vel_place place = {0};
     bool is_there =
-        vel_client_file_look(client, false, name->path, &place, NULL) == 0 &&
+        vel_client_file_look(client, VEL_LOOK_THERE, name->path, &place, NULL) == 0 &&
         (place.where == 1 || place.where == 4);
 
     vel_place_fini(&place);
@@ -132,15 +134,20 @@ static int create_without(const struct vel_file_name *name, enum vel_create how,
     return 0;
 }
 
-/* A version that is only in caches is none any more. */
+/* A version that is only in caches is none any more. Its placeholder goes, or the file
+ * would have that one's mode and inode, and be taken for it. */
 static int replace(struct vel_client *client, const struct vel_file_name *name,
                    struct vel_err *err)
 {
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_stub stub;
     int rc = vel_client_file_remove(client, name->path, err);
 
     if (rc < 0 && rc != VEL_ENOENT && rc != VEL_EUNSUP)
         return vel_wrap(err, rc, "%s cannot be made anew", name->path);
     vel_file_forget(name->path);
+    if (vel_stub_read(fs, name->path, &stub, NULL) == 0)
+        vel_fs_unlink(fs, name->path, NULL);
     return 0;
 }
 
@@ -242,8 +249,9 @@ static int look_without(const struct vel_file_name *name, const struct vel_err *
                     why->text);
 }
 
-static int look(struct vel_client *client, const struct vel_file_name *name, bool pulls,
-                struct vel_file_answer *ret, int64_t *ret_dataset, struct vel_err *err)
+static int look(struct vel_client *client, const struct vel_file_name *name,
+                enum vel_look how, struct vel_file_answer *ret, int64_t *ret_dataset,
+                struct vel_err *err)
 {
     static const enum vel_file_at at[] = {VEL_FILE_OWN,  VEL_FILE_CACHED,
                                           VEL_FILE_OWN,  VEL_FILE_MISSING,
@@ -251,7 +259,7 @@ static int look(struct vel_client *client, const struct vel_file_name *name, boo
     struct vel_place place = {0};
     struct vel_err why = {0};
 
-    if (vel_client_file_look(client, pulls, name->path, &place, &why) < 0)
+    if (vel_client_file_look(client, how, name->path, &place, &why) < 0)
         return look_without(name, &why, err);
     *ret = (struct vel_file_answer){
         .at = at[place.where], .path = take(&place.path), .why = take(&place.why)};
@@ -261,12 +269,12 @@ static int look(struct vel_client *client, const struct vel_file_name *name, boo
 }
 
 /* What is not at its own path yet comes there first. */
-static int open_live(struct vel_client *client, const struct vel_file_name *name,
-                     struct vel_file_answer *ret, struct vel_err *err)
+static int bring_home(struct vel_client *client, const struct vel_file_name *name,
+                      struct vel_file_answer *ret, struct vel_err *err)
 {
     struct vel_progress progress = {0};
     int64_t dataset = 0;
-    int rc = look(client, name, false, ret, &dataset, err);
+    int rc = look(client, name, VEL_LOOK_HOME, ret, &dataset, err);
 
     if (rc < 0 || ret->at == VEL_FILE_OWN || ret->at == VEL_FILE_MISSING)
         return rc;
@@ -284,11 +292,11 @@ static int open_to_write(struct vel_client *client, const struct vel_file_name *
     int rc =
         vel_files_is_live(name) ? 0 : create(client, name, VEL_CREATE_OPEN, ret, err);
 
-    return rc == 0 && ret->at == VEL_FILE_OWN ? open_live(client, name, ret, err) : rc;
+    return rc == 0 && ret->at == VEL_FILE_OWN ? bring_home(client, name, ret, err) : rc;
 }
 
 static int find(const struct vel_files_of *of, const char *name, bool writes,
-                bool pulls, struct vel_session_found *found,
+                enum vel_look how, struct vel_session_found *found,
                 struct vel_file_answer *ret, struct vel_err *err)
 {
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
@@ -299,7 +307,7 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
 
     if (client && !vel_file_join(&n, &answer))
         rc = writes ? open_to_write(client, &n, &answer, err)
-                    : look(client, &n, pulls, &answer, &dataset, err);
+                    : look(client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)
         answer.journals = vel_files_journals(&n);
     vel_file_name_fini(&n);
@@ -312,8 +320,9 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
 }
 
 /* The session's own dataset comes first, whoever else has the name. */
-static int find_to_read(const struct vel_files_of *of, const char *name, bool pulls,
-                        struct vel_file_answer *ret, struct vel_err *err)
+static int find_to_read(const struct vel_files_of *of, const char *name,
+                        enum vel_look how, struct vel_file_answer *ret,
+                        struct vel_err *err)
 {
     struct vel_session_found found = {0};
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
@@ -323,7 +332,7 @@ static int find_to_read(const struct vel_files_of *of, const char *name, bool pu
         found.is_under_way)
         vel_files_session_read(&found, 0, &answer);
     if (answer.at == VEL_FILE_OWN)
-        rc = find(of, name, false, pulls, &found, &answer, err);
+        rc = find(of, name, false, how, &found, &answer, err);
     free(found.path);
     if (rc == 0)
         *ret = answer;
@@ -340,7 +349,8 @@ static int find_to_write(const struct vel_files_of *of, const char *name,
     if (is_held(of, name, ret))
         return 0;
     rc = vel_files_session_write(of, name, VEL_CREATE_OPEN, false, &is_taken, ret, err);
-    return rc < 0 || is_taken ? rc : find(of, name, true, true, &none, ret, err);
+    return rc < 0 || is_taken ? rc
+                              : find(of, name, true, VEL_LOOK_HERE, &none, ret, err);
 }
 
 int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
@@ -348,7 +358,7 @@ int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
 {
     struct vel_file_answer answer = {.at = VEL_FILE_OWN};
     int rc = writes ? find_to_write(of, name, &answer, err)
-                    : find_to_read(of, name, true, &answer, err);
+                    : find_to_read(of, name, VEL_LOOK_HERE, &answer, err);
 
     if (rc == 0 && answer.at == VEL_FILE_OWN)
         rc = vel_files_check_own(name, err);
@@ -362,7 +372,7 @@ int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
 int vel_files_look(const struct vel_files_of *of, const char *name,
                    struct vel_file_answer *ret, struct vel_err *err)
 {
-    return find_to_read(of, name, false, ret, err);
+    return find_to_read(of, name, VEL_LOOK_THERE, ret, err);
 }
 
 /* --- remove --- */

@@ -150,7 +150,7 @@ static int judge(const struct vel_files_of *of, const char *text,
 
     if (!client || !vel_files_resolve(text, false, &name))
         return judge_own(text, ret, err);
-    rc = vel_client_file_look(client, false, name.path, &place, err);
+    rc = vel_client_file_look(client, VEL_LOOK_THERE, name.path, &place, err);
     if (rc == 0)
         rc = judge_place(client, &name, &place, ret, err);
     vel_place_fini(&place);

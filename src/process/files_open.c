@@ -169,7 +169,8 @@ static bool is_led(const struct vel_file *file, struct vel_client *client)
 {
     struct vel_place place = {0};
 
-    if (!client || vel_client_file_look(client, false, file->path, &place, NULL) < 0)
+    if (!client ||
+        vel_client_file_look(client, VEL_LOOK_THERE, file->path, &place, NULL) < 0)
         return false;
     bool is = place.where == 1 || place.where == 2;
     vel_place_fini(&place);

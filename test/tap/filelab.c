@@ -234,7 +234,7 @@ char *filelab_read(struct filelab *lab, int rank, const char *name, struct vel_e
     struct vel_place place = {0};
     char *text = NULL;
 
-    if (vel_client_file_look(lab->client[rank], true, path, &place, err) < 0)
+    if (vel_client_file_look(lab->client[rank], VEL_LOOK_HERE, path, &place, err) < 0)
         return NULL;
     if (place.where == 1)
         text = tap_get_file(place.path, NULL);

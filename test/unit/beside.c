@@ -85,8 +85,8 @@ static void other_nodes(struct filelab *lab)
     write_it(lab, 1, "one.h5", version('2'));
     ok(all_read(lab, "one.h5", version('2')),
        "rank 1 creates it again: that is the one that all read, rank 0 too");
-    ok(vel_client_file_look(lab->client[2], false, filelab_path(lab, "one.h5"), &place,
-                            &err) == 0 &&
+    ok(vel_client_file_look(lab->client[2], VEL_LOOK_THERE, filelab_path(lab, "one.h5"),
+                            &place, &err) == 0 &&
            place.where == 4,
        "whether it is there costs no copy");
     vel_place_fini(&place);

@@ -42,7 +42,8 @@ static void every_call(void)
     is_int(vel_client_file_close(client, place.file, VEL_CLOSE_COMPLETE, 5, 6, &err),
            VEL_EINVAL, "a file is closed once: %s", err.text);
     vel_place_fini(&place);
-    ok(vel_client_file_look(client, false, "f", &place, &err) == 0 && place.where == 2,
+    ok(vel_client_file_look(client, VEL_LOOK_THERE, "f", &place, &err) == 0 &&
+           place.where == 2,
        "look");
     vel_place_fini(&place);
     is_int(vel_client_file_remove(client, "f", &err), VEL_ENOENT,
@@ -92,7 +93,8 @@ static void moving(void)
 
     boss_start(&boss, boss_leader_at(), 1);
     struct vel_client *client = boss_open_client(&conf);
-    ok(vel_client_file_look(client, true, "f", &place, &err) == 0 && place.where == 2,
+    ok(vel_client_file_look(client, VEL_LOOK_HERE, "f", &place, &err) == 0 &&
+           place.where == 2,
        "a pull is waited for as long as it moves");
     vel_place_fini(&place);
     vel_client_close(client);

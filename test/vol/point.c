@@ -6,6 +6,7 @@
  *   grow=N                   N in so many new cells behind the others
  *   flush                    H5Fflush
  *   close                    H5Fclose
+ *   delete=NAME              H5Fdelete
  *   read=NAME                tell the cell that all are like, and how many there are
  *   kill                     SIGKILL to itself
  *   wait=NAME                until there is a file of that name
@@ -196,6 +197,8 @@ static void run_more(const char *op, const char *what)
         wait_until(what, H5VL_VELOC_COMPLETE);
     } else if (strcmp(op, "protected") == 0) {
         wait_until(what, H5VL_VELOC_PROTECTED);
+    } else if (strcmp(op, "delete") == 0) {
+        must(H5Fdelete(what, fapl) >= 0, "delete", what);
     } else if (strcmp(op, "say") == 0) {
         puts(what);
     } else if (strcmp(op, "tells") == 0) {
