@@ -225,8 +225,10 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
                 rc = create(client, &n, VEL_CREATE_NEW, &answer, err);
         }
     }
-    if (rc == 0 && answer.at == VEL_FILE_OWN && n.path)
+    if (rc == 0 && answer.at == VEL_FILE_OWN && n.path) {
         answer.journals = vel_files_journals(&n);
+        vel_files_tell_anew(&n);
+    }
     vel_file_name_fini(&n);
     answer.is_off = !vel_files_know(of);
     if (rc == 0)

@@ -119,6 +119,9 @@ bool vel_files_is_live(const struct vel_file_name *name);
 
 /* That it is, and why. */
 void vel_files_tell_live(const struct vel_file_name *name);
+/* A live file is made: when it is the second time, the first such is told to a person,
+ * with the line that protects the older version. */
+void vel_files_tell_anew(const struct vel_file_name *name);
 
 /* No line has it, but one means its name in another directory. */
 void vel_files_tell_elsewhere(const struct vel_file_name *name);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "brain/template.h"
 #include "conf/rules.h"
@@ -19,7 +20,10 @@
 
 #define MOST ((uint64_t)256 << 20)
 
-enum { SHARE = 8 }; /* of the free space of the cache */
+enum {
+    SHARE = 8, /* of the free space of the cache */
+    NAMES_MOST = 4096
+};
 
 static void tell_older_word(const struct vel_line *line)
 {
@@ -92,6 +96,39 @@ void vel_files_tell_live(const struct vel_file_name *name)
     vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s%s%s", name->path,
             has_line ? "DATASET=" : "no DATASET line has it",
             has_line ? fit.line->name : "", has_line ? " says so" : "");
+}
+
+/* Of what this process has made it knows so many names. */
+static bool has_made(const char *path)
+{
+    static struct vel_map *made;
+
+    if (!made)
+        made = vel_map_create();
+    if (made && vel_map_has(made, path))
+        return true;
+    if (made && vel_map_count(made) < NAMES_MOST)
+        vel_map_set(made, path, NULL, NULL);
+    return false;
+}
+
+void vel_files_tell_anew(const struct vel_file_name *name)
+{
+    static bool is_told;
+    const char *below = vel_path_below(vel_files_prefix(), name->path);
+    struct vel_rule_fit fit;
+
+    if (is_told || vel_files_launcher()->rank > 0 || !below ||
+        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit) ||
+        !has_made(name->path))
+        return;
+    is_told = true;
+    vel_log(
+        VEL_LOG_WARN,
+        "%s is written anew in its place: if this program dies meanwhile, there is "
+        "no whole version of it. VELOC_DATASET='%s PATTERN=%s' keeps the one before "
+        "until the new one is complete, and protects it",
+        name->path, vel_path_base(below), below);
 }
 
 /* --- its journal --- */

@@ -64,13 +64,30 @@ is "$(held live delete=a.h5 create=a.h5 write=2 close read=a.h5)" 'a.h5: all 2, 
 # --- and on another node they have the record of that ---
 
 fresh
-for r in 0 1; do killed held rank $r first behind create=f.$r.h5 write=2 close meet=m & done 2>killed
-wait 2>killed
+for r in 0 1; do killed held rank $r first behind create=f.$r.h5 write=2 close meet=m & done 2>ended
+wait 2>ended
 held rank 0 next live create=f.0.h5 write=3 close meet=n >/dev/null &
 held rank 1 next live create=f.1.h5 write=3 close meet=n read=f.0.h5 open=f.0.h5 grow=7 close read=f.0.h5 >second
 wait
 is "$(cat second)" "f.0.h5: all 3, 1000 cells, 3 at the end
 f.0.h5: all 3, 2000 cells, 7 at the end" 'a file that was written over on another node is read as it is there, and changed'
 is "$(run read=f.0.h5)" 'f.0.h5: all 3, 2000 cells, 7 at the end' 'and stays so'
+
+# --- what a person is told ---
+
+fresh
+rm -f "$dir/log"
+HDF5_VOL_CONNECTOR=veloc run create=a.h5 close create=b.h5 close >/dev/null
+not_ok 'nothing is said of files that are made once' grep 'written anew' "$dir/log"
+HDF5_VOL_CONNECTOR=veloc run create=a.h5 close create=a.h5 close create=a.h5 close >/dev/null
+like "$(<"$dir/log")" "*/a.h5 is written anew in its place: *VELOC_DATASET='a.h5 PATTERN=a.h5' keeps the one before*" \
+    'of one that is made again its line is'
+is "$(grep -c 'written anew' "$dir/log")" 1 'once'
+export VELOC_DATASET='a.h5 PATTERN=a.h5'
+rm -f "$dir/log"
+HDF5_VOL_CONNECTOR=veloc run create=a.h5 close create=a.h5 close >/dev/null
+not_ok 'which is followed, and nothing said any more' grep 'written anew' "$dir/log"
+like "$("$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1)" '* a.h5 *2 *yes, cache*' \
+    'for it is protected'
 
 done_testing
