@@ -85,7 +85,7 @@ void vel_schema_print(const struct vel_conf *conf)
     for (size_t i = 0; i < conf->lines.n; i++)
         print_line(vel_vec_at(&conf->lines, i), &text);
     if (conf->unused.n)
-        printf("\nACCEPTED, WITHOUT MEANING HERE\n");
+        printf("\nREAD, BUT NOT USED HERE\n");
     for (size_t i = 0; i < conf->unused.n; i++) {
         const struct vel_unused *unused = vel_vec_at(&conf->unused, i);
 

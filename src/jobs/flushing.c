@@ -185,8 +185,10 @@ static int copy_one(struct vel_share *s, size_t i, size_t *ret_next)
         rc = copy_from(s, i, &what, &from, &is_over);
     }
     *ret_next = is_over ? i : i + 1;
-    if (is_over)
-        return vel_share_leave_out(s, i);
+    if (is_over) {
+        rc = vel_share_leave_out(s, i);
+        return rc == 0 ? vel_share_note(s, i, 0, 0) : rc;
+    }
     if (rc < 0)
         return rc;
     s->copied.resumed += from.at;

@@ -59,7 +59,9 @@ int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
 /* List the files on the prefix. */
 int vel_share_save(struct vel_share *s);
 
-/* Remove the temporary names of one owner, 0: of a session; of all before ours. */
+/* Remove the temporary names of a file, of all owners up to ours; of all files those of
+ * one owner, 0: of a session; of all before ours. */
+int vel_share_remove_file(struct vel_share *s, size_t i);
 int vel_share_remove_of(struct vel_share *s, int64_t owner);
 int vel_share_remove_past(struct vel_share *s);
 

@@ -41,12 +41,13 @@ static int note_taken(struct vel_share *s)
     return 0;
 }
 
+/* The mark comes first: whoever finds the temporary gone after a crash knows why. */
 int vel_share_leave_out(struct vel_share *s, size_t i)
 {
-    int rc = vel_fs_unlink(s->crew.fs, s->targets[i].temporary, s->err);
+    int rc = mark(s, vel_left_path(s->crew.dir, s->job->id));
 
     if (rc == 0)
-        rc = mark(s, vel_left_path(s->crew.dir, s->job->id));
+        rc = vel_share_remove_file(s, i);
     if (rc < 0)
         return rc;
     vel_listed_fini(&vel_share_file(s, i)->listed);
@@ -105,7 +106,21 @@ static bool stands_elsewhere(const struct vel_share *s, size_t i, char **ret_pat
     return is;
 }
 
-/* By who knows better; *ret_path: where it is. VEL_ENOENT: nobody does. */
+/* The temporary of a file is gone, and it has no name: it was left out before a crash.
+ */
+static bool was_left_out(const struct vel_share *s, size_t i)
+{
+    char *left = vel_left_path(s->crew.dir, s->job->id);
+    bool was = left && vel_fs_exists(s->crew.fs, left) &&
+               !vel_stands_untouched(s->crew.fs, s->targets[i].dest,
+                                     &vel_share_file(s, i)->listed);
+
+    free(left);
+    return was;
+}
+
+/* By who knows better; *ret_path: where it is. VEL_ENOENT: nobody does. VEL_EEXIST: it
+ * gets no name. */
 static int name_by(struct vel_share *s, size_t i, char **ret_path)
 {
     const struct vel_flushing *f = s->flushing;
@@ -114,7 +129,9 @@ static int name_by(struct vel_share *s, size_t i, char **ret_path)
     if (!f->names)
         return VEL_ENOENT;
     if (vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, NULL) < 0)
-        return stands_elsewhere(s, i, ret_path) ? 0 : VEL_ENOENT;
+        return stands_elsewhere(s, i, ret_path) ? 0
+               : was_left_out(s, i)             ? VEL_EEXIST
+                                                : VEL_ENOENT;
     return f->names->publish(f->arg, s->job, s->targets[i].temporary,
                              &vel_share_file(s, i)->listed, ret_path, s->err);
 }

@@ -171,22 +171,38 @@ int vel_share_save(struct vel_share *s)
 /* --- what owners before us have left --- */
 
 /* The temporary names of another owner go. */
+static int remove_one(struct vel_share *s, int64_t owner, size_t i)
+{
+    struct vel_flush_target target = {0};
+    int rc;
+
+    if (!s->targets[i].temporary)
+        return 0;
+    rc = vel_share_target(s, owner, i, &target, s->err);
+    if (rc == 0)
+        rc = vel_flush_remove_temporary(&s->crew, s->job->id,
+                                        &vel_share_file(s, i)->listed, target.temporary,
+                                        s->err);
+    vel_flush_target_fini(&target);
+    return rc;
+}
+
+int vel_share_remove_file(struct vel_share *s, size_t i)
+{
+    const int64_t *k = s->owners.items;
+    int rc = s->has_bare ? remove_one(s, 0, i) : 0;
+
+    for (size_t j = 0; rc == 0 && j < s->owners.n && k[j] < s->job->owner; j++)
+        rc = remove_one(s, k[j], i);
+    return rc == 0 ? remove_one(s, s->job->owner, i) : rc;
+}
+
 int vel_share_remove_of(struct vel_share *s, int64_t owner)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < s->files.n; i++) {
-        struct vel_flush_target target = {0};
-
-        if (!s->targets[i].temporary)
-            continue;
-        rc = vel_share_target(s, owner, i, &target, s->err);
-        if (rc == 0)
-            rc = vel_flush_remove_temporary(&s->crew, s->job->id,
-                                            &vel_share_file(s, i)->listed,
-                                            target.temporary, s->err);
-        vel_flush_target_fini(&target);
-    }
+    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+        rc = remove_one(s, owner, i);
     return rc;
 }
 

@@ -61,6 +61,9 @@ void vel_service_renew(struct vel_service *service, int64_t id,
 /* Has a dataset between two ids put its file of this name at `path`? */
 bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t below,
                          const char *name, const char *path);
+
+/* Is the dataset, which is staged, at changing the file of this name in place? */
+bool vel_service_patches(struct vel_service *service, int64_t id, const char *name);
 /* The newest file here that was to be at `path`; false: there is none. */
 bool vel_service_renew_at(struct vel_service *service, const char *path);
 

@@ -247,7 +247,7 @@ static int check_replaced(struct vel_service *service, const char *path,
 }
 
 /* What stands at the path was written after the dataset had got its number, and is no
- * older version that we have put there. */
+ * older version that we have put there; nor is the dataset itself at it. */
 static bool is_written_since(struct vel_service *service, const char *path,
                              const char *cached, int64_t id)
 {
@@ -258,7 +258,8 @@ static bool is_written_since(struct vel_service *service, const char *path,
               (st.st_mtim.tv_sec != its.st_mtim.tv_sec
                    ? st.st_mtim.tv_sec > its.st_mtim.tv_sec
                    : st.st_mtim.tv_nsec > its.st_mtim.tv_nsec) &&
-              !vel_service_has_put(service, 0, id, cached, path);
+              !vel_service_has_put(service, 0, id, cached, path) &&
+              !vel_service_patches(service, id, cached);
 
     free(mark);
     return is;

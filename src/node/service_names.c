@@ -14,37 +14,44 @@
 
 /* --- names on the prefix --- */
 
+/* Unlinked may also mean that an older version came there a moment ago: seen twice, it
+ * is. */
 static bool is_wanted(void *arg, const struct vel_flush_job *job,
                       const struct vel_listed *file)
 {
     struct vel_service *service = arg;
     const struct vel_placeholder_file of = {job->home, file->rank, file->name};
-    enum vel_anchor_now now;
-    char *path = NULL;
-    bool is;
+    enum vel_anchor_now now = VEL_ANCHOR_UNLINKED;
 
-    vel_service_renew(service, job->id, &of);
-    if (vel_placeholders_follow(service->placeholders, &of, &now, &path, NULL) < 0)
-        return true;
-    is = now != VEL_ANCHOR_UNLINKED;
-    free(path);
-    return is;
+    for (int look = 0; look < 2 && now == VEL_ANCHOR_UNLINKED; look++) {
+        char *path = NULL;
+
+        vel_service_renew(service, job->id, &of);
+        if (vel_placeholders_follow(service->placeholders, &of, &now, &path, NULL) < 0)
+            return true;
+        free(path);
+    }
+    return now != VEL_ANCHOR_UNLINKED;
 }
 
+/* The same holds for what it finds. */
 static int publish(void *arg, const struct vel_flush_job *job, const char *temporary,
                    const struct vel_listed *file, char **ret_path, struct vel_err *err)
 {
     struct vel_service *service = arg;
     const struct vel_placeholder_file of = {job->home, file->rank, file->name};
-    enum vel_anchor_end end = VEL_ANCHOR_LEFT;
+    enum vel_anchor_end end = VEL_ANCHOR_CANCELLED;
     char *path = NULL;
-    int rc;
 
-    vel_service_renew(service, job->id, &of);
-    rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary, &end,
-                                  &path, err);
-    if (rc < 0)
-        return rc;
+    for (int look = 0; look < 2 && end == VEL_ANCHOR_CANCELLED; look++) {
+        int rc;
+
+        vel_service_renew(service, job->id, &of);
+        rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary,
+                                      &end, &path, err);
+        if (rc < 0)
+            return rc;
+    }
     if (end == VEL_ANCHOR_CANCELLED || end == VEL_ANCHOR_LEFT) {
         free(path);
         return VEL_EEXIST;

@@ -16,11 +16,18 @@
 
 struct putting {
     struct vel_service *service;
-    const char *name, *path;
+    const char *name, *path; /* path NULL: is it being patched? */
 };
 
-/* Has a dataset put its file of this name there? 1: it has. */
-static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
+static bool fits(const struct putting *p, const struct vel_listed *file)
+{
+    return strcmp(file->name, p->name) == 0 &&
+           (p->path ? vel_stands_untouched(p->service->fs, p->path, file)
+                    : file->is_patch);
+}
+
+/* Has a dataset such a file? 1: it has. */
+static int has_one(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     const struct putting *p = arg;
     struct vel_service *service = p->service;
@@ -33,12 +40,8 @@ static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
         if (vel_filelist_load(service->fs, service->dir, entry->dataset.id, l, &files,
                               NULL) < 0)
             continue;
-        for (size_t i = 0; !has && i < files.n; i++) {
-            const struct vel_listed *file = vel_vec_at(&files, i);
-
-            has = strcmp(file->name, p->name) == 0 &&
-                  vel_stands_untouched(service->fs, p->path, file);
-        }
+        for (size_t i = 0; !has && i < files.n; i++)
+            has = fits(p, vel_vec_at(&files, i));
         vel_filelist_fini(&files);
     }
     vel_entry_fini(entry);
@@ -51,7 +54,20 @@ bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t bel
     const struct vel_index_range between = {.above = above, .below = below};
     struct putting p = {.service = service, .name = name, .path = path};
 
-    return vel_index_each(service->fs, service->dir, &between, has_put, &p, NULL) > 0;
+    return vel_index_each(service->fs, service->dir, &between, has_one, &p, NULL) > 0;
+}
+
+bool vel_service_patches(struct vel_service *service, int64_t id, const char *name)
+{
+    struct putting p = {.service = service, .name = name};
+    struct vel_entry entry = {0};
+
+    if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
+        return false;
+    if (entry.place == VEL_ON_STAGED)
+        return has_one(&p, &entry, NULL);
+    vel_entry_fini(&entry);
+    return false;
 }
 
 void vel_service_renew(struct vel_service *service, int64_t id,

@@ -91,7 +91,7 @@ static bool is_held(const struct vel_files_of *of, const char *name,
     struct vel_file_answer now = {.at = VEL_FILE_OWN};
     char *place = vel_reading_path(name);
 
-    if (place && find_to_read(of, name, false, &now, NULL) == 0 &&
+    if (place && find_to_read(of, name, VEL_LOOK_THERE, &now, NULL) == 0 &&
         now.at == VEL_FILE_CACHED) {
         free(place);
         place = take(&now.path);
@@ -227,7 +227,8 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
     }
     if (rc == 0 && answer.at == VEL_FILE_OWN && n.path) {
         answer.journals = vel_files_journals(&n);
-        vel_files_tell_anew(&n);
+        if (!is_new)
+            vel_files_tell_anew(&n);
     }
     vel_file_name_fini(&n);
     answer.is_off = !vel_files_know(of);
@@ -239,13 +240,17 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
 /* --- open, look --- */
 
 /* A silent leader is no reason to say that a file is not there: what the view does not
- * know is no file of ours, the others are not to be had now. */
-static int look_without(const struct vel_file_name *name, const struct vel_err *why,
-                        struct vel_err *err)
+ * know is no file of ours, the others are not to be had now. But the view does not tell
+ * what programs that run have: a leader that has looked in vain knows of something. */
+static int look_without(const struct vel_file_name *name, enum vel_look how,
+                        const struct vel_err *why, struct vel_err *err)
 {
-    int rc = vel_files_ask_view(name->name, NULL);
+    bool is_there = how == VEL_LOOK_HOME &&
+                    (why->status == VEL_EBUSY || why->status == VEL_ETIMEOUT ||
+                     why->status == VEL_ELOST);
 
-    if (why->status == VEL_EUNSUP || rc == VEL_ENOENT)
+    if (!is_there && (why->status == VEL_EUNSUP ||
+                      vel_files_ask_view(name->name, NULL) == VEL_ENOENT))
         return 0;
     return vel_fail(err, why->status, "%s cannot be looked for: %s", name->path,
                     why->text);
@@ -262,7 +267,7 @@ static int look(struct vel_client *client, const struct vel_file_name *name,
     struct vel_err why = {0};
 
     if (vel_client_file_look(client, how, name->path, &place, &why) < 0)
-        return look_without(name, &why, err);
+        return look_without(name, how, &why, err);
     *ret = (struct vel_file_answer){
         .at = at[place.where], .path = take(&place.path), .why = take(&place.why)};
     *ret_dataset = place.dataset;

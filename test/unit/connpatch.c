@@ -28,9 +28,9 @@ enum { BLOCK = 65536, BLOCKS = 12 };
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    ino_t inode;             /* 0: none */
-    bool kills, has_renames; /* renames of version 2 are what is watched */
-    bool has_come, may_go;   /* who writes to it */
+    ino_t inode;                      /* 0: none */
+    bool kills, has_renames;          /* renames of version 2 are what is watched */
+    bool has_begun, has_come, may_go; /* who writes to it */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
 
 static int clone_never(struct vel_fs *fs, int from, int to)
@@ -49,15 +49,15 @@ static ssize_t write_watched(struct vel_fs *fs, int fd, const void *buf, size_t 
     (void)fs;
     pthread_mutex_lock(&gate.lock);
     stops = gate.inode && fstat(fd, &st) == 0 && st.st_ino == gate.inode;
-    if (stops && gate.kills && gate.has_come)
+    if (stops && gate.has_begun && gate.kills)
         raise(SIGKILL);
-    if (stops && !gate.kills) {
+    if (stops && gate.has_begun) {
         gate.has_come = true;
         pthread_cond_broadcast(&gate.moved);
         while (!gate.may_go)
             pthread_cond_wait(&gate.moved, &gate.lock);
     }
-    gate.has_come |= stops;
+    gate.has_begun |= stops;
     pthread_mutex_unlock(&gate.lock);
     if (stops && len > 100)
         len = 100;
@@ -100,7 +100,7 @@ static void watch(const struct filelab *lab, bool kills)
     pthread_mutex_lock(&gate.lock);
     gate.inode = st.st_ino;
     gate.kills = kills;
-    gate.has_come = gate.may_go = false;
+    gate.has_begun = gate.has_come = gate.may_go = false;
     pthread_mutex_unlock(&gate.lock);
 }
 
@@ -254,14 +254,14 @@ static void killed(void)
     end(&lab);
 }
 
-/* A node has its part of version 3, whole. */
-static void wait_for_part(const struct filelab *lab, int node)
+/* A node has its part of a version, whole. */
+static void wait_for_part(const struct filelab *lab, int version, int node)
 {
     char pattern[700];
     glob_t found;
 
-    snprintf(pattern, sizeof pattern, "%s/index.0/dataset.3/rank.%d/*.h5vr",
-             lab->home[node], node);
+    snprintf(pattern, sizeof pattern, "%s/index.0/dataset.%d/rank.%d/*.h5vr",
+             lab->home[node], version, node);
     while (glob(pattern, 0, NULL, &found) != 0)
         vel_clock_sleep(vel_clock_system(), VEL_CLOCK_MS);
     globfree(&found);
@@ -279,7 +279,7 @@ static void die_with_two(struct filelab *lab, bool in_place)
     wait_for_writer();
     write_version(lab, 3);
     for (int node = 0; node < 2; node++)
-        wait_for_part(lab, node);
+        wait_for_part(lab, 3, node);
     raise(SIGKILL);
 }
 
@@ -308,6 +308,52 @@ static void killed_with_two(const char *setting)
     ok(filelab_reads(&lab, 0, "x.h5", text_of(3)) &&
            filelab_reads(&lab, 1, "x.h5", text_of(3)),
        "and is what all read then");
+    end(&lab);
+}
+
+/* A launch that is killed before it has flushed version 2. */
+static void leave_owed(struct filelab *lab)
+{
+    pid_t pid;
+
+    filelab_end(lab);
+    pid = fork();
+    if (pid < 0)
+        bail_out("cannot fork");
+    if (pid == 0) {
+        filelab_set(lab, RULE "FLUSH_DELTA=PATCH\nFLUSH_BANDWIDTH=1\n");
+        filelab_begin(lab, "L2");
+        write_version(lab, 2);
+        for (int node = 0; node < 2; node++)
+            wait_for_part(lab, 2, node);
+        raise(SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+/* The record of what stood there is lost: the file itself, which is being changed in
+ * place, must not look like one that somebody has written since. */
+static void without_record(void)
+{
+    struct filelab lab;
+    char record[700];
+
+    begin(&lab, "record", "PATCH");
+    leave_owed(&lab);
+    ok(stands(&lab, 1), "killed with a version that is in caches alone");
+    snprintf(record, sizeof record, "%s/index.0/dataset.2/anchors.0", lab.home[0]);
+    is_int(unlink(record), 0, "and the record of what it was to replace is lost");
+    watch(&lab, false);
+    filelab_begin(&lab, "L3");
+    ok(filelab_reads(&lab, 1, "x.h5", text_of(2)),
+       "the next launch reads that version");
+    wait_for_writer();
+    ok(filelab_reads(&lab, 0, "x.h5", text_of(2)) &&
+           filelab_reads(&lab, 1, "x.h5", text_of(2)),
+       "also while a part of it is in place");
+    let_go();
+    filelab_drain(&lab);
+    ok(stands(&lab, 2), "and it stands there in the end");
     end(&lab);
 }
 
@@ -353,6 +399,7 @@ int main(void)
     asked_for("CLONE", false);
     closed_meanwhile();
     killed();
+    without_record();
     killed_with_two("OFF");
     killed_with_two("PATCH");
     encoded_by_difference();

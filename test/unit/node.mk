@@ -20,6 +20,7 @@ node_tests = test/unit/about.t \
 	test/unit/find.t \
 	test/unit/flushing.t \
 	test/unit/flushing_owner.t \
+	test/unit/unwanted.t \
 	test/unit/flushing_service.t \
 	test/unit/inventory.t \
 	test/unit/launch_state.t \
@@ -184,6 +185,10 @@ test_unit_flushing_owner_t_SOURCES = %D%/flushing_owner.c test/tap/flushlab.c \
 	test/tap/flushlab.h
 test_unit_flushing_owner_t_CPPFLAGS = $(test_cppflags)
 test_unit_flushing_owner_t_LDADD = $(test_ldadd)
+test_unit_unwanted_t_SOURCES = %D%/unwanted.c test/tap/flushlab.c \
+	test/tap/flushlab.h
+test_unit_unwanted_t_CPPFLAGS = $(test_cppflags)
+test_unit_unwanted_t_LDADD = $(test_ldadd)
 
 test_unit_flushing_service_t_SOURCES = %D%/flushing_service.c test/tap/flushlab.c \
 	test/tap/flushlab.h

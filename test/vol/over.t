@@ -25,7 +25,7 @@ live() { HDF5_VOL_CONNECTOR='veloc live' run "$@"; }
 behind() { HDF5_VOL_CONNECTOR='veloc behind' run "$@"; }
 # nothing comes to the prefix by it: who waits for that, waits for hours
 held() { VELOC_FLUSH_BANDWIDTH=1 "$@"; }
-killed() { ("$@" kill) >/dev/null 2>&1; }
+killed() { ("$@" kill) 2>/dev/null; }
 # rank R of two, on a node each, of a launch
 rank() {
     local rank=$1 launch=$2 how=$3
@@ -46,6 +46,16 @@ wait
 is "$(cat second)" 'a.h5: all 2, 3000 cells, 3 at the end' \
     'who opens a file to write that another program has in its cache goes on from that version'
 is "$(live read=a.h5)" 'a.h5: all 2, 3000 cells, 3 at the end' 'and that is the newest one in the end'
+
+fresh
+live create=a.h5 write=1 close
+killed held behind create=a.h5 write=2 grow=2 close say=closed wait=end >first &
+await is_closed
+VELOC_FLUSH_STALL=1 live open=a.h5 grow=3 close >second
+is "$(<second)" 'cannot open a.h5' 'when that does not come for FLUSH_STALL the open fails'
+touch end
+wait 2>ended
+is "$(live read=a.h5)" 'a.h5: all 2, 2000 cells, 2 at the end' 'nothing has taken its place'
 
 # --- a program had it, and was killed ---
 
