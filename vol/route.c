@@ -60,7 +60,7 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     begin(route, name, *fapl_id);
     route->is_new = true;
     if (why) {
-        vel_files_tell_native(&files_of, name, why);
+        vel_files_native(&files_of, name, why, &route->answer);
         return place(route, fapl_id);
     }
     if (vel_files_create(&files_of, name, flags & H5F_ACC_EXCL, &route->answer, &err) <
@@ -78,7 +78,7 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
 
     begin(route, name, *fapl_id);
     if (why && flags & H5F_ACC_RDWR)
-        vel_files_tell_native(&files_of, name, why);
+        vel_files_native(&files_of, name, why, &route->answer);
     if ((why ? vel_files_check_own(name, &err)
              : vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer,
                               &err)) < 0 ||
@@ -114,7 +114,9 @@ bool vel_route_settle(struct vel_route *route, hid_t fapl_id, bool is_open)
 
     if (file && vel_file_settle(file, is_open))
         may_retry = route->is_new;
-    if (!is_open)
+    if (is_open)
+        vel_files_tell(&route->answer);
+    else
         route->answer.file = NULL;
     vel_stack_restore(stack);
     return may_retry;

@@ -3,11 +3,11 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "conf/rules.h"
 #include "jobs/stub.h"
 #include "process/files_in.h"
 
@@ -16,27 +16,11 @@ void vel_file_answer_fini(struct vel_file_answer *answer)
     free(answer->path);
     free(answer->why);
     free(answer->journals);
+    free(answer->changed);
     *answer = (struct vel_file_answer){0};
 }
 
 /* --- what was answered --- */
-
-static void warn_once(const struct vel_file_name *name, const struct vel_err *why)
-{
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    bool is_first = !atomic_flag_test_and_set(&told);
-
-    vel_log(is_first ? VEL_LOG_WARN : VEL_LOG_INFO,
-            "%s is written where it belongs, and not protected: %s", name->path,
-            why->text);
-}
-
-static void tell_own(const struct vel_file_name *name, const struct vel_place *place)
-{
-    if (place->why && *place->why)
-        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name->path,
-                place->why);
-}
 
 static char *take(char **text)
 {
@@ -123,14 +107,16 @@ static bool is_in_cache(struct vel_client *client, const struct vel_file_name *n
 /* It is written where it belongs: but not what caches have in a newer version, be it of
  * another program. */
 static int create_without(const struct vel_file_name *name, enum vel_create how,
-                          const struct vel_err *why, struct vel_err *err)
+                          const struct vel_err *why, struct vel_file_answer *ret,
+                          struct vel_err *err)
 {
     if (how == VEL_CREATE_OPEN &&
         (why->status == VEL_EBUSY || why->status == VEL_ELOST ||
          vel_files_ask_view(name->name, NULL) == 0))
         return vel_fail(err, why->status, "%s cannot be opened to be written: %s",
                         name->path, why->text);
-    warn_once(name, why);
+    vel_files_tell_failed(name, why);
+    ret->why = strdup(why->text);
     return 0;
 }
 
@@ -151,6 +137,21 @@ static int replace(struct vel_client *client, const struct vel_file_name *name,
     return 0;
 }
 
+static bool has_line(const struct vel_file_name *name)
+{
+    struct vel_rule_fit fit;
+
+    return vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
+}
+
+static void note_change(struct vel_file_name *name, const struct vel_client *client,
+                        struct vel_file_answer *answer)
+{
+    if (name->path && !client && !answer->why && !vel_files_is_live(name))
+        answer->why = strdup("no leader is to be had, and the log says why");
+    answer->changed = take(&name->path);
+}
+
 static int create(struct vel_client *client, const struct vel_file_name *name,
                   enum vel_create how, struct vel_file_answer *ret, struct vel_err *err)
 {
@@ -159,7 +160,7 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
     int rc = vel_client_file_create(client, how, 1, name->path, &place, &why);
 
     if (rc < 0)
-        return create_without(name, how, &why, err);
+        return create_without(name, how, &why, ret, err);
     if (place.where == 5 && how == VEL_CREATE_NEW) {
         vel_files_tell_live(name);
         rc = replace(client, name, err);
@@ -169,7 +170,9 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
         ret->at = VEL_FILE_MISSING;
         ret->why = take(&place.why);
     } else {
-        tell_own(name, &place);
+        vel_files_tell_own(name, place.why);
+        if (has_line(name) && place.why && *place.why)
+            ret->why = take(&place.why);
     }
     vel_place_fini(&place);
     return rc;
@@ -230,6 +233,8 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
         if (!is_new)
             vel_files_tell_anew(&n);
     }
+    if (rc == 0)
+        note_change(&n, client, &answer);
     vel_file_name_fini(&n);
     answer.is_off = !vel_files_know(of);
     if (rc == 0)
@@ -317,6 +322,8 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
                     : look(client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)
         answer.journals = vel_files_journals(&n);
+    if (rc == 0 && writes)
+        note_change(&n, client, &answer);
     vel_file_name_fini(&n);
     if (rc < 0 && !found->path)
         return rc;

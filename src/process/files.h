@@ -46,8 +46,10 @@ typedef size_t vel_file_head_f(void *bytes, size_t len);
 
 struct vel_file_answer {
     enum vel_file_at at;
-    char *path, *why;
+    char *path;
+    char *why;      /* also of one at its own path: why it is not protected */
     char *journals; /* at its own path: where its journal is; NULL: it has none */
+    char *changed;  /* below the prefix, and made, or opened to be written: its path */
     struct vel_file *file; /* to be settled; NULL: it is only read, or not ours */
     bool is_off;           /* ENABLE=0 */
 };
@@ -59,8 +61,11 @@ void vel_files_begin(void);
 
 /* A file is made, or opened to be written, that is none of ours for this reason. Rank 0
  * warns of the first that a DATASET line has. */
-void vel_files_tell_native(const struct vel_files_of *of, const char *name,
-                           const char *why);
+void vel_files_native(const struct vel_files_of *of, const char *name, const char *why,
+                      struct vel_file_answer *ret);
+
+/* It is open: the first time, on rank 0, a person is told what becomes of it. */
+void vel_files_tell(const struct vel_file_answer *answer);
 
 /* Where shall the file be made that the program calls `name`, and that must not be
  * there yet when it `is_new`? */

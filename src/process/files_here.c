@@ -495,4 +495,5 @@ __attribute__((destructor)) void vel_files_leave(void)
     if (here.stage == PRESENT && here.pid == getpid())
         vel_attend_end();
     leave();
+    vel_files_tell_end();
 }

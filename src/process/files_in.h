@@ -70,9 +70,6 @@ bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
 bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
                              struct vel_file_name *ret);
 
-/* Of a file that is made and none of ours, if that is for where it is. */
-void vel_files_tell_outside(const char *name);
-
 /* --- files_session.c: files of a session's datasets --- */
 
 /* Does the dataset that is being written take the file that is made, or opened to be
@@ -117,8 +114,21 @@ bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret
  * be of a family that is not known without a leader. */
 bool vel_files_is_live(const struct vel_file_name *name);
 
-/* That it is, and why. */
+/* Where its journal is, when it is written at its own path: a new string. NULL: it has
+ * none, as a line says, or there is no memory. */
+char *vel_files_journals(const struct vel_file_name *name);
+
+/* --- files_tell.c --- */
+
+/* A file is written at its own path: as a line says, or since none has it; */
 void vel_files_tell_live(const struct vel_file_name *name);
+/* for another reason, NULL or "": none; */
+void vel_files_tell_own(const struct vel_file_name *name, const char *why);
+/* since it could not be had otherwise, of which the first is a warning; */
+void vel_files_tell_failed(const struct vel_file_name *name, const struct vel_err *why);
+/* if that is for where it is. */
+void vel_files_tell_outside(const char *name);
+
 /* A live file is made: when it is the second time, the first such is told to a person,
  * with the line that protects the older version. */
 void vel_files_tell_anew(const struct vel_file_name *name);
@@ -126,9 +136,8 @@ void vel_files_tell_anew(const struct vel_file_name *name);
 /* No line has it, but one means its name in another directory. */
 void vel_files_tell_elsewhere(const struct vel_file_name *name);
 
-/* Where its journal is, when it is written at its own path: a new string. NULL: it has
- * none, as a line says, or there is no memory. */
-char *vel_files_journals(const struct vel_file_name *name);
+/* All is over: what has become of the files. */
+void vel_files_tell_end(void);
 
 /* --- files_reading.c --- */
 

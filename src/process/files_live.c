@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/map.h"
 #include "base/path.h"
 #include "brain/template.h"
 #include "conf/rules.h"
@@ -20,10 +19,7 @@
 
 #define MOST ((uint64_t)256 << 20)
 
-enum {
-    SHARE = 8, /* of the free space of the cache */
-    NAMES_MOST = 4096
-};
+enum { SHARE = 8 }; /* of the free space of the cache */
 
 static void tell_older_word(const struct vel_line *line)
 {
@@ -64,71 +60,6 @@ bool vel_files_is_live(const struct vel_file_name *name)
     if (fit.rule->publish == VEL_PUBLISH_THROUGH)
         tell_older_word(fit.line);
     return vel_rule_is_live(fit.rule);
-}
-
-void vel_files_tell_elsewhere(const struct vel_file_name *name)
-{
-    static atomic_flag is_told = ATOMIC_FLAG_INIT;
-    const struct vel_line *line;
-    struct vel_rule_fit fit;
-
-    if (vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit))
-        return;
-    for (size_t i = 0; (line = vel_conf_line(vel_files_conf(), VEL_DATASET, i)); i++) {
-        const char *pattern = ((const struct vel_dataset_rule *)line->data)->pattern;
-
-        if (vel_rule_fits_elsewhere(pattern, name->path) &&
-            vel_files_launcher()->rank == 0 && !atomic_flag_test_and_set(&is_told))
-            vel_log(VEL_LOG_WARN,
-                    "%s:%d: DATASET=%s PATTERN=%s does not fit %s, which is in another "
-                    "directory: patterns begin at the prefix %s, or with /",
-                    line->source.where, line->source.line, line->name, pattern,
-                    name->path, vel_files_prefix());
-    }
-}
-
-void vel_files_tell_live(const struct vel_file_name *name)
-{
-    struct vel_rule_fit fit;
-    bool has_line =
-        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
-
-    vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s%s%s", name->path,
-            has_line ? "DATASET=" : "no DATASET line has it",
-            has_line ? fit.line->name : "", has_line ? " says so" : "");
-}
-
-/* Of what this process has made it knows so many names. */
-static bool has_made(const char *path)
-{
-    static struct vel_map *made;
-
-    if (!made)
-        made = vel_map_create();
-    if (made && vel_map_has(made, path))
-        return true;
-    if (made && vel_map_count(made) < NAMES_MOST)
-        vel_map_set(made, path, NULL, NULL);
-    return false;
-}
-
-void vel_files_tell_anew(const struct vel_file_name *name)
-{
-    static bool is_told;
-    const char *below = vel_path_below(vel_files_prefix(), name->path);
-    struct vel_rule_fit fit;
-
-    if (is_told || vel_files_launcher()->rank > 0 || !below ||
-        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit) ||
-        !has_made(name->path))
-        return;
-    is_told = true;
-    vel_log(
-        VEL_LOG_WARN,
-        "%s is written anew in its place: if this program dies meanwhile, there is "
-        "no whole version of it. VELOC_DATASET='%s PATTERN=%s' keeps the one before "
-        "until the new one is complete, and protects it",
-        name->path, vel_path_base(below), below);
 }
 
 /* --- its journal --- */

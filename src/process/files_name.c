@@ -3,13 +3,10 @@
  */
 #include "config.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/path.h"
-#include "conf/rules.h"
 #include "meta/cachename.h"
 #include "meta/paths.h"
 #include "process/files_in.h"
@@ -48,50 +45,6 @@ char *vel_files_real_path(const char *name)
     free(cwd);
     free(absolute);
     return path;
-}
-
-void vel_files_tell_outside(const char *name)
-{
-    static atomic_flag is_told = ATOMIC_FLAG_INIT;
-    const char *prefix = vel_files_prefix();
-    char *path = vel_files_real_path(name);
-    struct stat st;
-
-    if (path && !vel_path_below(prefix, path)) {
-        bool is_there = vel_fs_lstat(vel_fs_posix(), prefix, &st, NULL) == 0;
-
-        vel_log(VEL_LOG_INFO,
-                "%s is written where it belongs: it is not below the prefix %s", path,
-                prefix);
-        if (!is_there && !atomic_flag_test_and_set(&is_told))
-            vel_log(VEL_LOG_WARN,
-                    "HDF5 files are not protected: the prefix %s is not there; make "
-                    "it, or name the directory that they are below with VELOC_PREFIX",
-                    prefix);
-    }
-    free(path);
-}
-
-void vel_files_tell_native(const struct vel_files_of *of, const char *name,
-                           const char *why)
-{
-    static atomic_flag is_told = ATOMIC_FLAG_INIT;
-    struct vel_rule_fit fit;
-    bool speaks = vel_files_know(of) && vel_files_launcher()->rank == 0;
-    char *path = speaks ? vel_files_real_path(name) : NULL;
-    bool is_wanted = path && vel_path_below(vel_files_prefix(), path) &&
-                     vel_rules_find(vel_files_conf(), vel_files_prefix(), path, &fit) &&
-                     fit.rule->kind != VEL_KIND_NONE;
-
-    if (is_wanted && !atomic_flag_test_and_set(&is_told))
-        vel_log(
-            VEL_LOG_WARN,
-            "%s is written to its own path, and is not protected, though DATASET=%s "
-            "has it: %s",
-            path, fit.line->name, why);
-    else
-        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name, why);
-    free(path);
 }
 
 bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)

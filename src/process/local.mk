@@ -12,6 +12,7 @@ core_sources += \
 	%D%/files_point.c \
 	%D%/files_reading.c \
 	%D%/files_session.c \
+	%D%/files_tell.c \
 	%D%/files_version.c \
 	%D%/guest.c %D%/guest.h \
 	%D%/homes.c %D%/homes.h \

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What people are told of files: in the log what becomes of each and why, and on the
+ * standard error of rank 0 two sentences, at the first file that is made or changed
+ * below the prefix and at the end. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "conf/rules.h"
+#include "meta/entry.h"
+#include "meta/ids.h"
+#include "process/files_in.h"
+
+enum { NAMES_MOST = 4096 }; /* that are known again */
+
+/* --- the log --- */
+
+void vel_files_tell_own(const struct vel_file_name *name, const char *why)
+{
+    if (why && *why)
+        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name->path, why);
+}
+
+void vel_files_tell_failed(const struct vel_file_name *name, const struct vel_err *why)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    bool is_first = !atomic_flag_test_and_set(&told);
+
+    vel_log(is_first ? VEL_LOG_WARN : VEL_LOG_INFO,
+            "%s is written where it belongs, and not protected: %s", name->path,
+            why->text);
+}
+
+void vel_files_tell_live(const struct vel_file_name *name)
+{
+    struct vel_rule_fit fit;
+    bool has_line =
+        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
+
+    vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s%s%s", name->path,
+            has_line ? "DATASET=" : "no DATASET line has it",
+            has_line ? fit.line->name : "", has_line ? " says so" : "");
+}
+
+void vel_files_tell_outside(const char *name)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    const char *prefix = vel_files_prefix();
+    char *path = vel_files_real_path(name);
+    struct stat st;
+
+    if (path && !vel_path_below(prefix, path)) {
+        bool is_there = vel_fs_lstat(vel_fs_posix(), prefix, &st, NULL) == 0;
+
+        vel_log(VEL_LOG_INFO,
+                "%s is written where it belongs: it is not below the prefix %s", path,
+                prefix);
+        if (!is_there && !atomic_flag_test_and_set(&is_told))
+            vel_log(VEL_LOG_WARN,
+                    "HDF5 files are not protected: the prefix %s is not there; make "
+                    "it, or name the directory that they are below with VELOC_PREFIX",
+                    prefix);
+    }
+    free(path);
+}
+
+void vel_files_native(const struct vel_files_of *of, const char *name, const char *why,
+                      struct vel_file_answer *ret)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    struct vel_rule_fit fit;
+    bool speaks = vel_files_know(of) && vel_files_launcher()->rank == 0;
+    char *path = speaks ? vel_files_real_path(name) : NULL;
+    bool is_below = path && vel_path_below(vel_files_prefix(), path);
+    bool is_wanted = is_below &&
+                     vel_rules_find(vel_files_conf(), vel_files_prefix(), path, &fit) &&
+                     fit.rule->kind != VEL_KIND_NONE;
+
+    if (is_wanted && !atomic_flag_test_and_set(&is_told))
+        vel_log(
+            VEL_LOG_WARN,
+            "%s is written to its own path, and is not protected, though DATASET=%s "
+            "has it: %s",
+            path, fit.line->name, why);
+    else
+        vel_log(VEL_LOG_INFO, "%s is written where it belongs: %s", name, why);
+    if (is_below) {
+        ret->changed = path;
+        ret->why = strdup(why);
+    } else {
+        free(path);
+    }
+}
+
+void vel_files_tell_elsewhere(const struct vel_file_name *name)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    const struct vel_line *line;
+    struct vel_rule_fit fit;
+
+    if (vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit))
+        return;
+    for (size_t i = 0; (line = vel_conf_line(vel_files_conf(), VEL_DATASET, i)); i++) {
+        const char *pattern = ((const struct vel_dataset_rule *)line->data)->pattern;
+
+        if (vel_rule_fits_elsewhere(pattern, name->path) &&
+            vel_files_launcher()->rank == 0 && !atomic_flag_test_and_set(&is_told))
+            vel_log(VEL_LOG_WARN,
+                    "%s:%d: DATASET=%s PATTERN=%s does not fit %s, which is in another "
+                    "directory: patterns begin at the prefix %s, or with /",
+                    line->source.where, line->source.line, line->name, pattern,
+                    name->path, vel_files_prefix());
+    }
+}
+
+/* Of what this process has made it knows so many names. */
+static bool has_made(const char *path)
+{
+    static struct vel_map *made;
+
+    if (!made)
+        made = vel_map_create();
+    if (made && vel_map_has(made, path))
+        return true;
+    if (made && vel_map_count(made) < NAMES_MOST)
+        vel_map_set(made, path, NULL, NULL);
+    return false;
+}
+
+void vel_files_tell_anew(const struct vel_file_name *name)
+{
+    static bool is_told;
+    const char *below = vel_path_below(vel_files_prefix(), name->path);
+    struct vel_rule_fit fit;
+
+    if (is_told || vel_files_launcher()->rank > 0 || !below ||
+        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit) ||
+        !has_made(name->path))
+        return;
+    is_told = true;
+    vel_log(
+        VEL_LOG_WARN,
+        "%s is written anew in its place: if this program dies meanwhile, there is "
+        "no whole version of it. VELOC_DATASET='%s PATTERN=%s' keeps the one before "
+        "until the new one is complete, and protects it",
+        name->path, vel_path_base(below), below);
+}
+
+/* --- the two sentences --- */
+
+static struct told {
+    pthread_mutex_t lock;
+    pid_t pid;             /* who has said the first; 0: nobody */
+    int64_t above;         /* datasets that are there by then are not ours */
+    struct vel_map *names; /* files that are counted, NAMES_MOST of them */
+    uint64_t behind, live, bare;
+    char *why; /* of the first that is not protected */
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void say(struct vel_buf *text)
+{
+    if (!text->failed)
+        fprintf(stderr, "h5veloc: %s\n", vel_buf_text(text));
+}
+
+static const char *why_bare(const struct vel_file_answer *answer)
+{
+    return answer->why ? answer->why : "its DATASET line says so (KIND=NONE)";
+}
+
+static void say_behind(const char *name, const char *path, struct vel_buf *text)
+{
+    const struct vel_conf *conf = vel_files_conf();
+    struct vel_rule_fit fit;
+    bool has_line = vel_rules_find(conf, vel_files_prefix(), path, &fit);
+
+    vel_buf_printf(text,
+                   "%s is protected (%s%s): it is written to the cache of its node, "
+                   "kept on other nodes where there are any, and copied to its path in "
+                   "the background",
+                   name, has_line ? "DATASET=" : "no line has it",
+                   has_line ? fit.line->name : "");
+}
+
+static void say_first(const struct vel_file_answer *answer)
+{
+    const char *name = vel_path_below(vel_files_prefix(), answer->changed);
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    if (answer->file)
+        say_behind(name, answer->changed, &text);
+    else if (answer->journals && !answer->why)
+        vel_buf_printf(&text,
+                       "%s is written at its own path, as without h5veloc. If this "
+                       "program dies, the next open brings the file back to its newest "
+                       "flush. A DATASET line keeps older versions, and copies on "
+                       "other nodes",
+                       name);
+    else
+        vel_buf_printf(&text, "%s is not protected: %s", name, why_bare(answer));
+    say(&text);
+    vel_buf_fini(&text);
+}
+
+/* Of more names than it can know each open counts. */
+static bool is_counted(const char *path)
+{
+    if (!told.names)
+        told.names = vel_map_create();
+    if (told.names && vel_map_has(told.names, path))
+        return true;
+    if (told.names && vel_map_count(told.names) < NAMES_MOST)
+        vel_map_set(told.names, path, NULL, NULL);
+    return false;
+}
+
+static void count(const struct vel_file_answer *answer)
+{
+    if (is_counted(answer->changed))
+        return;
+    if (answer->file) {
+        told.behind++;
+    } else if (answer->journals && !answer->why) {
+        told.live++;
+    } else {
+        told.bare++;
+        if (!told.why)
+            told.why = strdup(why_bare(answer));
+    }
+}
+
+void vel_files_tell(const struct vel_file_answer *answer)
+{
+    if (!answer->changed || vel_files_launcher()->rank > 0 || vel_files_conf()->quiet)
+        return;
+    pthread_mutex_lock(&told.lock);
+    if (!told.pid) {
+        told.pid = getpid();
+        if (vel_id_last(vel_fs_posix(), vel_files_dir(), &told.above, NULL) < 0)
+            told.above = 0;
+        say_first(answer);
+    }
+    if (told.pid == getpid())
+        count(answer);
+    pthread_mutex_unlock(&told.lock);
+}
+
+/* --- the end --- */
+
+struct datasets {
+    const char *launch;
+    int64_t there, files, coming;
+    int64_t newest;
+    char *name; /* of the newest that can be restored */
+};
+
+static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    struct datasets *all = arg;
+    char *launch = NULL;
+    bool is_ours = vel_id_launch(vel_fs_posix(), vel_files_dir(), entry->dataset.id,
+                                 &launch, NULL, NULL) == 0 &&
+                   strcmp(launch, all->launch) == 0;
+
+    (void)err;
+    free(launch);
+    if (is_ours && entry->place != VEL_ON_PREFIX) {
+        all->coming += !entry->replaced;
+    } else if (is_ours) {
+        all->there++;
+        all->files += entry->dataset.files;
+        if (!all->name && vel_entry_is_fetchable(entry)) { /* newest first */
+            all->newest = entry->dataset.id;
+            all->name = strdup(entry->dataset.name);
+        }
+    }
+    vel_entry_fini(entry);
+    return 0;
+}
+
+static void say_datasets(struct vel_buf *text)
+{
+    const struct vel_index_range newer = {.above = told.above, .below = INT64_MAX};
+    char *dir = vel_files_launch_dir();
+    struct datasets all = {.launch = dir ? strchr(vel_path_base(dir), '.') + 1 : NULL};
+
+    if (all.launch)
+        vel_index_each(vel_fs_posix(), vel_files_dir(), &newer, add, &all, NULL);
+    vel_buf_printf(text, "%" PRId64 " dataset%s of %" PRId64 " file%s complete at %s",
+                   all.there, all.there == 1 ? "" : "s", all.files,
+                   all.files == 1 ? "" : "s",
+                   all.files == 1 ? "its path" : "their paths");
+    if (all.name)
+        vel_buf_printf(text, ", the newest to restart from is %" PRId64 " (%s)",
+                       all.newest, all.name);
+    if (all.coming)
+        vel_buf_printf(text, ", %" PRId64 " more in the caches, on the way there",
+                       all.coming);
+    free(all.name);
+    free(dir);
+}
+
+void vel_files_tell_end(void)
+{
+    const char *between = "";
+    struct vel_buf text;
+
+    if (told.pid != getpid())
+        return;
+    vel_buf_init(&text);
+    if (told.behind) {
+        say_datasets(&text);
+        between = "; ";
+    }
+    if (told.live) {
+        vel_buf_printf(&text, "%s%" PRIu64 " %s", between, told.live,
+                       told.live == 1 ? "file written at its own path"
+                                      : "files written at their own paths");
+        between = "; ";
+    }
+    if (told.bare)
+        vel_buf_printf(&text, "%s%" PRIu64 " file%s not protected: %s", between,
+                       told.bare, told.bare == 1 ? "" : "s", told.why ? told.why : "");
+    say(&text);
+    vel_buf_fini(&text);
+}
