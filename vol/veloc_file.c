@@ -13,6 +13,7 @@
 #include "plain.h"
 #include "push.h"
 #include "route.h"
+#include "vfd/home.h"
 #include "vfd/live.h"
 
 /* A call of the connector below that has no object yet. */
@@ -96,7 +97,7 @@ static bool is_open_now(const struct file_call *f, void *obj, void **req)
     return obj && status == H5VL_REQUEST_STATUS_SUCCEED;
 }
 
-/* Of a file that is open below at its own path. NULL: it has none. */
+/* Of a file that is open below. NULL: it has none. */
 static void *handle_of(const struct vel_under *under, void *obj)
 {
     H5VL_native_file_optional_args_t native = {
@@ -330,6 +331,22 @@ static bool is_plain(int op)
            op == H5VL_NATIVE_FILE_GET_VFD_HANDLE || op == H5VL_NATIVE_FILE_GET_INFO;
 }
 
+static herr_t start_swmr(const struct vel_call *call, H5VL_optional_args_t *args,
+                         hid_t dxpl_id, void **req)
+{
+    const void *handle = handle_of(call->under, call->obj);
+    herr_t rc;
+
+    if (!vel_home_lets_read(handle))
+        return vel_push(H5E_CANTOPENFILE, "%s",
+                        "others cannot read the file while it is written: it cannot "
+                        "come to its own path, and the log says why");
+    rc = H5VLfile_optional(call->obj, call->id, args, dxpl_id, req);
+    if (rc >= 0)
+        vel_live_give_up(handle, "it is read while it is written (SWMR)");
+    return rc;
+}
+
 /* Without a file there is nothing below, and no object. */
 static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, void **req)
 {
@@ -339,10 +356,10 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, voi
     if (vel_ask_is(args->op_type))
         return vel_ask(args);
     call = is_plain(args->op_type) ? vel_call_begin_plain(obj) : vel_call_begin(obj);
-    rc = H5VLfile_optional(call.obj, call.id, args, dxpl_id, req);
-    if (rc >= 0 && args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE)
-        vel_live_give_up(handle_of(call.under, call.obj),
-                         "it is read while it is written (SWMR)");
+    if (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE)
+        rc = start_swmr(&call, args, dxpl_id, req);
+    else
+        rc = H5VLfile_optional(call.obj, call.id, args, dxpl_id, req);
     return vel_call_end(&call, rc, req);
 }
 

@@ -124,10 +124,11 @@ void vel_reading_end(struct vel_reading *reading);
 /* Somebody has removed it from the cache, while it was open. */
 bool vel_file_is_gone(const struct vel_file *file);
 
-/* It cannot be written where it is, or it is gone: what is there, or at `from`, is
- * copied to its own path, where its driver goes on with *ret_fd. */
-int vel_file_move_home(struct vel_file *file, const char *from, int *ret_fd,
-                       struct vel_err *err);
+/* It cannot be written where it is, is gone, or is not to be there, as `why` says: what
+ * is there, or at `from`, is copied to its own path, where its driver goes on with
+ * *ret_fd. */
+int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
+                       int *ret_fd, struct vel_err *err);
 
 /* What has been written until now is consistent: a version point, which is found when
  * the process is killed. Of those that come too fast one after another some are left

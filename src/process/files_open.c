@@ -358,8 +358,8 @@ static int size_of(const char *path, uint64_t *ret_size, struct vel_err *err)
     return rc;
 }
 
-int vel_file_move_home(struct vel_file *file, const char *from, int *ret_fd,
-                       struct vel_err *err)
+int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
+                       int *ret_fd, struct vel_err *err)
 {
     uint64_t size = 0;
     int rc = file->pid == getpid()
@@ -376,9 +376,8 @@ int vel_file_move_home(struct vel_file *file, const char *from, int *ret_fd,
         return rc;
     vel_file_end_points(file);
     file->is_home = true;
-    vel_log(VEL_LOG_WARN, "%s %s: it goes on where it belongs, and is not protected",
-            file->path,
-            from ? "was removed from the cache while it was open"
-                 : "cannot be written in the cache, which may be full");
+    vel_log(VEL_LOG_WARN,
+            "%s goes on at its own path, and is not protected from now on: %s",
+            file->path, why);
     return 0;
 }

@@ -8,6 +8,8 @@
  *   close                    H5Fclose
  *   delete=NAME              H5Fdelete
  *   read=NAME                tell the cell that all are like, and how many there are
+ *   swmr                     H5Fstart_swmr_write
+ *   follow=NAME              read a file that is written so
  *   kill                     SIGKILL to itself
  *   wait=NAME                until there is a file of that name
  *   meet=NAME                until all ranks (PMI_SIZE) have come here: NAME.RANK
@@ -134,9 +136,9 @@ static void put(int value, int more)
     H5Dclose(data);
 }
 
-static void read_it(const char *name)
+static void read_it(const char *name, unsigned flags)
 {
-    hid_t from = H5Fopen(name, H5F_ACC_RDONLY, fapl), data;
+    hid_t from = H5Fopen(name, H5F_ACC_RDONLY | flags, fapl), data;
     hsize_t n;
     int *cells, is_same = 1;
 
@@ -199,6 +201,10 @@ static void run_more(const char *op, const char *what)
         wait_until(what, H5VL_VELOC_PROTECTED);
     } else if (strcmp(op, "delete") == 0) {
         must(H5Fdelete(what, fapl) >= 0, "delete", what);
+    } else if (strcmp(op, "swmr") == 0) {
+        must(H5Fstart_swmr_write(file) >= 0, "let be read", "the file");
+    } else if (strcmp(op, "follow") == 0) {
+        read_it(what, H5F_ACC_SWMR_READ);
     } else if (strcmp(op, "say") == 0) {
         puts(what);
     } else if (strcmp(op, "tells") == 0) {
@@ -226,7 +232,7 @@ static void run(const char *op, const char *what)
     } else if (strcmp(op, "close") == 0) {
         must(H5Fclose(file) >= 0, "close", "the file");
     } else if (strcmp(op, "read") == 0) {
-        read_it(what);
+        read_it(what, 0);
     } else if (strcmp(op, "kill") == 0) {
         raise(SIGKILL);
     } else if (strcmp(op, "wait") == 0) {

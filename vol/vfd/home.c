@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "vfd/home.h"
 
+static const char removed[] = "it was removed from the cache while it was open";
+
 static bool may_move(const struct vel_opened *opened)
 {
     return opened->is_sec2 && opened->track && opened->track->file &&
@@ -23,14 +25,15 @@ static int *descriptor_of(const struct vel_opened *opened)
 
 /* Somebody may have emptied the cache: then its bytes go with the last descriptor. The
  * driver has the file at its own path afterwards, and knows nothing of it. */
-static bool move_home(struct vel_opened *opened, bool is_gone)
+static bool move_home(struct vel_opened *opened, bool is_gone, const char *reason)
 {
     struct vel_err why = {0};
     char from[40];
     int fd;
 
     snprintf(from, sizeof from, "/proc/self/fd/%d", *descriptor_of(opened));
-    if (vel_file_move_home(opened->track->file, is_gone ? from : NULL, &fd, &why) < 0) {
+    if (vel_file_move_home(opened->track->file, is_gone ? from : NULL, reason, &fd,
+                           &why) < 0) {
         vel_log(VEL_LOG_WARN, "%s", why.text);
         return false;
     }
@@ -41,12 +44,25 @@ static bool move_home(struct vel_opened *opened, bool is_gone)
 
 bool vel_home_goes_on(struct vel_opened *opened)
 {
-    return may_move(opened) && move_home(opened, vel_file_is_gone(opened->track->file));
+    bool is_gone = may_move(opened) && vel_file_is_gone(opened->track->file);
+
+    return may_move(opened) &&
+           move_home(opened, is_gone,
+                     is_gone ? removed
+                             : "it cannot be written in the cache, which may be full");
+}
+
+bool vel_home_lets_read(const void *handle)
+{
+    struct vel_opened *opened = vel_opened_find_handle(handle);
+
+    return !opened || !may_move(opened) ||
+           move_home(opened, false, "it is read while it is written (SWMR)");
 }
 
 void vel_home_rescue(struct vel_opened *opened)
 {
     if (may_move(opened) && opened->track->was == VEL_FILE_WRITTEN &&
         vel_file_is_gone(opened->track->file))
-        move_home(opened, true);
+        move_home(opened, true, removed);
 }

@@ -12,6 +12,10 @@
  * again. */
 bool vel_home_goes_on(struct vel_opened *opened);
 
+/* The file with this handle (H5Fget_vfd_handle()) is to be read by others while it is
+ * written: they look at its own path. False: it cannot be there, which was told. */
+bool vel_home_lets_read(const void *handle);
+
 /* Before it is closed: what somebody has removed from the cache is brought home. */
 void vel_home_rescue(struct vel_opened *opened);
 
