@@ -242,6 +242,14 @@ static char *why_opened(const struct vel_ls_unit *unit,
             : "not closed, nor flushed: kept until there is a newer one");
 }
 
+/* All that were opened were not changed, and nobody goes on with them. */
+static bool is_nothing(const struct vel_ls_unit *unit,
+                       const struct vel_ls_opened *opened)
+{
+    return opened->files == 0 && opened->open == 0 && !opened->sealed &&
+           is_over(unit, opened->launch);
+}
+
 static void add_opened(struct vel_ls_unit *unit, const struct vel_ls_opened *opened)
 {
     struct vel_ls_row *row = vel_ls_push(&unit->rows, NULL);
@@ -284,7 +292,8 @@ void vel_ls_rows(struct vel_ls *ls, struct vel_ls_unit *unit)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
     mark_damaged(unit, false);
     for (size_t i = 0; i < unit->opened.n && ls->options->id == 0; i++)
-        add_opened(unit, vel_vec_at(&unit->opened, i));
+        if (!is_nothing(unit, vel_vec_at(&unit->opened, i)))
+            add_opened(unit, vel_vec_at(&unit->opened, i));
     list_ids(unit, &ids);
     for (size_t i = 0; i < ids.n; i++)
         if (vel_ls_wants(ls, *(int64_t *)vel_vec_at(&ids, i)))

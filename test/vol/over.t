@@ -38,7 +38,7 @@ rank() {
 fresh
 behind create=a.h5 write=1 close
 VELOC_FLUSH_BANDWIDTH=4000 behind create=a.h5 write=2 grow=2 close say=closed wait=end >first &
-is_closed() { grep -q closed first; }
+is_closed() { grep -qs closed first; }
 await is_closed
 live open=a.h5 grow=3 close read=a.h5 >second
 touch end
@@ -82,6 +82,13 @@ wait
 is "$(cat second)" "f.0.h5: all 3, 1000 cells, 3 at the end
 f.0.h5: all 3, 2000 cells, 7 at the end" 'a file that was written over on another node is read as it is there, and changed'
 is "$(run read=f.0.h5)" 'f.0.h5: all 3, 2000 cells, 7 at the end' 'and stays so'
+
+# --- a file that is opened to be written, and is not ---
+
+fresh
+behind create=a.h5 write=1 close open=a.h5 close
+is "$("$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" | grep -c a.h5)" 1 \
+    'of a file that was opened to be written, and was not, the version that is there is all'
 
 # --- what a person is told ---
 
