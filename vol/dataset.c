@@ -6,6 +6,7 @@
 
 #include "classes.h"
 #include "forward.h"
+#include "mpi_rank.h"
 #include "plain.h"
 #include "push.h"
 
@@ -33,6 +34,16 @@ static void many_end(struct many *many)
         free(many->objs);
 }
 
+/* The stack stays. */
+static void transfer_end(hid_t dxpl_id)
+{
+    hid_t stack = vel_stack_save();
+
+    if (dxpl_id >= 0)
+        H5Pclose(dxpl_id);
+    vel_stack_restore(stack);
+}
+
 static void *create(void *obj, const H5VL_loc_params_t *loc, const char *name,
                     hid_t lcpl_id, hid_t type_id, hid_t space_id, hid_t dcpl_id,
                     hid_t dapl_id, hid_t dxpl_id, void **req)
@@ -53,6 +64,7 @@ static herr_t read_some(size_t count, void *dsets[], hid_t type_ids[],
 {
     struct many many;
     struct vel_call call;
+    hid_t own_id;
     herr_t rc;
 
     if (count == 0)
@@ -60,8 +72,11 @@ static herr_t read_some(size_t count, void *dsets[], hid_t type_ids[],
     if (many_begin(&many, dsets, count) < 0)
         return -1;
     call = vel_call_begin_plain(dsets[0]);
+    own_id = call.under->is_self ? vel_mpi_transfer(dxpl_id) : dxpl_id;
     rc = H5VLdataset_read(count, many.objs, call.id, type_ids, mem_space_ids,
-                          file_space_ids, dxpl_id, bufs, req);
+                          file_space_ids, own_id, bufs, req);
+    if (own_id != dxpl_id)
+        transfer_end(own_id);
     many_end(&many);
     return vel_call_end(&call, rc, req);
 }
@@ -72,6 +87,7 @@ static herr_t write_some(size_t count, void *dsets[], hid_t type_ids[],
 {
     struct many many;
     struct vel_call call;
+    hid_t own_id;
     herr_t rc;
 
     if (count == 0)
@@ -79,8 +95,11 @@ static herr_t write_some(size_t count, void *dsets[], hid_t type_ids[],
     if (many_begin(&many, dsets, count) < 0)
         return -1;
     call = vel_call_begin_plain(dsets[0]);
+    own_id = call.under->is_self ? vel_mpi_transfer(dxpl_id) : dxpl_id;
     rc = H5VLdataset_write(count, many.objs, call.id, type_ids, mem_space_ids,
-                           file_space_ids, dxpl_id, bufs, req);
+                           file_space_ids, own_id, bufs, req);
+    if (own_id != dxpl_id)
+        transfer_end(own_id);
     many_end(&many);
     return vel_call_end(&call, rc, req);
 }

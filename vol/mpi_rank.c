@@ -22,9 +22,65 @@ bool vel_mpi_rank(int64_t *ret_rank, int64_t *ret_ranks)
     return true;
 }
 
-bool vel_mpi_is_shared(hid_t fapl_id)
+int vel_mpi_sharers(hid_t fapl_id)
 {
-    return H5Pget_driver(fapl_id) == H5FD_MPIO;
+    int is_up = 0, is_down = 0, sharers = 2; /* as far as is known */
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Comm comm;
+
+    if (H5Pget_driver(fapl_id) != H5FD_MPIO)
+        return 0;
+    MPI_Initialized(&is_up);
+    MPI_Finalized(&is_down);
+    if (!is_up || is_down || H5Pget_fapl_mpio(fapl_id, &comm, &info) < 0)
+        return sharers;
+    MPI_Comm_size(comm, &sharers);
+    MPI_Comm_free(&comm);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return sharers;
+}
+
+int vel_mpi_leave(hid_t fapl_id)
+{
+    H5F_close_degree_t degree;
+
+    if (H5Pget_fclose_degree(fapl_id, &degree) < 0 || H5Pset_fapl_sec2(fapl_id) < 0)
+        return -1;
+    return degree == H5F_CLOSE_DEFAULT ? H5Pset_fclose_degree(fapl_id, H5F_CLOSE_SEMI)
+                                       : 0;
+}
+
+int vel_mpi_pretend(hid_t fapl_id)
+{
+    return H5Pset_fapl_mpio(fapl_id, MPI_COMM_SELF, MPI_INFO_NULL);
+}
+
+hid_t vel_mpi_transfer(hid_t dxpl_id)
+{
+    H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
+    hid_t copy;
+
+    if (dxpl_id == H5P_DEFAULT || H5Pget_dxpl_mpio(dxpl_id, &mode) < 0 ||
+        mode == H5FD_MPIO_INDEPENDENT)
+        return dxpl_id;
+    copy = H5Pcopy(dxpl_id);
+    if (copy >= 0)
+        H5Pset_dxpl_mpio(copy, H5FD_MPIO_INDEPENDENT);
+    return copy;
+}
+
+bool vel_mpi_answer(H5VL_optional_args_t *args, bool *is_atomic)
+{
+    H5VL_native_file_optional_args_t *native = args->args;
+
+    if (args->op_type == H5VL_NATIVE_FILE_SET_MPI_ATOMICITY)
+        *is_atomic = native->set_mpi_atomicity.flag;
+    else if (args->op_type == H5VL_NATIVE_FILE_GET_MPI_ATOMICITY)
+        *native->get_mpi_atomicity.flag = *is_atomic;
+    else
+        return false;
+    return true;
 }
 
 #else
@@ -35,9 +91,32 @@ bool vel_mpi_rank(int64_t *ret_rank, int64_t *ret_ranks)
     return false;
 }
 
-bool vel_mpi_is_shared(hid_t fapl_id)
+int vel_mpi_sharers(hid_t fapl_id)
 {
     (void)fapl_id;
+    return 0;
+}
+
+int vel_mpi_leave(hid_t fapl_id)
+{
+    (void)fapl_id;
+    return 0;
+}
+
+int vel_mpi_pretend(hid_t fapl_id)
+{
+    (void)fapl_id;
+    return 0;
+}
+
+hid_t vel_mpi_transfer(hid_t dxpl_id)
+{
+    return dxpl_id;
+}
+
+bool vel_mpi_answer(H5VL_optional_args_t *args, bool *is_atomic)
+{
+    (void)args, (void)is_atomic;
     return false;
 }
 

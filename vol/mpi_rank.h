@@ -11,7 +11,20 @@
 
 bool vel_mpi_rank(int64_t *ret_rank, int64_t *ret_ranks);
 
-/* Will the file be opened by the processes of a communicator? */
-bool vel_mpi_is_shared(hid_t fapl_id);
+/* Will MPI-IO open the file, and for how many processes? 0: something else will. */
+int vel_mpi_sharers(hid_t fapl_id);
+
+/* A file that MPI-IO was to open for one process is opened by this list, as by sec2;
+ * and one of a file that was opened so becomes what the program would see. */
+int vel_mpi_leave(hid_t fapl_id);
+int vel_mpi_pretend(hid_t fapl_id);
+
+/* The list for transfers of such a file: the same, or a copy, to be closed, when it
+ * asks for collective ones, which only MPI-IO knows. H5I_INVALID_HID: there is no
+ * memory. */
+hid_t vel_mpi_transfer(hid_t dxpl_id);
+
+/* Calls that HDF5 allows for files of MPI-IO alone; false: it is none of them. */
+bool vel_mpi_answer(H5VL_optional_args_t *args, bool *is_atomic);
 
 #endif

@@ -30,6 +30,9 @@ struct vel_under {
     bool is_native;           /* HDF5's own: it wraps nothing, and needs no context */
     struct vel_context plain; /* whoever needs none shares this one */
     struct vel_file *file; /* that is written in the cache, while it is open; or NULL */
+    bool
+        is_self; /* to the program it is one that MPI-IO has opened for this process, */
+    bool is_atomic; /* and this is how */
 };
 
 struct vel_object {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "head.h"
 #include "mpi_rank.h"
 #include "object.h"
@@ -9,15 +12,29 @@
 #include "vfd/driver.h"
 
 /* Why a file stays where it is whatever the engine would say; NULL: it may be asked. */
-static const char *is_own(unsigned flags, hid_t fapl_id)
+static const char *is_own(unsigned flags, hid_t fapl_id, bool *ret_is_self)
 {
-    if (vel_mpi_is_shared(fapl_id))
+    int sharers = vel_mpi_sharers(fapl_id);
+
+    *ret_is_self = sharers == 1;
+    if (sharers > 1)
         return "MPI-IO opens it for a communicator";
-    if (!vel_driver_fits(fapl_id))
+    if (!*ret_is_self && !vel_driver_fits(fapl_id))
         return "its file driver has no file of its own there";
     if (flags & (H5F_ACC_SWMR_WRITE | H5F_ACC_SWMR_READ))
         return "it is read while it is written (SWMR)";
     return NULL;
+}
+
+/* A file for this process alone that is at its own path is MPI-IO's. */
+static void note_self(struct vel_route *route)
+{
+    if (!route->is_self || route->answer.at != VEL_FILE_OWN)
+        return;
+    free(route->answer.journals);
+    route->answer.journals = NULL;
+    if (!route->answer.why)
+        route->answer.why = strdup("no DATASET line has it, and MPI-IO writes it");
 }
 
 /* The list for where the file is. */
@@ -25,12 +42,14 @@ static int place(struct vel_route *route, hid_t *fapl_id)
 {
     hid_t placed;
 
-    if (route->answer.is_off || !vel_driver_fits(*fapl_id))
+    if (route->answer.is_off || (route->is_self ? route->answer.at == VEL_FILE_OWN
+                                                : !vel_driver_fits(*fapl_id)))
         return 0;
     placed = H5Pcopy(*fapl_id);
     if (placed < 0)
         return -1;
-    if (vel_driver_place(placed, &route->placed) < 0) {
+    if ((route->is_self && vel_mpi_leave(placed) < 0) ||
+        vel_driver_place(placed, &route->placed) < 0) {
         H5Pclose(placed);
         return -1;
     }
@@ -54,10 +73,11 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
                      const char *name, unsigned flags, hid_t *fapl_id)
 {
     const struct vel_files_of files_of = vel_info_files_of(info);
-    const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
+    const char *why;
 
     begin(route, name, *fapl_id);
+    why = is_own(flags, *fapl_id, &route->is_self);
     route->is_new = true;
     if (why) {
         vel_files_native(&files_of, name, why, &route->answer);
@@ -66,6 +86,7 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     if (vel_files_create(&files_of, name, flags & H5F_ACC_EXCL, &route->answer, &err) <
         0)
         return fail(&err);
+    note_self(route);
     return place(route, fapl_id);
 }
 
@@ -73,10 +94,11 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
                    const char *name, unsigned flags, hid_t *fapl_id)
 {
     const struct vel_files_of files_of = vel_info_files_of(info);
-    const char *why = is_own(flags, *fapl_id);
     struct vel_err err = {0};
+    const char *why;
 
     begin(route, name, *fapl_id);
+    why = is_own(flags, *fapl_id, &route->is_self);
     if (why && flags & H5F_ACC_RDWR)
         vel_files_native(&files_of, name, why, &route->answer);
     if ((why ? vel_files_check_own(name, &err)
@@ -85,6 +107,7 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
         (route->answer.at == VEL_FILE_OWN &&
          vel_files_mend(&files_of, name, vel_head_closed, &err) < 0))
         return fail(&err);
+    note_self(route);
     route->is_read = !why && !route->answer.file;
     return place(route, fapl_id);
 }
@@ -96,7 +119,7 @@ int vel_route_look(struct vel_route *route, const struct vel_info *info,
     struct vel_err err = {0};
 
     begin(route, name, *fapl_id);
-    if (is_own(0, *fapl_id))
+    if (is_own(0, *fapl_id, &route->is_self))
         return 0;
     if (vel_files_look(&files_of, name, &route->answer, &err) < 0)
         return fail(&err);
@@ -143,9 +166,10 @@ int vel_route_remove(const struct vel_info *info, const char *name, hid_t fapl_i
 {
     const struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
+    bool is_self;
 
     *ret_is_gone = false;
-    if (is_own(0, fapl_id))
+    if (is_own(0, fapl_id, &is_self))
         return 0;
     if (vel_files_remove(&files_of, name, ret_is_gone, &err) < 0)
         return vel_push(H5E_CANTDELETEFILE, "%s", err.text);

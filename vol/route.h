@@ -18,6 +18,8 @@ struct vel_route {
     hid_t own_id; /* the list for the file at its own path */
     bool is_new;  /* it is created */
     bool is_read; /* and not written: nothing keeps it where it is */
+    bool is_self; /* MPI-IO opens it for this process alone, where it is at its own path
+                   */
 };
 
 /* `*fapl_id` is the list for the connector below, and is replaced when the file is

@@ -10,6 +10,7 @@
 #include "forward.h"
 #include "head.h"
 #include "info.h"
+#include "mpi_rank.h"
 #include "plain.h"
 #include "push.h"
 #include "route.h"
@@ -158,6 +159,7 @@ static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fap
         begin_live(f, obj, o);
     if (is_open)
         f->call.under->file = route->answer.file;
+    f->call.under->is_self = route->is_self && fapl_id != route->own_id;
     return obj;
 }
 
@@ -321,6 +323,8 @@ static herr_t get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl_id, void **r
     struct vel_call call = vel_call_begin_plain(obj);
     herr_t rc = H5VLfile_get(call.obj, call.id, args, dxpl_id, req);
 
+    if (rc >= 0 && args->op_type == H5VL_FILE_GET_FAPL && call.under->is_self)
+        rc = vel_mpi_pretend(args->args.get_fapl.fapl_id);
     return vel_call_end(&call, rc, req);
 }
 
@@ -356,7 +360,9 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, voi
     if (vel_ask_is(args->op_type))
         return vel_ask(args);
     call = is_plain(args->op_type) ? vel_call_begin_plain(obj) : vel_call_begin(obj);
-    if (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE)
+    if (call.under->is_self && vel_mpi_answer(args, &call.under->is_atomic))
+        rc = 0;
+    else if (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE)
         rc = start_swmr(&call, args, dxpl_id, req);
     else
         rc = H5VLfile_optional(call.obj, call.id, args, dxpl_id, req);

@@ -13,7 +13,7 @@ point=$top_builddir/test/vol/point
 
 native() { timeout -s KILL 120 "$point" "$@" 2>&1; }
 with() { HDF5_VOL_CONNECTOR=$1 timeout -s KILL 120 "${memcheck[@]}" "$point" "${@:2}" 2>&1; }
-is_flushed() { grep -q there "$dir/writer"; }
+is_flushed() { grep -qs there "$dir/writer"; }
 
 # what readers see of a writer that is run as $1 says: natively, and with the connector
 readers_of() {
