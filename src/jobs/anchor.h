@@ -78,17 +78,22 @@ int vel_anchor_follow(struct vel_fs *fs, const struct vel_anchor_hold *hold,
 enum vel_anchor_end {
     VEL_ANCHOR_PUBLISHED, /* the file stands at *ret_path */
     VEL_ANCHOR_CANCELLED, /* nothing was done: the program has removed the name */
-    VEL_ANCHOR_LEFT,      /* nothing was done: someone else's write wins */
+    VEL_ANCHOR_LEFT,      /* nothing was done: *ret_path is someone else's */
     VEL_ANCHOR_BESIDE,    /* published as NAME.h5veloc-D, since its name is not known */
 };
 
 /* Rename `temporary`, a whole and synced file of dataset `id` on the same file system,
  * over the anchor where it stands now; other links of it in that directory become links
- * of the new file. The temporary stays unless it was published. Warns of what was left
- * or published beside. */
+ * of the new file. The temporary stays unless it was published. Warns of what was
+ * published beside. */
 int vel_anchor_publish(struct vel_fs *fs, const struct vel_anchor_hold *hold,
                        int64_t id, const char *temporary, enum vel_anchor_end *ret_end,
                        char **ret_path, struct vel_err *err);
+
+/* What was left comes beside what stands at `path`, as NAME.h5veloc-D: *ret_path. */
+int vel_anchor_publish_beside(struct vel_fs *fs, const char *path, int64_t id,
+                              const char *temporary, char **ret_path,
+                              struct vel_err *err);
 
 /* An older file has been published at `path` over `older`. If that was this anchor as
  * well, as of a name that is written again before it is flushed, then the file is the

@@ -276,31 +276,41 @@ static int publish_at(struct vel_fs *fs, const struct vel_anchor_hold *hold,
     return rc < 0 ? rc : vel_fs_sync_parent(fs, path, err);
 }
 
-static int publish_beside(struct vel_fs *fs, const struct vel_anchor_hold *hold,
-                          int64_t id, const char *temporary, char **ret_path,
-                          struct vel_err *err)
+int vel_anchor_publish_beside(struct vel_fs *fs, const char *path, int64_t id,
+                              const char *temporary, char **ret_path,
+                              struct vel_err *err)
 {
     struct vel_buf text;
-    char *path;
+    char *beside;
     int rc;
 
     vel_buf_init(&text);
-    vel_buf_printf(&text, "%s.h5veloc-%" PRId64, hold->anchor->path, id);
-    path = vel_buf_take(&text, NULL);
-    rc = path ? vel_fs_rename(fs, temporary, path, err)
-              : vel_out_of_memory(err, hold->anchor->path);
+    vel_buf_printf(&text, "%s.h5veloc-%" PRId64, path, id);
+    beside = vel_buf_take(&text, NULL);
+    rc = beside ? vel_fs_rename(fs, temporary, beside, err)
+                : vel_out_of_memory(err, path);
     if (rc == 0)
-        rc = vel_fs_sync_parent(fs, path, err);
-    if (rc < 0) {
-        free(path);
-        return rc;
-    }
-    vel_log(VEL_LOG_WARN,
-            "what was to be %s has been renamed to where nobody finds it: the file is "
-            "%s now",
-            hold->anchor->path, path);
-    *ret_path = path;
-    return 0;
+        rc = vel_fs_sync_parent(fs, beside, err);
+    if (rc == 0)
+        *ret_path = beside;
+    else
+        free(beside);
+    return rc;
+}
+
+static int publish_hidden(struct vel_fs *fs, const struct vel_anchor_hold *hold,
+                          int64_t id, const char *temporary, char **ret_path,
+                          struct vel_err *err)
+{
+    int rc =
+        vel_anchor_publish_beside(fs, hold->anchor->path, id, temporary, ret_path, err);
+
+    if (rc == 0)
+        vel_log(VEL_LOG_WARN,
+                "what was to be %s has been renamed to where nobody finds it: the file "
+                "is %s now",
+                hold->anchor->path, *ret_path);
+    return rc;
 }
 
 int vel_anchor_publish(struct vel_fs *fs, const struct vel_anchor_hold *hold,
@@ -318,10 +328,6 @@ int vel_anchor_publish(struct vel_fs *fs, const struct vel_anchor_hold *hold,
         *ret_end = VEL_ANCHOR_CANCELLED;
         break;
     case VEL_ANCHOR_FOREIGN:
-        vel_log(VEL_LOG_WARN,
-                "%s was written by someone else and stays; the file that was to come "
-                "there is in the cache of dataset %" PRId64 " (%s)",
-                path, id, hold->anchor->name);
         *ret_end = VEL_ANCHOR_LEFT;
         break;
     case VEL_ANCHOR_STANDS:
@@ -329,7 +335,7 @@ int vel_anchor_publish(struct vel_fs *fs, const struct vel_anchor_hold *hold,
         *ret_end = VEL_ANCHOR_PUBLISHED;
         break;
     case VEL_ANCHOR_HIDDEN:
-        rc = publish_beside(fs, hold, id, temporary, &path, err);
+        rc = publish_hidden(fs, hold, id, temporary, &path, err);
         *ret_end = VEL_ANCHOR_BESIDE;
         break;
     }

@@ -3,9 +3,11 @@
  * up; and what their names on the prefix are when they are flushed. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
@@ -34,7 +36,31 @@ static bool is_wanted(void *arg, const struct vel_flush_job *job,
     return now != VEL_ANCHOR_UNLINKED;
 }
 
-/* The same holds for what it finds. */
+/* Somebody else's file stands at the path, which is freed: ours comes beside it. That
+ * of a newer dataset of ours is nobody else's. */
+static int publish_left(struct vel_service *service, const struct vel_flush_job *job,
+                        const char *temporary, char *path, char **ret_path,
+                        struct vel_err *err)
+{
+    char *name = NULL;
+    bool is_newer = vel_cachename_of(service->prefix, path, &name, NULL) == 0 &&
+                    vel_service_has_put(service, job->id, INT64_MAX, name, path);
+    int rc = is_newer ? VEL_EEXIST
+                      : vel_anchor_publish_beside(service->fs, path, job->id, temporary,
+                                                  ret_path, err);
+
+    if (rc == 0)
+        vel_log(
+            VEL_LOG_WARN,
+            "%s was written by someone else, and stays: the file of dataset %" PRId64
+            " that was to come there is %s",
+            path, job->id, *ret_path);
+    free(name);
+    free(path);
+    return rc;
+}
+
+/* Unlinked is believed when it is seen twice, as above. */
 static int publish(void *arg, const struct vel_flush_job *job, const char *temporary,
                    const struct vel_listed *file, char **ret_path, struct vel_err *err)
 {
@@ -52,10 +78,10 @@ static int publish(void *arg, const struct vel_flush_job *job, const char *tempo
         if (rc < 0)
             return rc;
     }
-    if (end == VEL_ANCHOR_CANCELLED || end == VEL_ANCHOR_LEFT) {
-        free(path);
+    if (end == VEL_ANCHOR_CANCELLED)
         return VEL_EEXIST;
-    }
+    if (end == VEL_ANCHOR_LEFT)
+        return publish_left(service, job, temporary, path, ret_path, err);
     *ret_path = path;
     return 0;
 }
