@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,8 +167,13 @@ static struct told {
 
 static void say(struct vel_buf *text)
 {
-    if (!text->failed)
-        fprintf(stderr, "h5veloc: %s\n", vel_buf_text(text));
+    struct vel_buf line;
+
+    vel_buf_init(&line);
+    vel_buf_printf(&line, "h5veloc: %s\n", vel_buf_text(text));
+    if (!text->failed && !line.failed)
+        vel_log_write_stderr(NULL, VEL_LOG_INFO, line.data, line.len);
+    vel_buf_fini(&line);
 }
 
 static const char *why_bare(const struct vel_file_answer *answer)

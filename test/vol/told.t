@@ -13,7 +13,8 @@ unset VELOC_QUIET
 mkdir "$dir/cache" "$dir/p"
 cd "$dir/p" || bail_out "no directory"
 
-# what it says on standard error
+# what it says on standard error, alone
+# shellcheck disable=SC2069
 told() { timeout -s KILL 120 "${memcheck[@]}" "$top_builddir/test/vol/point" "$@" 2>&1 >/dev/null; }
 
 said=$(told create=a.h5 close create=a.h5 close create=b.h5 close)
