@@ -258,6 +258,22 @@ static void relink(struct vel_fs *fs, const struct vel_anchor_hold *hold,
     vel_buf_fini(&temporary);
 }
 
+/* As with a file that is written anew in its place: the mode is that of what stands
+ * there. */
+static void keep_mode(struct vel_fs *fs, const char *path, const char *temporary)
+{
+    struct stat st, now;
+    int fd;
+
+    if (fs->ops->lstat(fs, path, &st) < 0 ||
+        vel_fs_open(fs, temporary, O_RDONLY | O_NOFOLLOW, 0, &fd, NULL) < 0)
+        return;
+    if (fs->ops->fstat(fs, fd, &now) == 0 &&
+        (st.st_mode & 0777) != (now.st_mode & 0777))
+        fs->ops->set_mode(fs, fd, st.st_mode & 0777);
+    vel_fs_close(fs, fd, temporary, NULL);
+}
+
 static int publish_at(struct vel_fs *fs, const struct vel_anchor_hold *hold,
                       const char *temporary, const char *path, struct vel_err *err)
 {
@@ -267,8 +283,10 @@ static int publish_at(struct vel_fs *fs, const struct vel_anchor_hold *hold,
 
     vel_vec_init(&others, sizeof(char *));
     rc = has_one_name(fs, hold, path) ? 0 : list_names(fs, hold, path, &others, err);
-    if (rc == 0)
+    if (rc == 0) {
+        keep_mode(fs, path, temporary);
         rc = vel_fs_rename(fs, temporary, path, err);
+    }
     other = others.items;
     for (size_t i = 0; rc == 0 && i < others.n; i++)
         relink(fs, hold, path, other[i]);

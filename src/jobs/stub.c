@@ -27,8 +27,8 @@ static void put_text(const struct vel_stub *stub, struct vel_buf *ret)
     vel_buf_printf(ret, HEAD "%s" MARK "%016" PRIx64 REST, stub->launch, stub->mark);
 }
 
-static int write_new(struct vel_fs *fs, const char *path, const struct vel_buf *text,
-                     struct vel_err *err)
+static int write_new(struct vel_fs *fs, const char *path, mode_t mode,
+                     const struct vel_buf *text, struct vel_err *err)
 {
     int fd, closed;
     int rc =
@@ -37,6 +37,8 @@ static int write_new(struct vel_fs *fs, const char *path, const struct vel_buf *
     if (rc < 0)
         return rc;
     rc = vel_fs_write_at(fs, fd, text->data, text->len, 0, path, err);
+    if (rc == 0 && mode) /* what the file system refuses is nothing to fail for */
+        fs->ops->set_mode(fs, fd, mode);
     closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
     rc = rc < 0 ? rc : closed;
     if (rc < 0)
@@ -45,9 +47,9 @@ static int write_new(struct vel_fs *fs, const char *path, const struct vel_buf *
 }
 
 static int write_linked(struct vel_fs *fs, const char *path, const char *draft,
-                        const struct vel_buf *text)
+                        mode_t mode, const struct vel_buf *text)
 {
-    int rc = write_new(fs, draft, text, NULL);
+    int rc = write_new(fs, draft, mode, text, NULL);
 
     if (rc < 0)
         return rc;
@@ -80,8 +82,10 @@ int vel_stub_make(struct vel_fs *fs, const char *path,
     rc = vel_buf_status(&text, err);
     if (rc == 0)
         rc = vel_buf_status(&draft, err);
-    if (rc == 0 && (!maker->drafts || write_linked(fs, path, draft.data, &text) < 0))
-        rc = write_new(fs, path, &text, err); /* says what is wrong, if anything */
+    if (rc == 0 &&
+        (!maker->drafts || write_linked(fs, path, draft.data, maker->mode, &text) < 0))
+        rc = write_new(fs, path, maker->mode, &text,
+                       err); /* says what is wrong, if anything */
     vel_buf_fini(&draft);
     vel_buf_fini(&text);
     if (rc == 0)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "sys/fs.h"
@@ -23,6 +24,7 @@ struct vel_stub {
 struct vel_stub_maker {
     const char *launch;
     const char *drafts; /* a directory that goes with the launch; NULL: none */
+    mode_t mode;        /* that the file will have; 0: 0600 */
 };
 
 /* Make one at a path that is free; VEL_EEXIST when it is not. It is written in `drafts`

@@ -343,12 +343,26 @@ int vel_service_create(struct vel_service_job *job, const struct vel_watch *watc
 
 /* --- closed, given up, removed --- */
 
+/* As HDF5 has made it; 0: that is not known. */
+static mode_t mode_of(struct vel_fs *fs, const struct vel_service_job *job,
+                      const char *name)
+{
+    char *path = NULL;
+    struct stat st;
+    bool is_known = vel_part_new_path(job->dir, job->rank, name, &path, NULL) == 0 &&
+                    vel_fs_lstat(fs, path, &st, NULL) == 0;
+
+    free(path);
+    return is_known ? st.st_mode & 0777 : 0;
+}
+
 int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
 {
     struct vel_service *service = job->service;
     struct vel_placeholder_file of = {.dir = job->dir, .rank = job->rank};
     struct vel_new_file file = {.order = job->order, .size = job->size};
-    struct vel_stub_maker maker = {service->launch, service->launch_dir};
+    struct vel_stub_maker maker = {.launch = service->launch,
+                                   .drafts = service->launch_dir};
     int rc = 0;
 
     if (!job->dir)
@@ -358,6 +372,8 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
     if (rc == 0)
         rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
     of.name = file.name;
+    if (rc == 0)
+        maker.mode = mode_of(service->fs, job, file.name);
     /* first: what is closed is offered to its rank only where something stands */
     if (rc == 0)
         rc = vel_placeholders_set(service->placeholders, &of, job->name, &maker, err);

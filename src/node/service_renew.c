@@ -73,7 +73,8 @@ bool vel_service_patches(struct vel_service *service, int64_t id, const char *na
 void vel_service_renew(struct vel_service *service, int64_t id,
                        const struct vel_placeholder_file *of)
 {
-    const struct vel_stub_maker maker = {service->launch, service->launch_dir};
+    const struct vel_stub_maker maker = {.launch = service->launch,
+                                         .drafts = service->launch_dir};
     enum vel_anchor_now now = VEL_ANCHOR_STANDS;
     char *path = NULL;
 

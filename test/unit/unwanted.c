@@ -163,7 +163,7 @@ static void between_looks(void)
     flushlab_node(&lab, vel_fs_posix(), 2, 1, 0, &node);
 
     const char *path = flushlab_path(&lab, 2, 0, 1);
-    const struct vel_stub_maker maker = {launch, lab.dir};
+    const struct vel_stub_maker maker = {.launch = launch, .drafts = lab.dir};
     const struct vel_placeholder_file of = {node.job.home, 0, "out.0/r0.1"};
     struct vel_service service = {.fs = &fs,
                                   .dir = lab.dir,

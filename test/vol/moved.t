@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What stands at the path of a file of a dataset is renamed while the file is on its way there: it comes to where that
-# is by then, its program ends, and everyone reads it there.
+# What stands at the path of a file of a dataset is renamed, or gets another mode, while the file is on its way there:
+# it comes to where that is by then, its program ends, and everyone reads it there.
 : "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
@@ -56,6 +56,24 @@ behind create=a.h5 write=1 close
 while_dataset 2 create=a.h5 write=2 close -- mv a.h5 b.h5
 ok 'so does one whose older version was' test "$(<said)" = 'b.h5: all 2, 1000 cells, 2 at the end'
 all_read b.h5 'all 2, 1000 cells, 2 at the end'
+
+# --- its mode is changed ---
+
+umask 022
+mode() { stat -c %a a.h5; }
+mode_at() { # MODE THEN: what it is now, and shall be
+    mode >was
+    [ -z "$1" ] || chmod "$1" a.h5
+}
+fresh
+while_dataset 1 create=a.h5 write=1 close -- mode_at ''
+is "$(<was),$(mode)" 644,644 'what stands at a new name has the mode that the file has'
+fresh
+while_dataset 1 create=a.h5 write=1 close -- mode_at 600
+is "$(mode)" 600 'who changes it changes that of the file'
+chmod 640 a.h5
+while_dataset 2 create=a.h5 write=2 close -- mode_at ''
+is "$(<was),$(mode)" 640,640 'a new version has the mode of the one before, as without h5veloc'
 
 # --- and a new file is made at the old name meanwhile ---
 
