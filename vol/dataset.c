@@ -39,8 +39,7 @@ static void transfer_end(hid_t dxpl_id)
 {
     hid_t stack = vel_stack_save();
 
-    if (dxpl_id >= 0)
-        H5Pclose(dxpl_id);
+    vel_mpi_transfer_end(dxpl_id);
     vel_stack_restore(stack);
 }
 
@@ -64,7 +63,7 @@ static herr_t read_some(size_t count, void *dsets[], hid_t type_ids[],
 {
     struct many many;
     struct vel_call call;
-    hid_t own_id;
+    bool is_changed;
     herr_t rc;
 
     if (count == 0)
@@ -72,11 +71,11 @@ static herr_t read_some(size_t count, void *dsets[], hid_t type_ids[],
     if (many_begin(&many, dsets, count) < 0)
         return -1;
     call = vel_call_begin_plain(dsets[0]);
-    own_id = call.under->is_self ? vel_mpi_transfer(dxpl_id) : dxpl_id;
+    is_changed = call.under->is_self && vel_mpi_transfer_begin(dxpl_id);
     rc = H5VLdataset_read(count, many.objs, call.id, type_ids, mem_space_ids,
-                          file_space_ids, own_id, bufs, req);
-    if (own_id != dxpl_id)
-        transfer_end(own_id);
+                          file_space_ids, dxpl_id, bufs, req);
+    if (is_changed)
+        transfer_end(dxpl_id);
     many_end(&many);
     return vel_call_end(&call, rc, req);
 }
@@ -87,7 +86,7 @@ static herr_t write_some(size_t count, void *dsets[], hid_t type_ids[],
 {
     struct many many;
     struct vel_call call;
-    hid_t own_id;
+    bool is_changed;
     herr_t rc;
 
     if (count == 0)
@@ -95,11 +94,11 @@ static herr_t write_some(size_t count, void *dsets[], hid_t type_ids[],
     if (many_begin(&many, dsets, count) < 0)
         return -1;
     call = vel_call_begin_plain(dsets[0]);
-    own_id = call.under->is_self ? vel_mpi_transfer(dxpl_id) : dxpl_id;
+    is_changed = call.under->is_self && vel_mpi_transfer_begin(dxpl_id);
     rc = H5VLdataset_write(count, many.objs, call.id, type_ids, mem_space_ids,
-                           file_space_ids, own_id, bufs, req);
-    if (own_id != dxpl_id)
-        transfer_end(own_id);
+                           file_space_ids, dxpl_id, bufs, req);
+    if (is_changed)
+        transfer_end(dxpl_id);
     many_end(&many);
     return vel_call_end(&call, rc, req);
 }

@@ -47,6 +47,8 @@ int vel_mpi_leave(hid_t fapl_id)
 
     if (H5Pget_fclose_degree(fapl_id, &degree) < 0 || H5Pset_fapl_sec2(fapl_id) < 0)
         return -1;
+    if (H5Pset_file_locking(fapl_id, false, true) < 0) /* MPI-IO takes no lock */
+        return -1;
     return degree == H5F_CLOSE_DEFAULT ? H5Pset_fclose_degree(fapl_id, H5F_CLOSE_SEMI)
                                        : 0;
 }
@@ -56,18 +58,18 @@ int vel_mpi_pretend(hid_t fapl_id)
     return H5Pset_fapl_mpio(fapl_id, MPI_COMM_SELF, MPI_INFO_NULL);
 }
 
-hid_t vel_mpi_transfer(hid_t dxpl_id)
+bool vel_mpi_transfer_begin(hid_t dxpl_id)
 {
     H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
-    hid_t copy;
 
-    if (dxpl_id == H5P_DEFAULT || H5Pget_dxpl_mpio(dxpl_id, &mode) < 0 ||
-        mode == H5FD_MPIO_INDEPENDENT)
-        return dxpl_id;
-    copy = H5Pcopy(dxpl_id);
-    if (copy >= 0)
-        H5Pset_dxpl_mpio(copy, H5FD_MPIO_INDEPENDENT);
-    return copy;
+    return dxpl_id != H5P_DEFAULT && H5Pget_dxpl_mpio(dxpl_id, &mode) >= 0 &&
+           mode == H5FD_MPIO_COLLECTIVE &&
+           H5Pset_dxpl_mpio(dxpl_id, H5FD_MPIO_INDEPENDENT) >= 0;
+}
+
+void vel_mpi_transfer_end(hid_t dxpl_id)
+{
+    H5Pset_dxpl_mpio(dxpl_id, H5FD_MPIO_COLLECTIVE);
 }
 
 bool vel_mpi_answer(H5VL_optional_args_t *args, bool *is_atomic)
@@ -109,9 +111,15 @@ int vel_mpi_pretend(hid_t fapl_id)
     return 0;
 }
 
-hid_t vel_mpi_transfer(hid_t dxpl_id)
+bool vel_mpi_transfer_begin(hid_t dxpl_id)
 {
-    return dxpl_id;
+    (void)dxpl_id;
+    return false;
+}
+
+void vel_mpi_transfer_end(hid_t dxpl_id)
+{
+    (void)dxpl_id;
 }
 
 bool vel_mpi_answer(H5VL_optional_args_t *args, bool *is_atomic)

@@ -19,10 +19,11 @@ int vel_mpi_sharers(hid_t fapl_id);
 int vel_mpi_leave(hid_t fapl_id);
 int vel_mpi_pretend(hid_t fapl_id);
 
-/* The list for transfers of such a file: the same, or a copy, to be closed, when it
- * asks for collective ones, which only MPI-IO knows. H5I_INVALID_HID: there is no
- * memory. */
-hid_t vel_mpi_transfer(hid_t dxpl_id);
+/* Transfers of such a file by a list that asks for collective ones, which only MPI-IO
+ * knows: the list of the program itself is changed meanwhile, for HDF5 writes to it
+ * until the end of the program's call. True: and is to be given back. */
+bool vel_mpi_transfer_begin(hid_t dxpl_id);
+void vel_mpi_transfer_end(hid_t dxpl_id);
 
 /* Calls that HDF5 allows for files of MPI-IO alone; false: it is none of them. */
 bool vel_mpi_answer(H5VL_optional_args_t *args, bool *is_atomic);

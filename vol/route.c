@@ -34,7 +34,7 @@ static void note_self(struct vel_route *route)
     free(route->answer.journals);
     route->answer.journals = NULL;
     if (!route->answer.why)
-        route->answer.why = strdup("no DATASET line has it, and MPI-IO writes it");
+        route->answer.why = strdup("MPI-IO writes it at its own path");
 }
 
 /* The list for where the file is. */
@@ -72,12 +72,13 @@ static void begin(struct vel_route *route, const char *name, hid_t fapl_id)
 int vel_route_create(struct vel_route *route, const struct vel_info *info,
                      const char *name, unsigned flags, hid_t *fapl_id)
 {
-    const struct vel_files_of files_of = vel_info_files_of(info);
+    struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
     const char *why;
 
     begin(route, name, *fapl_id);
     why = is_own(flags, *fapl_id, &route->is_self);
+    files_of.is_shared = route->is_self;
     route->is_new = true;
     if (why) {
         vel_files_native(&files_of, name, why, &route->answer);
@@ -93,12 +94,13 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
 int vel_route_open(struct vel_route *route, const struct vel_info *info,
                    const char *name, unsigned flags, hid_t *fapl_id)
 {
-    const struct vel_files_of files_of = vel_info_files_of(info);
+    struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
     const char *why;
 
     begin(route, name, *fapl_id);
     why = is_own(flags, *fapl_id, &route->is_self);
+    files_of.is_shared = route->is_self;
     if (why && flags & H5F_ACC_RDWR)
         vel_files_native(&files_of, name, why, &route->answer);
     if ((why ? vel_files_check_own(name, &err)
@@ -115,12 +117,13 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
 int vel_route_look(struct vel_route *route, const struct vel_info *info,
                    const char *name, hid_t *fapl_id)
 {
-    const struct vel_files_of files_of = vel_info_files_of(info);
+    struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
 
     begin(route, name, *fapl_id);
     if (is_own(0, *fapl_id, &route->is_self))
         return 0;
+    files_of.is_shared = route->is_self;
     if (vel_files_look(&files_of, name, &route->answer, &err) < 0)
         return fail(&err);
     return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, fapl_id);
@@ -164,7 +167,7 @@ void vel_route_end(struct vel_route *route, hid_t fapl_id)
 int vel_route_remove(const struct vel_info *info, const char *name, hid_t fapl_id,
                      bool *ret_is_gone)
 {
-    const struct vel_files_of files_of = vel_info_files_of(info);
+    struct vel_files_of files_of = vel_info_files_of(info);
     struct vel_err err = {0};
     bool is_self;
 

@@ -335,20 +335,35 @@ static bool is_plain(int op)
            op == H5VL_NATIVE_FILE_GET_VFD_HANDLE || op == H5VL_NATIVE_FILE_GET_INFO;
 }
 
+/* Readers look at the path of the file once it is theirs, too. */
 static herr_t start_swmr(const struct vel_call *call, H5VL_optional_args_t *args,
                          hid_t dxpl_id, void **req)
 {
     const void *handle = handle_of(call->under, call->obj);
-    herr_t rc;
+    herr_t rc = H5VLfile_optional(call->obj, call->id, args, dxpl_id, req);
 
+    if (rc < 0)
+        return rc;
     if (!vel_home_lets_read(handle))
         return vel_push(H5E_CANTOPENFILE, "%s",
                         "others cannot read the file while it is written: it cannot "
                         "come to its own path, and the log says why");
-    rc = H5VLfile_optional(call->obj, call->id, args, dxpl_id, req);
-    if (rc >= 0)
-        vel_live_give_up(handle, "it is read while it is written (SWMR)");
-    return rc;
+    vel_live_give_up(handle, "it is read while it is written (SWMR)");
+    return 0;
+}
+
+/* What HDF5 allows for files of MPI-IO alone is answered here; and the handle of such a
+ * file is none that the program could use. */
+static herr_t ask_self(struct vel_call *call, H5VL_optional_args_t *args, hid_t dxpl_id,
+                       void **req)
+{
+    if (vel_mpi_answer(args, &call->under->is_atomic))
+        return 0;
+    if (args->op_type == H5VL_NATIVE_FILE_GET_VFD_HANDLE)
+        return vel_push(H5E_CANTGET, "%s",
+                        "the file is in a cache, where MPI-IO has no handle for it: a "
+                        "DATASET line with PUBLISH=LIVE leaves it to MPI-IO");
+    return H5VLfile_optional(call->obj, call->id, args, dxpl_id, req);
 }
 
 /* Without a file there is nothing below, and no object. */
@@ -360,8 +375,8 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl_id, voi
     if (vel_ask_is(args->op_type))
         return vel_ask(args);
     call = is_plain(args->op_type) ? vel_call_begin_plain(obj) : vel_call_begin(obj);
-    if (call.under->is_self && vel_mpi_answer(args, &call.under->is_atomic))
-        rc = 0;
+    if (call.under->is_self)
+        rc = ask_self(&call, args, dxpl_id, req);
     else if (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE)
         rc = start_swmr(&call, args, dxpl_id, req);
     else

@@ -282,7 +282,7 @@ bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
         return true;
     }
     if (leader->now >= since + leader->conf.stall)
-        return refuse(leader, wait, VEL_ETIMEOUT,
+        return refuse(leader, wait, VEL_EBUSY,
                       "it is on another node, and nothing has moved for FLUSH_STALL");
     if (wait->kind == VEL_MSG_REMOVE)
         leader->connector->has_made = true;

@@ -90,7 +90,10 @@ int vel_anchor_publish(struct vel_fs *fs, const struct vel_anchor_hold *hold,
                        int64_t id, const char *temporary, enum vel_anchor_end *ret_end,
                        char **ret_path, struct vel_err *err);
 
-/* What was left comes beside what stands at `path`, as NAME.h5veloc-D: *ret_path. */
+/* "<path>.h5veloc-D", a new string; NULL when out of memory. */
+char *vel_anchor_beside(const char *path, int64_t id);
+
+/* What was left comes beside what stands at `path`: *ret_path. */
 int vel_anchor_publish_beside(struct vel_fs *fs, const char *path, int64_t id,
                               const char *temporary, char **ret_path,
                               struct vel_err *err);

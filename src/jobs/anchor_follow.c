@@ -294,19 +294,23 @@ static int publish_at(struct vel_fs *fs, const struct vel_anchor_hold *hold,
     return rc < 0 ? rc : vel_fs_sync_parent(fs, path, err);
 }
 
+char *vel_anchor_beside(const char *path, int64_t id)
+{
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    vel_buf_printf(&text, "%s.h5veloc-%" PRId64, path, id);
+    return vel_buf_take(&text, NULL);
+}
+
 int vel_anchor_publish_beside(struct vel_fs *fs, const char *path, int64_t id,
                               const char *temporary, char **ret_path,
                               struct vel_err *err)
 {
-    struct vel_buf text;
-    char *beside;
-    int rc;
+    char *beside = vel_anchor_beside(path, id);
+    int rc = beside ? vel_fs_rename(fs, temporary, beside, err)
+                    : vel_out_of_memory(err, path);
 
-    vel_buf_init(&text);
-    vel_buf_printf(&text, "%s.h5veloc-%" PRId64, path, id);
-    beside = vel_buf_take(&text, NULL);
-    rc = beside ? vel_fs_rename(fs, temporary, beside, err)
-                : vel_out_of_memory(err, path);
     if (rc == 0)
         rc = vel_fs_sync_parent(fs, beside, err);
     if (rc == 0)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jobs/anchor.h"
 #include "jobs/flushing_in.h"
 #include "jobs/stub.h"
 #include "meta/cachename.h"
@@ -90,20 +91,27 @@ static int rename_listed(struct vel_share *s, size_t i, const char *path)
     return 0;
 }
 
-/* A file that has got its name already, which is another one than it was to be. */
+/* A file that has got its name already, which is another one than it was to be: where
+ * its placeholder had moved, or beside what somebody has put there. */
 static bool stands_elsewhere(const struct vel_share *s, size_t i, char **ret_path)
 {
     const struct vel_flushing *f = s->flushing;
     const struct vel_listed *listed = &vel_share_file(s, i)->listed;
+    const char *dest = s->targets[i].dest;
     char *path = f->names->recorded(f->arg, s->job, listed);
-    bool is = path && strcmp(path, s->targets[i].dest) != 0 &&
-              vel_stands_untouched(s->crew.fs, path, listed);
+    char *beside = vel_anchor_beside(path ? path : dest, s->job->id);
+    bool is_moved = path && strcmp(path, dest) != 0 &&
+                    vel_stands_untouched(s->crew.fs, path, listed);
+    bool is_beside =
+        !is_moved && beside && vel_stands_untouched(s->crew.fs, beside, listed);
 
-    if (is)
-        *ret_path = path;
-    else
+    if (is_moved || is_beside)
+        *ret_path = is_moved ? path : beside;
+    if (!is_moved)
         free(path);
-    return is;
+    if (!is_beside)
+        free(beside);
+    return is_moved || is_beside;
 }
 
 /* The temporary of a file is gone, and it has no name: it was left out before a crash.

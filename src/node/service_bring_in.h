@@ -64,6 +64,11 @@ bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t bel
 
 /* Is the dataset, which is staged, at changing the file of this name in place? */
 bool vel_service_patches(struct vel_service *service, int64_t id, const char *name);
+/* The older version of a dataset's file that stands at `path` was touched, and is
+ * otherwise as it was: then it is that which the file replaces. False: it is not. */
+bool vel_service_renew_touched(struct vel_service *service, int64_t id,
+                               const struct vel_placeholder_file *of, const char *path);
+
 /* The newest file here that was to be at `path`; false: there is none. */
 bool vel_service_renew_at(struct vel_service *service, const char *path);
 

@@ -60,7 +60,8 @@ static int publish_left(struct vel_service *service, const struct vel_flush_job 
     return rc;
 }
 
-/* Unlinked is believed when it is seen twice, as above. */
+/* Unlinked is believed when it is seen twice, as above; so is that it is somebody
+ * else's. */
 static int publish(void *arg, const struct vel_flush_job *job, const char *temporary,
                    const struct vel_listed *file, char **ret_path, struct vel_err *err)
 {
@@ -69,10 +70,16 @@ static int publish(void *arg, const struct vel_flush_job *job, const char *tempo
     enum vel_anchor_end end = VEL_ANCHOR_CANCELLED;
     char *path = NULL;
 
-    for (int look = 0; look < 2 && end == VEL_ANCHOR_CANCELLED; look++) {
+    for (int look = 0;
+         look < 2 && (end == VEL_ANCHOR_CANCELLED || end == VEL_ANCHOR_LEFT); look++) {
         int rc;
 
-        vel_service_renew(service, job->id, &of);
+        if (end == VEL_ANCHOR_CANCELLED)
+            vel_service_renew(service, job->id, &of);
+        else if (!vel_service_renew_touched(service, job->id, &of, path))
+            break;
+        free(path);
+        path = NULL;
         rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary,
                                       &end, &path, err);
         if (rc < 0)

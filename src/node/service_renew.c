@@ -70,6 +70,46 @@ bool vel_service_patches(struct vel_service *service, int64_t id, const char *na
     return false;
 }
 
+/* The newest dataset that has a file of this name decides. */
+static int has_bytes(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    const struct putting *p = arg;
+    struct vel_service *service = p->service;
+    const struct vel_crew crew = {.fs = service->fs, .copy = service->flushing.copy};
+    bool is_there = entry->place == VEL_ON_PREFIX;
+    int has = 0;
+
+    (void)err;
+    for (int l = 0; is_there && !has && l < entry->lists; l++) {
+        struct vel_vec files;
+
+        if (vel_filelist_load(service->fs, service->dir, entry->dataset.id, l, &files,
+                              NULL) < 0)
+            continue;
+        for (size_t i = 0; !has && i < files.n; i++) {
+            const struct vel_listed *file = vel_vec_at(&files, i);
+
+            if (strcmp(file->name, p->name) == 0)
+                has = vel_stands_check(&crew, p->path, file, NULL) == 0 ? 1 : -1;
+        }
+        vel_filelist_fini(&files);
+    }
+    vel_entry_fini(entry);
+    return has;
+}
+
+bool vel_service_renew_touched(struct vel_service *service, int64_t id,
+                               const struct vel_placeholder_file *of, const char *path)
+{
+    const struct vel_stub_maker maker = {.launch = service->launch,
+                                         .drafts = service->launch_dir};
+    const struct vel_index_range older = {.below = id};
+    struct putting p = {.service = service, .name = of->name, .path = path};
+
+    return vel_index_each(service->fs, service->dir, &older, has_bytes, &p, NULL) > 0 &&
+           vel_placeholders_set(service->placeholders, of, path, &maker, NULL) == 0;
+}
+
 void vel_service_renew(struct vel_service *service, int64_t id,
                        const struct vel_placeholder_file *of)
 {

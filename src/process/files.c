@@ -144,10 +144,10 @@ static bool has_line(const struct vel_file_name *name)
     return vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
 }
 
-static void note_change(struct vel_file_name *name, const struct vel_client *client,
-                        struct vel_file_answer *answer)
+static void note_change(const struct vel_files_of *of, struct vel_file_name *name,
+                        const struct vel_client *client, struct vel_file_answer *answer)
 {
-    if (name->path && !client && !answer->why && !vel_files_is_live(name))
+    if (name->path && !client && !answer->why && !vel_files_is_live(of, name))
         answer->why = strdup("no leader is to be had, and the log says why");
     answer->changed = take(&name->path);
 }
@@ -193,7 +193,7 @@ static struct vel_client *ask(const struct vel_files_of *of, const char *name,
         return NULL;
     }
     makes = makes || (writes && ret_name->is_there);
-    is_live = vel_files_is_live(ret_name);
+    is_live = vel_files_is_live(of, ret_name);
     if (makes)
         vel_files_tell_elsewhere(ret_name);
     if (makes && is_live)
@@ -222,7 +222,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
         if (!is_refused && !vel_file_join(&n, &answer)) {
             if (is_new && is_in_cache(client, &n))
                 answer.at = VEL_FILE_TAKEN;
-            else if (vel_files_is_live(&n))
+            else if (vel_files_is_live(of, &n))
                 rc = replace(client, &n, err);
             else
                 rc = create(client, &n, VEL_CREATE_NEW, &answer, err);
@@ -234,7 +234,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
             vel_files_tell_anew(&n);
     }
     if (rc == 0)
-        note_change(&n, client, &answer);
+        note_change(of, &n, client, &answer);
     vel_file_name_fini(&n);
     answer.is_off = !vel_files_know(of);
     if (rc == 0)
@@ -250,9 +250,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
 static int look_without(const struct vel_file_name *name, enum vel_look how,
                         const struct vel_err *why, struct vel_err *err)
 {
-    bool is_there = how == VEL_LOOK_HOME &&
-                    (why->status == VEL_EBUSY || why->status == VEL_ETIMEOUT ||
-                     why->status == VEL_ELOST);
+    bool is_there = how == VEL_LOOK_HOME && why->status == VEL_EBUSY;
 
     if (!is_there && (why->status == VEL_EUNSUP ||
                       vel_files_ask_view(name->name, NULL) == VEL_ENOENT))
@@ -298,13 +296,20 @@ static int bring_home(struct vel_client *client, const struct vel_file_name *nam
     return vel_wrap(err, rc, "%s cannot be opened to be written", name->path);
 }
 
-static int open_to_write(struct vel_client *client, const struct vel_file_name *name,
-                         struct vel_file_answer *ret, struct vel_err *err)
+static int open_to_write(const struct vel_files_of *of, struct vel_client *client,
+                         const struct vel_file_name *name, struct vel_file_answer *ret,
+                         struct vel_err *err)
 {
-    int rc =
-        vel_files_is_live(name) ? 0 : create(client, name, VEL_CREATE_OPEN, ret, err);
+    bool is_own = of->is_shared || vel_files_is_live(of, name);
+    int rc = is_own ? 0 : create(client, name, VEL_CREATE_OPEN, ret, err);
+    char *why = take(&ret->why);
 
-    return rc == 0 && ret->at == VEL_FILE_OWN ? bring_home(client, name, ret, err) : rc;
+    if (rc == 0 && ret->at == VEL_FILE_OWN)
+        rc = bring_home(client, name, ret, err);
+    if (rc == 0 && !ret->why)
+        ret->why = take(&why);
+    free(why);
+    return rc;
 }
 
 static int find(const struct vel_files_of *of, const char *name, bool writes,
@@ -318,12 +323,12 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
     int rc = 0;
 
     if (client && !vel_file_join(&n, &answer))
-        rc = writes ? open_to_write(client, &n, &answer, err)
+        rc = writes ? open_to_write(of, client, &n, &answer, err)
                     : look(client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)
         answer.journals = vel_files_journals(&n);
     if (rc == 0 && writes)
-        note_change(&n, client, &answer);
+        note_change(of, &n, client, &answer);
     vel_file_name_fini(&n);
     if (rc < 0 && !found->path)
         return rc;

@@ -20,11 +20,14 @@
 
 #include "base/err.h"
 
-/* What the caller knows. Only the first that asks is listened to. */
+/* What the caller knows; but for is_shared only the first that asks is listened to. */
 struct vel_files_of {
     const char *config;   /* the user's settings; NULL: where they are else */
     const char *unlisted; /* the setting of that name; NULL: not said */
     const char *dataset;  /* what a line has behind DATASET=; NULL: none */
+    /* Of this call: others may write the file at the same time, without locks: only a
+     * line makes it one of a dataset, and what is there is changed at its own path. */
+    bool is_shared;
     /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
     bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
 };

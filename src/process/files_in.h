@@ -112,7 +112,7 @@ bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret
 
 /* Is the file, as a line or the lack of one says, written at its own path? Of what may
  * be of a family that is not known without a leader. */
-bool vel_files_is_live(const struct vel_file_name *name);
+bool vel_files_is_live(const struct vel_files_of *of, const struct vel_file_name *name);
 
 /* Where its journal is, when it is written at its own path: a new string. NULL: it has
  * none, as a line says, or there is no memory. */
@@ -135,6 +135,9 @@ void vel_files_tell_anew(const struct vel_file_name *name);
 
 /* No line has it, but one means its name in another directory. */
 void vel_files_tell_elsewhere(const struct vel_file_name *name);
+
+/* One that was protected is not any more. */
+void vel_files_tell_home(const char *path, const char *why);
 
 /* All is over: what has become of the files. */
 void vel_files_tell_end(void);

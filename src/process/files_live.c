@@ -49,14 +49,15 @@ static bool may_be_of_family(const struct vel_file_name *name)
     return may;
 }
 
-bool vel_files_is_live(const struct vel_file_name *name)
+bool vel_files_is_live(const struct vel_files_of *of, const struct vel_file_name *name)
 {
     const struct vel_conf *conf = vel_files_conf();
     struct vel_rule_fit fit;
 
     if (!vel_rules_find(conf, vel_files_prefix(), name->path, &fit))
         return conf->unlisted == VEL_UNLISTED_LIVE ||
-               (conf->unlisted == VEL_UNLISTED_FAMILIES && !may_be_of_family(name));
+               (conf->unlisted == VEL_UNLISTED_FAMILIES &&
+                (of->is_shared || !may_be_of_family(name)));
     if (fit.rule->publish == VEL_PUBLISH_THROUGH)
         tell_older_word(fit.line);
     return vel_rule_is_live(fit.rule);

@@ -376,8 +376,6 @@ int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
         return rc;
     vel_file_end_points(file);
     file->is_home = true;
-    vel_log(VEL_LOG_WARN,
-            "%s goes on at its own path, and is not protected from now on: %s",
-            file->path, why);
+    vel_files_tell_home(file->path, why);
     return 0;
 }

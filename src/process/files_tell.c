@@ -259,6 +259,21 @@ void vel_files_tell(const struct vel_file_answer *answer)
     pthread_mutex_unlock(&told.lock);
 }
 
+void vel_files_tell_home(const char *path, const char *why)
+{
+    vel_log(VEL_LOG_WARN,
+            "%s goes on at its own path, and is not protected from now on: %s", path,
+            why);
+    pthread_mutex_lock(&told.lock);
+    if (told.pid == getpid() && told.behind > 0) {
+        told.behind--;
+        told.bare++;
+        if (!told.why)
+            told.why = strdup(why);
+    }
+    pthread_mutex_unlock(&told.lock);
+}
+
 /* --- the end --- */
 
 struct datasets {

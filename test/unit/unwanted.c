@@ -121,6 +121,55 @@ static void crashed(const char *what, const struct vel_flushing_names *names)
     is_int(flushlab_strays(&lab), 0, "nothing of it stays");
 }
 
+/* --- a crash between a file's name beside somebody else's and the list with it --- */
+
+static int publish_beside(void *arg, const struct vel_flush_job *job,
+                          const char *temporary, const struct vel_listed *file,
+                          char **ret_path, struct vel_err *err)
+{
+    struct flushlab *lab = arg;
+
+    return is_removed(file)
+               ? vel_anchor_publish_beside(vel_fs_posix(), flushlab_path(lab, 1, 0, 1),
+                                           job->id, temporary, ret_path, err)
+               : VEL_ENOENT;
+}
+
+static const struct vel_flushing_names besides = {
+    .is_wanted = want_all, .publish = publish_beside, .recorded = know_none};
+
+static void beside(void)
+{
+    struct flushlab lab;
+    struct flushlab_node node;
+    struct vel_err err = {0};
+    char list[1200], *before;
+    size_t len;
+
+    flushlab_init(&lab, "beside", LARGE);
+    flushlab_parts(&lab, 1);
+    flushlab_begin(&lab, 1, 1);
+    flushlab_copy_all(&lab, 1, 1);
+    if (flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err) < 0)
+        bail_out("%s", err.text);
+    tap_put_file(flushlab_path(&lab, 1, 0, 1), "somebody else's");
+    snprintf(list, sizeof list, "%s/dataset.1/files.0", lab.dir);
+    before = tap_get_file(list, &len);
+    flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
+    node.flushing.names = &besides;
+    node.flushing.arg = &lab;
+    is_int(vel_flushing_name(&node.flushing, &node.job, &err), 0,
+           "a file comes beside somebody else's: %s", err.text);
+    tap_put_bytes(list, before, len);
+    free(before);
+    is_int(vel_flushing_name(&node.flushing, &node.job, &err), 0,
+           "and is found there after a crash before the list was written: %s",
+           err.text);
+    flushlab_name(&lab, 1, 1, 1, &err);
+    is_int(flushlab_owner(&lab, 1, 1, vel_flushing_publish, &err), 0,
+           "the dataset is published: %s", err.text);
+}
+
 /* --- an older version comes to the name between two looks --- */
 
 static struct {
@@ -192,6 +241,7 @@ int main(void)
     earlier_owner();
     crashed("that the program has removed", &removed);
     crashed("at whose name somebody else's stands", &taken);
+    beside();
     between_looks();
     return done_testing();
 }

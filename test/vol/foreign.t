@@ -51,6 +51,18 @@ meanwhile 2 truncate_it "$seven" 'an older version'
 meanwhile 2 write_it 'a.h5: all 1, 2000 cells, 7 at the end' 'an older version'
 meanwhile 2 repack_it "$seven" 'an older version'
 
+# --- who touches an older version has put nothing there ---
+
+fresh
+behind create=a.h5 write=1 close
+VELOC_FLUSH_BANDWIDTH=4000 behind create=a.h5 write=2 close wait=end &
+await is_on_its_way
+touch a.h5 end
+wait $!
+is "$(native read=a.h5)" 'a.h5: all 2, 1000 cells, 2 at the end' 'an older version that was touched is replaced'
+is "$(ls)" 'a.h5
+end' 'and nothing comes beside it'
+
 # --- who takes the name away has removed the file ---
 
 move_it() { native create=b.h5 write=7 close && mv b.h5 a.h5; }

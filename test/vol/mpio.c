@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All ranks write one file by MPI-IO: mpio NAME
  * Or each one of its own, NAME.RANK.h5, of MPI_COMM_SELF, and tells what it sees of it:
- * mpio NAME self */
+ * mpio NAME self
+ * Or two ranks change one file, NAME.h5, each with MPI_COMM_SELF: mpio NAME both */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,6 @@ static void write_it(const char *path, hid_t fapl)
 
         must(H5Dwrite(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, dxpl, cells) >= 0,
              "write together");
-        must(H5Dwrite(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) >= 0,
-             "write");
         H5Dclose(data);
     }
     H5Pclose(dxpl);
@@ -123,6 +122,49 @@ static int open_own(const char *name, int rank, hid_t fapl)
     return 0;
 }
 
+/* Cell `rank` becomes value + rank. */
+static void change(const char *path, hid_t fapl, int rank, int value)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, fapl), data, all, one;
+    hsize_t at = (hsize_t)rank * CELLS / 2, n = 1;
+
+    must(file >= 0, "open");
+    data = H5Dopen2(file, "plain", H5P_DEFAULT);
+    all = H5Dget_space(data);
+    one = H5Screate_simple(1, &n, NULL);
+    H5Sselect_hyperslab(all, H5S_SELECT_SET, &at, NULL, &n, NULL);
+    value += rank;
+    must(H5Dwrite(data, H5T_NATIVE_INT, one, all, H5P_DEFAULT, &value) >= 0, "write");
+    H5Sclose(one);
+    H5Sclose(all);
+    H5Dclose(data);
+    must(H5Fclose(file) >= 0, "close");
+}
+
+static int open_both(const char *name, int rank, hid_t fapl)
+{
+    int cells[CELLS];
+    char path[500];
+
+    snprintf(path, sizeof path, "%s.h5", name);
+    H5Pset_fapl_mpio(fapl, MPI_COMM_SELF, MPI_INFO_NULL);
+    if (rank == 0)
+        write_it(path, fapl);
+    MPI_Barrier(MPI_COMM_WORLD);
+    change(path, fapl, rank, 5000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, fapl),
+              data = H5Dopen2(file, "plain", H5P_DEFAULT);
+
+        H5Dread(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells);
+        printf("%d %d\n", cells[0], cells[CELLS / 2]);
+        H5Dclose(data);
+        H5Fclose(file);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int rc, rank;
@@ -136,6 +178,8 @@ int main(int argc, char **argv)
         rc = -1;
     else if (argc > 2 && strcmp(argv[2], "self") == 0)
         rc = open_own(argv[1], rank, fapl);
+    else if (argc > 2 && strcmp(argv[2], "both") == 0)
+        rc = open_both(argv[1], rank, fapl);
     else
         rc = open_all(argv[1], fapl);
     H5Pclose(fapl);

@@ -16,7 +16,7 @@ fresh() {
     mkdir "$dir/cache" "$dir/p"
     cd "$dir/p" || bail_out "no directory"
 }
-run() { TEST_TIMEOUT=60 "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/vol/mpio" f self 2>&1; }
+run() { TEST_TIMEOUT=60 "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/vol/mpio" f "${1:-self}" 2>&1; }
 datasets() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1; }
 
 fresh
@@ -36,5 +36,11 @@ fresh
 is "$(HDF5_VOL_CONNECTOR=veloc run)" "$want" 'and one without a line'
 is "$(ls)" 'f.0.h5
 f.1.h5' 'whose files are where MPI-IO has written them, and no others'
+
+# --- MPI-IO has no locks ---
+
+fresh
+is "$(VELOC_DATASET='f PATTERN=f.h5' HDF5_VOL_CONNECTOR=veloc run both)" '5000 5001' \
+    'what two ranks change in one file at the same time is there'
 
 done_testing

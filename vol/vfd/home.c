@@ -57,7 +57,8 @@ bool vel_home_lets_read(const void *handle)
     struct vel_opened *opened = vel_opened_find_handle(handle);
 
     return !opened || !may_move(opened) ||
-           move_home(opened, false, "it is read while it is written (SWMR)");
+           move_home(opened, vel_file_is_gone(opened->track->file),
+                     "it is read while it is written (SWMR)");
 }
 
 void vel_home_rescue(struct vel_opened *opened)
