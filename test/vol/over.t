@@ -87,7 +87,7 @@ is "$(run read=f.0.h5)" 'f.0.h5: all 3, 2000 cells, 7 at the end' 'and stays so'
 
 fresh
 behind create=a.h5 write=1 close open=a.h5 close
-is "$("$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" | grep -c ' 7.3 KiB \| 0 B ')" 1 \
+is "$("$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" | grep -c ' 7\.3 KiB \| 0 B ')" 1 \
     'of a file that was opened to be written, and was not, the version that is there is all'
 
 # --- what a person is told ---
