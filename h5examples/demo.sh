@@ -130,6 +130,7 @@ launch veloc files 0 >"$work/restart.log" 2>"$work/restart.err" || {
     fail "the restarted program failed"
 }
 sed 's/^/    /' "$work/restart.log"
+sed -n 's/^h5veloc: [0-9]* dataset/    &/p' "$work/restart.err"
 from=$(sed -n 's/.*restarted from step \([0-9]*\) .*/\1/p' "$work/restart.log")
 [ "${from:-0}" -ge "$step" ] || fail "the restart did not find step $step"
 [ "$(result "$work/restart.log")" = "$expected" ] ||
