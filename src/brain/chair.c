@@ -341,21 +341,73 @@ static bool may_come_back(struct vel_leader *leader,
            !vel_census_have_all_come(leader);
 }
 
-/* A node that has left in good order, for good, with a part that nobody has made
- * redundant yet; or NULL. */
-static const char *find_left(struct vel_leader *leader, const struct vel_lead *lead)
+static bool has_done(const struct vel_lead *lead, const char *node)
 {
     bool is_sealed = lead->state == VEL_DATASET_SEALED;
 
+    return vel_map_has(lead->done[is_sealed ? VEL_DID_ENCODE : VEL_DID_COPY], node);
+}
+
+/* Do the parts of a set that are here make up for those that are not? None do while it
+ * is being formed. */
+static bool is_borne(const struct vel_leader *leader, const struct vel_lead *lead,
+                     int64_t set)
+{
+    bool is_formed = lead->seal.is_encoded && !vel_seal_is_again(&lead->seal, set);
+    int64_t away = 0, failures = 0;
+
     for (size_t i = 0; i < lead->seal.members.n; i++) {
         const struct vel_seal_member *member = vel_seal_member(&lead->seal, i);
-        const struct vel_roster_member *node =
-            vel_roster_get(&leader->roster, member->node);
 
-        if (member->files > 0 && node && !node->is_here && node->has_left &&
-            !vel_map_has(lead->done[is_sealed ? VEL_DID_ENCODE : VEL_DID_COPY],
-                         member->node) &&
-            !may_come_back(leader, node))
+        if (member->set != set)
+            continue;
+        failures = is_formed ? member->failures : 0;
+        away += member->files > 0 && !has_done(lead, member->node) &&
+                !vel_roster_has(&leader->roster, member->node);
+    }
+    return away <= failures;
+}
+
+/* The node of a part that has left in good order and is missed, or NULL. */
+static const struct vel_roster_member *left_with(const struct vel_leader *leader,
+                                                 const struct vel_lead *lead,
+                                                 const struct vel_seal_member *member)
+{
+    const struct vel_roster_member *node =
+        vel_roster_get(&leader->roster, member->node);
+
+    return member->files > 0 && node && !node->is_here && node->has_left &&
+                   !has_done(lead, member->node) &&
+                   !is_borne(leader, lead, member->set)
+               ? node
+               : NULL;
+}
+
+static bool is_before(struct vel_leader *leader, const struct vel_lead *lead)
+{
+    return leader->connector && leader->ops->is_before(leader->arg, lead->id);
+}
+
+bool vel_chair_has_left(struct vel_leader *leader, const struct vel_lead *lead,
+                        int64_t set)
+{
+    for (size_t i = 0; i < lead->seal.members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(&lead->seal, i);
+
+        if (member->set == set && left_with(leader, lead, member))
+            return is_before(leader, lead);
+    }
+    return false;
+}
+
+/* One that is missed, and does not come back. */
+static const char *find_left(struct vel_leader *leader, const struct vel_lead *lead)
+{
+    for (size_t i = 0; i < lead->seal.members.n; i++) {
+        const struct vel_roster_member *node =
+            left_with(leader, lead, vel_seal_member(&lead->seal, i));
+
+        if (node && !may_come_back(leader, node))
             return node->node;
     }
     return NULL;
@@ -365,13 +417,13 @@ static const char *find_left(struct vel_leader *leader, const struct vel_lead *l
  * they wait for its part in vain. The next launch has that on record. */
 static bool leave_behind(struct vel_leader *leader, struct vel_lead *lead)
 {
-    bool is_waiting =
-        !lead->seal.is_encoded && !lead->is_staged &&
-        (lead->state == VEL_DATASET_SEALED || lead->state == VEL_DATASET_FLUSHING);
+    bool is_waiting = lead->state == VEL_DATASET_SEALED ||
+                      (lead->state == VEL_DATASET_FLUSHING && !lead->is_staged) ||
+                      (lead->state == VEL_DATASET_ENCODED && lead->seal.again.n > 0);
     const char *node = is_waiting ? find_left(leader, lead) : NULL;
     char why[VEL_ERR_TEXT];
 
-    if (!node || !leader->connector || !leader->ops->is_before(leader->arg, lead->id))
+    if (!node || !is_before(leader, lead))
         return false;
     snprintf(why, sizeof why,
              "the processes of node %s, which has a part of it, have ended; the next "

@@ -280,7 +280,8 @@ static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
 
         bool is_empty = vel_flush_may_move(leader, lead, member);
         bool is_away = is_empty || (lead->seal.is_encoded &&
-                                    is_lost_for_good(leader, member->node));
+                                    is_lost_for_good(leader, member->node) &&
+                                    !vel_chair_has_left(leader, lead, member->set));
 
         if (!node || !is_away || vel_map_has(lead->done[VEL_DID_COPY], member->node))
             continue;

@@ -113,4 +113,39 @@ for pid in "${pids[@]}"; do
     ends+="$? "
 done
 is "$ends" '0 0 ' 'nobody waits for what a node has left behind, when all ranks have come'
+
+# The same where the dataset is encoded, and those who leave have only read: what they keep is not said to be lost.
+prefix=$dir/kept
+mkdir "$prefix"
+rm -rf "$dir/cache"
+mkdir "$dir/cache"
+echo 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' >"$prefix/.velocconf"
+export VELOC_FLUSH_BANDWIDTH=1
+is_copied_by() { [ "$(find "$prefix" -maxdepth 1 -name ".ck.1.?.h5.h5v-1.[$1].tmp" | wc -l)" -eq 3 ]; }
+pids=()
+for k in 0 1 2; do
+    begin early $k cells=4000000 create=ck.1.$k.h5 write=1 close wait=never
+    pids+=($!)
+done
+await is_copied_by 1
+for pid in "${pids[@]}"; do pkill -KILL -P "$pid"; done
+wait 2>/dev/null
+mapfile -t reads < <(yes read=ck.1.0.h5 | head -n 50)
+pids=()
+for k in 0 1 2; do
+    VELOC_LOG_FILE=$prefix/log.$k begin later $k read=none.h5 wait=go.$k "${reads[@]}"
+    pids+=($!)
+    await [ -e "$prefix/.veloc/launch.later/chair.1" ]
+done
+await is_copied_by 2-9
+touch "$prefix/go.1" "$prefix/go.2"
+ends=''
+for k in 1 2; do
+    wait "${pids[k]}"
+    ends+="$? "
+done
+touch "$prefix/go.0"
+wait "${pids[0]}"
+is "$ends$?" '0 0 0' 'who has only read leaves what is being copied'
+is "$(cat "$prefix"/log.?)" '' 'and nobody says that it is lost'
 done_testing
