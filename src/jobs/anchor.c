@@ -46,8 +46,8 @@ char *vel_anchors_path(const char *level, int64_t id, int rank)
 
 /* A stub, which may be that of an older file of this name; else the previous version.
  */
-static int look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
-                struct vel_err *err)
+int vel_anchor_look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
+                    struct vel_err *err)
 {
     struct vel_err ignored = {0};
     struct vel_stub stub;
@@ -85,7 +85,7 @@ int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
         rc = rc == VEL_EEXIST ? 0 : rc;
     }
     if (rc == 0)
-        rc = look(fs, path, &anchor, err);
+        rc = vel_anchor_look(fs, path, &anchor, err);
     if (rc < 0)
         vel_anchor_fini(&anchor);
     else
@@ -104,7 +104,8 @@ int vel_anchor_renew(struct vel_fs *fs, const struct vel_anchor *older,
     int rc = 0;
 
     if (is_same)
-        rc = copy ? look(fs, path, anchor, err) : vel_out_of_memory(err, path);
+        rc = copy ? vel_anchor_look(fs, path, anchor, err)
+                  : vel_out_of_memory(err, path);
     if (rc < 0) {
         free(copy);
         return rc;

@@ -39,6 +39,10 @@ int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
                    const struct vel_stub_maker *maker, struct vel_anchor *ret,
                    struct vel_err *err);
 
+/* What stands at `path` now is what *ret is known by; its texts stay. */
+int vel_anchor_look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
+                    struct vel_err *err);
+
 /* Record "anchors" of a part, beside it: "<level>/dataset.D/anchors.R". */
 char *vel_anchors_path(const char *level, int64_t id, int rank);
 int vel_anchors_save(struct vel_fs *fs, const char *path, const struct vel_vec *anchors,

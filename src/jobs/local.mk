@@ -16,6 +16,7 @@ core_sources += \
 	%D%/hashes.c %D%/hashes.h \
 	%D%/muster.c %D%/muster.h \
 	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \
+	%D%/placeholders_end.c \
 	%D%/placeholders_follow.c \
 	%D%/promise.c %D%/promise.h \
 	%D%/stub.c %D%/stub.h \

@@ -147,6 +147,7 @@ int vel_placeholder_save(struct vel_placeholders *all, const char *dir, int64_t 
     vel_vec_init(&anchors, sizeof(struct vel_anchor));
     for (size_t i = 0; rc == 0 && i < all->items.n; i++)
         if (is_of(vel_placeholder_at(all, i), dir, rank) &&
+            !vel_placeholder_at(all, i)->is_open &&
             !vel_vec_push(&anchors, &vel_placeholder_at(all, i)->anchor))
             rc = vel_out_of_memory(err, "anchors");
     if (rc == 0 && anchors.n > 0)
@@ -327,27 +328,30 @@ static void inherit(const struct vel_placeholders *all, struct vel_placeholder *
     }
 }
 
-/* *ret_is_stale: a patch has begun or ended meanwhile. */
+/* *ret_is_stale: a patch has begun or ended meanwhile. maker NULL: it is open. */
 static int set_once(struct vel_placeholders *all,
                     const struct vel_placeholder_file *file, const char *path,
                     const struct vel_stub_maker *maker, bool *ret_is_stale,
                     struct vel_err *err)
 {
     struct vel_placeholder *item;
-    struct vel_anchor anchor;
+    struct vel_anchor anchor = {0};
     unsigned patches;
     int rc;
 
     pthread_mutex_lock(&all->lock);
     patches = all->patches;
     pthread_mutex_unlock(&all->lock);
-    rc = vel_anchor_set(all->fs, path, file->name, maker, &anchor, err);
+    rc = maker ? vel_anchor_set(all->fs, path, file->name, maker, &anchor, err)
+               : vel_anchor_look(all->fs, path, &anchor, err);
     if (rc < 0)
         return rc;
     item = vel_placeholder_make(all, file, &anchor, path);
     vel_anchor_fini(&anchor);
     pthread_mutex_lock(&all->lock);
     inherit(all, item);
+    if (item)
+        item->is_open = !maker;
     rc = vel_placeholder_put(all, vel_placeholder_find(all, file), item, err);
     if (rc == 0)
         rc = vel_placeholder_save(all, file->dir, file->rank, err);
@@ -366,6 +370,21 @@ int vel_placeholders_set(struct vel_placeholders *all,
     while (rc == 0 && is_stale)
         rc = set_once(all, file, path, maker, &is_stale, err);
     return rc;
+}
+
+int vel_placeholders_open(struct vel_placeholders *all,
+                          const struct vel_placeholder_file *file, const char *path,
+                          struct vel_err *err)
+{
+    struct vel_err why = {0};
+    bool is_stale = true;
+    int rc = 0;
+
+    while (rc == 0 && is_stale)
+        rc = set_once(all, file, path, NULL, &is_stale, &why);
+    return rc == 0 || rc == VEL_ENOENT
+               ? 0
+               : vel_fail(err, (enum vel_status)rc, "%s", why.text);
 }
 
 /* The file of this anchor in another directory; items.n: none. With the lock. */

@@ -36,6 +36,19 @@ struct vel_placeholder_file {
 int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
                           size_t n_homes, struct vel_err *err);
 
+/* The file is made, or opened to be changed: what stands at `path`, if anything, is its
+ * placeholder from now on. It is on record, and found by its path, once it is closed.
+ */
+int vel_placeholders_open(struct vel_placeholders *all,
+                          const struct vel_placeholder_file *file, const char *path,
+                          struct vel_err *err);
+
+/* The file is complete: it keeps the placeholder that it has had open, and an empty one
+ * becomes a stub. Without one, as vel_placeholders_set(). */
+int vel_placeholders_close(struct vel_placeholders *all,
+                           const struct vel_placeholder_file *file, const char *path,
+                           const struct vel_stub_maker *maker, struct vel_err *err);
+
 /* The file is complete: what stands at `path` is its placeholder, or a stub that is
  * made there. Set again, what stands there now is, unless it is the same. */
 int vel_placeholders_set(struct vel_placeholders *all,
@@ -98,7 +111,7 @@ int vel_placeholders_last_at(struct vel_placeholders *all, const char *path,
                              struct vel_err *err);
 
 /* There will be no such file: it is not followed any more. unlinks: and a stub goes
- * that no other file has. */
+ * that no other file has, if the file was closed. */
 int vel_placeholders_give_up(struct vel_placeholders *all,
                              const struct vel_placeholder_file *file, bool unlinks,
                              struct vel_err *err);

@@ -9,29 +9,20 @@
 #include "base/log.h"
 #include "jobs/placeholders_in.h"
 
-/* An item in use, with copies of what others may change meanwhile. */
-struct use {
-    struct vel_placeholder *item;
-    char *dir;
-    int64_t rank;
-    struct vel_anchor anchor;
-    struct vel_anchor_hold hold;
-};
-
-static void use_fini(struct use *use)
+static void use_fini(struct vel_placeholder_use *use)
 {
     vel_anchor_fini(&use->anchor);
     free(use->dir);
 }
 
-/* With the lock. */
-static int use_item(struct vel_placeholder *item, struct use *use, struct vel_err *err)
+int vel_placeholder_use_item(struct vel_placeholder *item,
+                             struct vel_placeholder_use *use, struct vel_err *err)
 {
-    *use = (struct use){.item = item,
-                        .dir = strdup(item->dir),
-                        .rank = item->rank,
-                        .anchor = item->anchor,
-                        .hold = item->hold};
+    *use = (struct vel_placeholder_use){.item = item,
+                                        .dir = strdup(item->dir),
+                                        .rank = item->rank,
+                                        .anchor = item->anchor,
+                                        .hold = item->hold};
     use->anchor.name = strdup(item->anchor.name);
     use->anchor.path = strdup(item->anchor.path);
     if (!use->dir || !use->anchor.name || !use->anchor.path) {
@@ -43,9 +34,9 @@ static int use_item(struct vel_placeholder *item, struct use *use, struct vel_er
     return 0;
 }
 
-static int begin_use(struct vel_placeholders *all,
-                     const struct vel_placeholder_file *file, struct use *use,
-                     struct vel_err *err)
+int vel_placeholder_begin_use(struct vel_placeholders *all,
+                              const struct vel_placeholder_file *file,
+                              struct vel_placeholder_use *use, struct vel_err *err)
 {
     size_t at;
     int rc;
@@ -53,13 +44,14 @@ static int begin_use(struct vel_placeholders *all,
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
     rc = at < all->items.n
-             ? use_item(vel_placeholder_at(all, at), use, err)
+             ? vel_placeholder_use_item(vel_placeholder_at(all, at), use, err)
              : vel_fail(err, VEL_ENOENT, "%s has no placeholder", file->name);
     pthread_mutex_unlock(&all->lock);
     return rc;
 }
 
-static void end_use(struct vel_placeholders *all, struct use *use)
+void vel_placeholder_end_use(struct vel_placeholders *all,
+                             struct vel_placeholder_use *use)
 {
     pthread_mutex_lock(&all->lock);
     vel_placeholder_leave(all, use->item);
@@ -72,13 +64,13 @@ int vel_placeholders_follow(struct vel_placeholders *all,
                             enum vel_anchor_now *ret_now, char **ret_path,
                             struct vel_err *err)
 {
-    struct use use;
-    int rc = begin_use(all, file, &use, err);
+    struct vel_placeholder_use use;
+    int rc = vel_placeholder_begin_use(all, file, &use, err);
 
     if (rc < 0)
         return rc;
     rc = vel_anchor_follow(all->fs, &use.hold, ret_now, ret_path, err);
-    end_use(all, &use);
+    vel_placeholder_end_use(all, &use);
     return rc;
 }
 
@@ -116,6 +108,7 @@ static int replace(struct vel_placeholders *all, const struct vel_placeholder *o
 
     if (!item)
         return vel_out_of_memory(err, "an anchor");
+    item->is_open = old->is_open;
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
     if (at < all->items.n && vel_placeholder_at(all, at) == old) {
@@ -135,15 +128,15 @@ int vel_placeholders_share(struct vel_placeholders *all,
                            struct vel_err *err)
 {
     const struct vel_anchor published = {.inode = 0};
-    struct use use;
-    int rc = begin_use(all, from, &use, err);
+    struct vel_placeholder_use use;
+    int rc = vel_placeholder_begin_use(all, from, &use, err);
 
     if (rc == VEL_ENOENT)
         return path ? add(all, NULL, to, &published, path, err) : 0;
     if (rc < 0)
         return rc;
     rc = add(all, use.item, to, &use.anchor, use.anchor.path, err);
-    end_use(all, &use);
+    vel_placeholder_end_use(all, &use);
     return rc;
 }
 
@@ -152,8 +145,8 @@ int vel_placeholders_share(struct vel_placeholders *all,
 /* Where it stands now is where it will be published: whoever comes after a crash must
  * not look for it at its first path. */
 static int note_path(struct vel_placeholders *all,
-                     const struct vel_placeholder_file *file, const struct use *use,
-                     struct vel_err *err)
+                     const struct vel_placeholder_file *file,
+                     const struct vel_placeholder_use *use, struct vel_err *err)
 {
     enum vel_anchor_now now;
     char *path = NULL;
@@ -165,11 +158,10 @@ static int note_path(struct vel_placeholders *all,
     return rc;
 }
 
-/* The next file behind item `from` that has the same placeholder: *ret_next is where to
- * look then. */
-static bool find_newer(struct vel_placeholders *all, const struct use *of,
-                       const struct vel_placeholder_file *file, size_t *next,
-                       struct use *ret)
+bool vel_placeholder_find_newer(struct vel_placeholders *all,
+                                const struct vel_placeholder_use *of,
+                                const struct vel_placeholder_file *file, size_t *next,
+                                struct vel_placeholder_use *ret)
 {
     bool is_found = false;
 
@@ -181,14 +173,16 @@ static bool find_newer(struct vel_placeholders *all, const struct use *of,
                          strcmp(item->anchor.name, file->name) == 0;
 
         is_found = !is_itself && vel_placeholder_is_same(&item->anchor, &of->anchor) &&
-                   use_item(item, ret, NULL) == 0;
+                   vel_placeholder_use_item(item, ret, NULL) == 0;
     }
     pthread_mutex_unlock(&all->lock);
     return is_found;
 }
 
-static int renew_one(struct vel_placeholders *all, const struct use *older,
-                     struct use *newer, const char *path, struct vel_err *err)
+static int renew_one(struct vel_placeholders *all,
+                     const struct vel_placeholder_use *older,
+                     struct vel_placeholder_use *newer, const char *path,
+                     struct vel_err *err)
 {
     const struct vel_placeholder_file file = {newer->dir, newer->rank,
                                               newer->anchor.name};
@@ -204,17 +198,17 @@ static int renew_one(struct vel_placeholders *all, const struct use *older,
 }
 
 /* The published file is what newer files of the name replace. */
-static int renew(struct vel_placeholders *all, const struct use *use,
+static int renew(struct vel_placeholders *all, const struct vel_placeholder_use *use,
                  const struct vel_placeholder_file *file, const char *path,
                  struct vel_err *err)
 {
-    struct use newer;
+    struct vel_placeholder_use newer;
     size_t next = 0;
     int rc = 0;
 
-    while (rc == 0 && find_newer(all, use, file, &next, &newer)) {
+    while (rc == 0 && vel_placeholder_find_newer(all, use, file, &next, &newer)) {
         rc = renew_one(all, use, &newer, path, err);
-        end_use(all, &newer);
+        vel_placeholder_end_use(all, &newer);
     }
     return rc;
 }
@@ -225,8 +219,8 @@ int vel_placeholders_publish(struct vel_placeholders *all,
                              char **ret_path, struct vel_err *err)
 {
     struct vel_err why = {0};
-    struct use use;
-    int rc = begin_use(all, file, &use, err);
+    struct vel_placeholder_use use;
+    int rc = vel_placeholder_begin_use(all, file, &use, err);
 
     if (rc < 0)
         return rc;
@@ -238,7 +232,7 @@ int vel_placeholders_publish(struct vel_placeholders *all,
         renew(all, &use, file, *ret_path, &why) < 0)
         vel_log(VEL_LOG_WARN, "a newer file of the name %s is not followed: %s",
                 *ret_path, why.text);
-    end_use(all, &use);
+    vel_placeholder_end_use(all, &use);
     return rc;
 }
 
@@ -287,15 +281,15 @@ int vel_placeholders_patched(struct vel_placeholders *all,
                              const struct vel_placeholder_file *file, const char *path,
                              struct vel_err *err)
 {
-    struct use use;
-    int rc = path ? begin_use(all, file, &use, NULL) : 0;
+    struct vel_placeholder_use use;
+    int rc = path ? vel_placeholder_begin_use(all, file, &use, NULL) : 0;
 
     if (!path)
         return mark_file(all, file, false, err);
     if (rc < 0)
         return rc == VEL_ENOENT ? 0 : vel_out_of_memory(err, path);
     rc = renew(all, &use, file, path, err);
-    end_use(all, &use);
+    vel_placeholder_end_use(all, &use);
     pthread_mutex_lock(&all->lock);
     all->patches++;
     pthread_mutex_unlock(&all->lock);
@@ -371,7 +365,8 @@ static int find_last(struct vel_placeholders *all, const char *path, fits_f *fit
 
     pthread_mutex_lock(&all->lock);
     for (i = all->items.n;
-         i > 0 && !fits(&vel_placeholder_at(all, i - 1)->anchor, what);)
+         i > 0 && (vel_placeholder_at(all, i - 1)->is_open ||
+                   !fits(&vel_placeholder_at(all, i - 1)->anchor, what));)
         i--;
     if (i > 0) {
         dir = strdup(vel_placeholder_at(all, i - 1)->dir);
@@ -409,80 +404,4 @@ int vel_placeholders_last_at(struct vel_placeholders *all, const char *path,
                              struct vel_err *err)
 {
     return find_last(all, path, was_at, path, ret_dir, ret_rank, ret_name, err);
-}
-
-/* --- given up --- */
-
-static int unlink_stub(struct vel_placeholders *all,
-                       const struct vel_placeholder_file *file, const struct use *use,
-                       struct vel_err *err)
-{
-    enum vel_anchor_now now;
-    struct use other;
-    char *path = NULL;
-    size_t next = 0;
-    int rc;
-
-    if (!use->anchor.is_stub)
-        return 0;
-    if (find_newer(all, use, file, &next, &other)) {
-        end_use(all, &other);
-        return 0;
-    }
-    rc = vel_anchor_follow(all->fs, &use->hold, &now, &path, err);
-    if (rc == 0 && now == VEL_ANCHOR_STANDS)
-        rc = vel_fs_unlink(all->fs, path, err);
-    free(path);
-    return rc;
-}
-
-int vel_placeholders_give_up(struct vel_placeholders *all,
-                             const struct vel_placeholder_file *file, bool unlinks,
-                             struct vel_err *err)
-{
-    struct use use;
-    size_t at;
-    int rc = begin_use(all, file, &use, err);
-
-    if (rc < 0)
-        return rc == VEL_ENOENT ? 0 : rc;
-    if (unlinks)
-        rc = unlink_stub(all, file, &use, err);
-    pthread_mutex_lock(&all->lock);
-    at = vel_placeholder_find(all, file);
-    if (rc == 0 && at < all->items.n) {
-        vel_placeholder_drop(all, at);
-        rc = vel_placeholder_save(all, file->dir, file->rank, err);
-    }
-    pthread_mutex_unlock(&all->lock);
-    end_use(all, &use);
-    return rc;
-}
-
-/* Any file of a dataset, in use; false: there is none. */
-static bool find_of(struct vel_placeholders *all, const char *dir, struct use *ret)
-{
-    bool is_found = false;
-
-    pthread_mutex_lock(&all->lock);
-    for (size_t i = 0; !is_found && i < all->items.n; i++)
-        is_found = strcmp(vel_placeholder_at(all, i)->dir, dir) == 0 &&
-                   use_item(vel_placeholder_at(all, i), ret, NULL) == 0;
-    pthread_mutex_unlock(&all->lock);
-    return is_found;
-}
-
-int vel_placeholders_lose(struct vel_placeholders *all, const char *dir,
-                          struct vel_err *err)
-{
-    struct use use;
-    int rc = 0;
-
-    while (rc == 0 && find_of(all, dir, &use)) {
-        const struct vel_placeholder_file file = {dir, use.rank, use.anchor.name};
-
-        rc = vel_placeholders_give_up(all, &file, true, err);
-        end_use(all, &use);
-    }
-    return rc;
 }

@@ -16,6 +16,7 @@ struct vel_placeholder {
     struct vel_anchor anchor;
     struct vel_anchor_hold hold;
     unsigned users; /* the table, and who follows it */
+    bool is_open;   /* its file is: it is not on record, and none that is looked for */
 };
 
 struct vel_placeholders {
@@ -57,6 +58,34 @@ void vel_placeholder_leave(struct vel_placeholders *all, struct vel_placeholder 
 /* The record of a rank becomes what the table has of it. */
 int vel_placeholder_save(struct vel_placeholders *all, const char *dir, int64_t rank,
                          struct vel_err *err);
+
+/* --- without the lock: the prefix may be slow --- */
+
+/* An item in use, with copies of what others may change meanwhile. */
+struct vel_placeholder_use {
+    struct vel_placeholder *item;
+    char *dir;
+    int64_t rank;
+    struct vel_anchor anchor;
+    struct vel_anchor_hold hold;
+};
+
+/* VEL_ENOENT: the file has none. */
+int vel_placeholder_begin_use(struct vel_placeholders *all,
+                              const struct vel_placeholder_file *file,
+                              struct vel_placeholder_use *use, struct vel_err *err);
+void vel_placeholder_end_use(struct vel_placeholders *all,
+                             struct vel_placeholder_use *use);
+
+/* The same of an item, with the lock. */
+int vel_placeholder_use_item(struct vel_placeholder *item,
+                             struct vel_placeholder_use *use, struct vel_err *err);
+
+/* The next file from item *next on that has the same placeholder as `file`. */
+bool vel_placeholder_find_newer(struct vel_placeholders *all,
+                                const struct vel_placeholder_use *of,
+                                const struct vel_placeholder_file *file, size_t *next,
+                                struct vel_placeholder_use *ret);
 
 bool vel_placeholder_is_same(const struct vel_anchor *a, const struct vel_anchor *b);
 

@@ -58,28 +58,37 @@ static int write_linked(struct vel_fs *fs, const char *path, const char *draft,
     return rc;
 }
 
+/* A new one of that launch, and its text. */
+static int begin(const char *launch, struct vel_stub *ret, struct vel_buf *ret_text,
+                 struct vel_err *err)
+{
+    int rc;
+
+    *ret = (struct vel_stub){0};
+    if (strlen(launch) > VEL_STUB_LAUNCH || strchr(launch, '\n'))
+        return vel_fail(err, VEL_EINVAL, "'%s' is no name of a launch", launch);
+    memcpy(ret->launch, launch, strlen(launch));
+    rc = vel_entropy(&ret->mark, sizeof ret->mark, err);
+    if (rc < 0)
+        return rc;
+    put_text(ret, ret_text);
+    return vel_buf_status(ret_text, err);
+}
+
 int vel_stub_make(struct vel_fs *fs, const char *path,
                   const struct vel_stub_maker *maker, struct vel_stub *ret,
                   struct vel_err *err)
 {
-    const char *launch = maker->launch;
-    struct vel_stub stub = {0};
+    struct vel_stub stub;
     struct vel_buf text, draft;
     int rc;
 
-    if (strlen(launch) > VEL_STUB_LAUNCH || strchr(launch, '\n'))
-        return vel_fail(err, VEL_EINVAL, "'%s' is no name of a launch", launch);
-    memcpy(stub.launch, launch, strlen(launch));
-    rc = vel_entropy(&stub.mark, sizeof stub.mark, err);
-    if (rc < 0)
-        return rc;
     vel_buf_init(&text);
     vel_buf_init(&draft);
-    put_text(&stub, &text);
-    if (maker->drafts)
+    rc = begin(maker->launch, &stub, &text, err);
+    if (rc == 0 && maker->drafts)
         vel_buf_printf(&draft, "%s/.stub.%016" PRIx64 ".h5v-tmp", maker->drafts,
                        stub.mark);
-    rc = vel_buf_status(&text, err);
     if (rc == 0)
         rc = vel_buf_status(&draft, err);
     if (rc == 0 &&
@@ -91,6 +100,29 @@ int vel_stub_make(struct vel_fs *fs, const char *path,
     if (rc == 0)
         *ret = stub;
     return rc;
+}
+
+int vel_stub_fill(struct vel_fs *fs, const char *path, const char *launch,
+                  struct vel_err *err)
+{
+    struct vel_stub stub;
+    struct vel_buf text;
+    struct stat st;
+    int fd, closed, rc = vel_fs_open(fs, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
+
+    if (rc < 0)
+        return rc;
+    vel_buf_init(&text);
+    rc = vel_fs_stat(fs, fd, path, &st, err);
+    if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0))
+        rc = vel_fail(err, VEL_EINVAL, "%s is no empty file", path);
+    if (rc == 0)
+        rc = begin(launch, &stub, &text, err);
+    if (rc == 0)
+        rc = vel_fs_write_at(fs, fd, text.data, text.len, 0, path, err);
+    closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
+    vel_buf_fini(&text);
+    return rc < 0 ? rc : closed;
 }
 
 /* Just what put_text() writes: a stub that someone has added a line to is a file of

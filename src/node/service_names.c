@@ -318,6 +318,10 @@ static int make_file(struct vel_service_job *job, const char *name,
         rc = begin_with(job, name, rc == 0 ? path : NULL, watch, &is_done, err);
     else if (rc == 0)
         job->is_from_others = is_others(job);
+    if (rc == 0 && !is_done)
+        rc = vel_placeholders_open(
+            job->service->placeholders,
+            &(struct vel_placeholder_file){job->dir, job->rank, name}, job->name, err);
     if (rc == 0 && !is_done) {
         job->place = (struct vel_service_place){
             .where = 1, .file = job->is_from_others, .path = path};
@@ -383,7 +387,7 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
         maker.mode = mode_of(service->fs, job, file.name);
     /* first: what is closed is offered to its rank only where something stands */
     if (rc == 0)
-        rc = vel_placeholders_set(service->placeholders, &of, job->name, &maker, err);
+        rc = vel_placeholders_close(service->placeholders, &of, job->name, &maker, err);
     if (rc == 0 && job->how == VEL_CLOSE_COMPLETE) /* else it is still open */
         rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
     free(file.name);

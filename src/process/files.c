@@ -17,6 +17,7 @@ void vel_file_answer_fini(struct vel_file_answer *answer)
     free(answer->why);
     free(answer->journals);
     free(answer->changed);
+    vel_hold_end(answer->hold);
     *answer = (struct vel_file_answer){0};
 }
 
@@ -178,6 +179,26 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
     return rc;
 }
 
+/* What others have open is refused before a leader hears of it. A file at its own path
+ * is HDF5's to make and to lock. */
+static int create_held(const struct vel_files_of *of, struct vel_client *client,
+                       const struct vel_file_name *name, enum vel_create how,
+                       struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_hold *hold = NULL;
+    int rc = vel_hold_take(name->path,
+                           how == VEL_CREATE_NEW ? VEL_HOLD_MAKE : VEL_HOLD_CHANGE,
+                           of->locks, &hold, err);
+
+    if (rc == 0)
+        rc = create(client, name, how, ret, err);
+    if (rc == 0 && ret->file)
+        vel_file_holds(ret->file, hold);
+    else
+        vel_hold_give_up(hold);
+    return rc;
+}
+
 /* Who leads here, when the name is one of ours. For any other, and for one that is
  * nowhere or at its own path, nobody begins to lead, and nothing is left behind. */
 static struct vel_client *ask(const struct vel_files_of *of, const char *name,
@@ -225,7 +246,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
             else if (vel_files_is_live(of, &n))
                 rc = replace(client, &n, err);
             else
-                rc = create(client, &n, VEL_CREATE_NEW, &answer, err);
+                rc = create_held(of, client, &n, VEL_CREATE_NEW, &answer, err);
         }
     }
     if (rc == 0 && answer.at == VEL_FILE_OWN && n.path) {
@@ -278,6 +299,25 @@ static int look(struct vel_client *client, const struct vel_file_name *name,
     return 0;
 }
 
+/* To be read: what others have open to be written is refused as above. */
+static int look_held(const struct vel_files_of *of, struct vel_client *client,
+                     const struct vel_file_name *name, enum vel_look how,
+                     struct vel_file_answer *ret, int64_t *ret_dataset,
+                     struct vel_err *err)
+{
+    bool is_locked = of->locks && how == VEL_LOOK_HERE && !vel_files_is_live(of, name);
+    struct vel_hold *hold = NULL;
+    int rc = is_locked ? vel_hold_take(name->path, VEL_HOLD_READ, true, &hold, err) : 0;
+
+    if (rc == 0)
+        rc = look(client, name, how, ret, ret_dataset, err);
+    if (rc == 0 && ret->at == VEL_FILE_CACHED)
+        ret->hold = hold;
+    else
+        vel_hold_end(hold);
+    return rc;
+}
+
 /* What is not at its own path yet comes there first. */
 static int bring_home(struct vel_client *client, const struct vel_file_name *name,
                       struct vel_file_answer *ret, struct vel_err *err)
@@ -301,7 +341,7 @@ static int open_to_write(const struct vel_files_of *of, struct vel_client *clien
                          struct vel_err *err)
 {
     bool is_own = of->is_shared || vel_files_is_live(of, name);
-    int rc = is_own ? 0 : create(client, name, VEL_CREATE_OPEN, ret, err);
+    int rc = is_own ? 0 : create_held(of, client, name, VEL_CREATE_OPEN, ret, err);
     char *why = take(&ret->why);
 
     if (rc == 0 && ret->at == VEL_FILE_OWN)
@@ -324,7 +364,7 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
 
     if (client && !vel_file_join(&n, &answer))
         rc = writes ? open_to_write(of, client, &n, &answer, err)
-                    : look(client, &n, how, &answer, &dataset, err);
+                    : look_held(of, client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)
         answer.journals = vel_files_journals(&n);
     if (rc == 0 && writes)

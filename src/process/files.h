@@ -28,6 +28,7 @@ struct vel_files_of {
     /* Of this call: others may write the file at the same time, without locks: only a
      * line makes it one of a dataset, and what is there is changed at its own path. */
     bool is_shared;
+    bool locks; /* of this call, too: HDF5 locks what it opens */
     /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
     bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
 };
@@ -44,6 +45,11 @@ enum vel_file_at {
 /* A file that is written in the cache, open once or more. */
 struct vel_file;
 
+/* A lock of what stands at the path of a file in the cache, while that is open: others
+ * are kept out as HDF5 would. NULL is nothing. */
+struct vel_hold;
+void vel_hold_end(struct vel_hold *hold);
+
 /* Makes of the first bytes of an open file those of a closed one, and says how many. */
 typedef size_t vel_file_head_f(void *bytes, size_t len);
 
@@ -54,6 +60,7 @@ struct vel_file_answer {
     char *journals; /* at its own path: where its journal is; NULL: it has none */
     char *changed;  /* below the prefix, and made, or opened to be written: its path */
     struct vel_file *file; /* to be settled; NULL: it is only read, or not ours */
+    struct vel_hold *hold; /* of one that is only read; NULL: none */
     bool is_off;           /* ENABLE=0 */
 };
 void vel_file_answer_fini(struct vel_file_answer *answer);
@@ -129,7 +136,7 @@ bool vel_file_is_gone(const struct vel_file *file);
 
 /* It cannot be written where it is, is gone, or is not to be there, as `why` says: what
  * is there, or at `from`, is copied to its own path, where its driver goes on with
- * *ret_fd. */
+ * *ret_fd, locked if what stood there was. */
 int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
                        int *ret_fd, struct vel_err *err);
 

@@ -142,6 +142,22 @@ void vel_files_tell_home(const char *path, const char *why);
 /* All is over: what has become of the files. */
 void vel_files_tell_end(void);
 
+/* --- files_hold.c --- */
+
+enum vel_hold_how { VEL_HOLD_READ, VEL_HOLD_CHANGE, VEL_HOLD_MAKE };
+
+/* What stands at `path` is held, locked if HDF5 `locks` what it opens; to make a file
+ * an empty one is made there where nothing stands. *ret is NULL where nothing does.
+ * VEL_EBUSY, in HDF5's words: another program has it locked. */
+int vel_hold_take(const char *path, enum vel_hold_how how, bool locks,
+                  struct vel_hold **ret, struct vel_err *err);
+
+/* The file does not come into being: what was made for it goes. NULL is nothing. */
+void vel_hold_give_up(struct vel_hold *hold);
+
+/* What is open as `fd` has come to its path. NULL is nothing. */
+void vel_hold_move(struct vel_hold *hold, int fd);
+
 /* --- files_reading.c --- */
 
 /* The path of a file that is open here to be read, a new string; NULL: it is not. */
@@ -163,6 +179,9 @@ struct vel_file *vel_file_add(const struct vel_file_name *name,
                               const struct vel_place *place, bool is_new);
 
 const char *vel_file_place(const struct vel_file *file);
+
+/* Until its last close. */
+void vel_file_holds(struct vel_file *file, struct vel_hold *hold);
 
 /* It is a part of that dataset of the session, made one by this open when it
  * `is_fresh`: its leader knows nothing of it. */

@@ -37,6 +37,7 @@ static double seconds(uint64_t since)
 static void file_free(struct vel_file *file)
 {
     vel_file_end_points(file);
+    vel_hold_end(file->hold);
     free(file->path);
     free(file->place);
     free(file->name);
@@ -102,6 +103,11 @@ struct vel_file *vel_file_add(const struct vel_file_name *name,
 const char *vel_file_place(const struct vel_file *file)
 {
     return file->place;
+}
+
+void vel_file_holds(struct vel_file *file, struct vel_hold *hold)
+{
+    file->hold = hold;
 }
 
 void vel_file_is_of(struct vel_file *file, int64_t dataset, bool is_fresh)
@@ -277,6 +283,14 @@ static int finish_part(const struct vel_file *file, struct vel_err *err)
                : 0;
 }
 
+static void give_up(struct vel_file *file, struct vel_client *client)
+{
+    vel_hold_give_up(file->hold);
+    file->hold = NULL;
+    if (client)
+        vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+}
+
 /* What a forked child closes is its parent's. */
 static int finish(struct vel_file *file, struct vel_err *err)
 {
@@ -290,8 +304,8 @@ static int finish(struct vel_file *file, struct vel_err *err)
             !file->is_home)
             rc = file->is_astray ? leave(file, client, err)
                                  : vel_file_complete(file, client, err);
-        else if (client)
-            vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        else
+            give_up(file, client);
         if (file->was == VEL_FILE_BROKEN && !file->is_home)
             vel_log(
                 VEL_LOG_WARN,
@@ -376,6 +390,7 @@ int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
         return rc;
     vel_file_end_points(file);
     file->is_home = true;
+    vel_hold_move(file->hold, *ret_fd);
     vel_files_tell_home(file->path, why);
     return 0;
 }

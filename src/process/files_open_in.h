@@ -37,6 +37,7 @@ struct vel_file {
     int64_t dataset;  /* the session's; 0: the leader's */
     bool is_fresh;    /* and it is a part only since this open */
     enum vel_file_was was;
+    struct vel_hold *hold; /* NULL: none */
     uint64_t begun;
     struct vel_file_points points;
 };

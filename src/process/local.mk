@@ -5,6 +5,7 @@ core_sources += \
 	%D%/files.c %D%/files.h %D%/files_in.h \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
+	%D%/files_hold.c \
 	%D%/files_list.c \
 	%D%/files_live.c \
 	%D%/files_name.c \

@@ -3,8 +3,8 @@
  *
  * Absolute times of one machine mean nothing elsewhere; a ratio of interleaved pairs
  * does. Each comparison prints one tab-separated row: the medians and the ratio b/a of
- * the speeds with its spread over the pairs. A target is missed only when the whole
- * spread lies below it.
+ * the speeds with its spread. A target is met when the whole spread is no lower, and
+ * missed when the whole of it is.
  */
 #ifndef TEST_BENCH_BENCH_H
 #define TEST_BENCH_BENCH_H

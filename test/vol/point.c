@@ -2,6 +2,7 @@
 /* A program that does with files what it is told: point OP...
  *
  *   create=NAME, open=NAME   a file to be written; it is the file from then on
+ *   look=NAME                one to be read, and it stays open
  *   write=N                  all cells of its data become N, at once
  *   grow=N                   N in so many new cells behind the others
  *   flush                    H5Fflush
@@ -224,6 +225,9 @@ static void run(const char *op, const char *what)
         create(what);
     } else if (strcmp(op, "open") == 0) {
         file = H5Fopen(what, H5F_ACC_RDWR, fapl);
+        must(file >= 0, "open", what);
+    } else if (strcmp(op, "look") == 0) {
+        file = H5Fopen(what, H5F_ACC_RDONLY, fapl);
         must(file >= 0, "open", what);
     } else if (strcmp(op, "write") == 0 || strcmp(op, "grow") == 0) {
         put(atoi(what), *op == 'g');

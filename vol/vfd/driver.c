@@ -97,7 +97,7 @@ static H5FD_t *open_at(const struct opening *o, const struct vel_file_answer *an
 
 /* HDF5 opens a file more than once to look at it: nothing comes of a track or a journal
  * before the file is changed. False: there is no memory. */
-static bool follow(const struct opening *o, const struct vel_file_answer *answer,
+static bool follow(const struct opening *o, struct vel_file_answer *answer,
                    struct vel_opened *opened)
 {
     bool is_own = answer->at == VEL_FILE_OWN, writes = o->flags & H5F_ACC_RDWR;
@@ -112,12 +112,14 @@ static bool follow(const struct opening *o, const struct vel_file_answer *answer
         return false;
     vel_track_begin(opened->track, o->name, is_own ? NULL : answer->path, o->flags,
                     answer->file);
+    opened->track->hold = answer->hold;
+    answer->hold = NULL;
     return true;
 }
 
 /* An open file is one of ours. NULL, and closed: there is no memory. */
 static H5FD_t *enter(const struct opening *o, H5FD_t *file,
-                     const struct vel_file_answer *answer)
+                     struct vel_file_answer *answer)
 {
     const struct vel_opened opened = {
         .file = file, .class = &o->driver->was, .is_sec2 = o->driver == &drivers[SEC2]};
@@ -136,7 +138,7 @@ static H5FD_t *enter(const struct opening *o, H5FD_t *file,
  * lead to, are looked for like any. */
 static H5FD_t *open_other(const struct opening *o)
 {
-    const struct vel_files_of of = {0};
+    const struct vel_files_of of = {.locks = vel_driver_locks(o->fapl_id)};
     struct vel_file_answer answer;
     struct vel_err err = {0};
     H5FD_t *file;
@@ -434,6 +436,19 @@ static size_t driver_of(hid_t fapl_id)
 bool vel_driver_fits(hid_t fapl_id)
 {
     return driver_of(fapl_id) < DRIVERS;
+}
+
+bool vel_driver_locks(hid_t fapl_id)
+{
+    const char *text = getenv("HDF5_USE_FILE_LOCKING");
+    hbool_t uses = 1, ignores;
+
+    if (text && (strcmp(text, "TRUE") == 0 || strcmp(text, "1") == 0 ||
+                 strcmp(text, "BEST_EFFORT") == 0))
+        return true;
+    if (text && (strcmp(text, "FALSE") == 0 || strcmp(text, "0") == 0))
+        return false;
+    return H5Pget_file_locking(fapl_id, &uses, &ignores) < 0 || uses;
 }
 
 /* Each open takes one of the numbers of files that HDF5's tools print, so the class is

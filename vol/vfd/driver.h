@@ -19,13 +19,16 @@
 /* Where a file is, for its opens with one property list. */
 struct vel_placed {
     const char *name; /* as the program calls it */
-    const struct vel_file_answer *answer;
+    struct vel_file_answer *answer;
     bool is_refused; /* the last time, by the driver */
     bool is_unseen;  /* it is opened without us: vel_driver_adopt() follows */
 };
 
 /* Does this list have such a driver: is the result one file, at one path? */
 bool vel_driver_fits(hid_t fapl_id);
+
+/* Will HDF5 lock what it opens with it, as it does by default? */
+bool vel_driver_locks(hid_t fapl_id);
 
 /* Opens with this list, which is nobody else's, go where `placed` says. It outlives
  * them. 0, or -1 with an error on the stack. */

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -56,9 +57,13 @@ bool vel_home_lets_read(const void *handle)
 {
     struct vel_opened *opened = vel_opened_find_handle(handle);
 
-    return !opened || !may_move(opened) ||
-           move_home(opened, vel_file_is_gone(opened->track->file),
-                     "it is read while it is written (SWMR)");
+    if (!opened || !may_move(opened))
+        return true;
+    if (!move_home(opened, vel_file_is_gone(opened->track->file),
+                   "it is read while it is written (SWMR)"))
+        return false;
+    flock(*descriptor_of(opened), LOCK_UN); /* as HDF5 has done in the cache */
+    return true;
 }
 
 void vel_home_rescue(struct vel_opened *opened)

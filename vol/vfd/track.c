@@ -67,6 +67,7 @@ herr_t vel_track_end(struct vel_track *track, herr_t rc)
     struct vel_err err = {0};
 
     vel_reading_end(track->reading);
+    vel_hold_end(track->hold);
     if (track->is_marked)
         set_written(track, 0);
     if (track->file &&

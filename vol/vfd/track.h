@@ -16,6 +16,7 @@ enum { VEL_TRACK_HEAD = 256 }; /* more than any head of a file of HDF5 */
 struct vel_track {
     struct vel_file *file; /* that is written in the cache; NULL: none */
     struct vel_reading *reading;
+    struct vel_hold *hold; /* while it is read; NULL: none */
     enum vel_file_was was;
     bool is_own;      /* at its own path */
     bool is_marked;   /* its head is not what it was */

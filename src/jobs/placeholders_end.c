@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that are complete, and files that will not be: what becomes of their
+ * placeholders. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobs/placeholders_in.h"
+
+/* --- closed --- */
+
+/* What HDF5 would have begun with is empty; who may not write there leaves it so. */
+static int find_stub(struct vel_placeholders *all,
+                     const struct vel_placeholder_use *use, const char *launch,
+                     struct vel_anchor *ret, char **ret_path, struct vel_err *err)
+{
+    enum vel_anchor_now now;
+    char *path = NULL;
+    int rc = vel_anchor_follow(all->fs, &use->hold, &now, &path, err);
+
+    *ret = use->anchor;
+    if (rc == 0 && now == VEL_ANCHOR_STANDS && !use->anchor.is_stub &&
+        use->anchor.size == 0 && vel_stub_fill(all->fs, path, launch, NULL) == 0)
+        rc = vel_anchor_look(all->fs, path, ret, err);
+    if (rc == 0 && now != VEL_ANCHOR_STANDS) {
+        free(path);
+        path = strdup(use->anchor.path);
+    }
+    *ret_path = path;
+    return rc;
+}
+
+/* Behind all others, for it is the newest that is closed. */
+static int put_closed(struct vel_placeholders *all,
+                      const struct vel_placeholder_use *use,
+                      const struct vel_placeholder_file *file,
+                      struct vel_placeholder *item, struct vel_err *err)
+{
+    size_t at;
+    int rc;
+
+    pthread_mutex_lock(&all->lock);
+    at = vel_placeholder_find(all, file);
+    if (at < all->items.n && vel_placeholder_at(all, at) == use->item)
+        vel_placeholder_drop(all, at);
+    rc = vel_placeholder_put(all, all->items.n, item, err);
+    if (rc == 0)
+        rc = vel_placeholder_save(all, file->dir, file->rank, err);
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+int vel_placeholders_close(struct vel_placeholders *all,
+                           const struct vel_placeholder_file *file, const char *path,
+                           const struct vel_stub_maker *maker, struct vel_err *err)
+{
+    struct vel_anchor anchor;
+    struct vel_placeholder_use use;
+    char *at = NULL;
+    int rc = vel_placeholder_begin_use(all, file, &use, NULL);
+
+    if (rc < 0 || !use.item->is_open) {
+        if (rc == 0)
+            vel_placeholder_end_use(all, &use);
+        return vel_placeholders_set(all, file, path, maker, err);
+    }
+    rc = find_stub(all, &use, maker->launch, &anchor, &at, err);
+    if (rc == 0)
+        rc = put_closed(all, &use, file,
+                        at ? vel_placeholder_make(all, file, &anchor, at) : NULL, err);
+    free(at);
+    vel_placeholder_end_use(all, &use);
+    return rc;
+}
+
+/* --- given up --- */
+
+static int unlink_stub(struct vel_placeholders *all,
+                       const struct vel_placeholder_file *file,
+                       const struct vel_placeholder_use *use, struct vel_err *err)
+{
+    enum vel_anchor_now now;
+    struct vel_placeholder_use other;
+    char *path = NULL;
+    size_t next = 0;
+    int rc;
+
+    if (!use->anchor.is_stub)
+        return 0;
+    if (vel_placeholder_find_newer(all, use, file, &next, &other)) {
+        vel_placeholder_end_use(all, &other);
+        return 0;
+    }
+    rc = vel_anchor_follow(all->fs, &use->hold, &now, &path, err);
+    if (rc == 0 && now == VEL_ANCHOR_STANDS)
+        rc = vel_fs_unlink(all->fs, path, err);
+    free(path);
+    return rc;
+}
+
+int vel_placeholders_give_up(struct vel_placeholders *all,
+                             const struct vel_placeholder_file *file, bool unlinks,
+                             struct vel_err *err)
+{
+    struct vel_placeholder_use use;
+    size_t at;
+    int rc = vel_placeholder_begin_use(all, file, &use, err);
+
+    if (rc < 0)
+        return rc == VEL_ENOENT ? 0 : rc;
+    if (unlinks && !use.item->is_open)
+        rc = unlink_stub(all, file, &use, err);
+    pthread_mutex_lock(&all->lock);
+    at = vel_placeholder_find(all, file);
+    if (rc == 0 && at < all->items.n) {
+        vel_placeholder_drop(all, at);
+        rc = vel_placeholder_save(all, file->dir, file->rank, err);
+    }
+    pthread_mutex_unlock(&all->lock);
+    vel_placeholder_end_use(all, &use);
+    return rc;
+}
+
+/* Any file of a dataset, in use; false: there is none. */
+static bool find_of(struct vel_placeholders *all, const char *dir,
+                    struct vel_placeholder_use *ret)
+{
+    bool is_found = false;
+
+    pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; !is_found && i < all->items.n; i++)
+        is_found = strcmp(vel_placeholder_at(all, i)->dir, dir) == 0 &&
+                   vel_placeholder_use_item(vel_placeholder_at(all, i), ret, NULL) == 0;
+    pthread_mutex_unlock(&all->lock);
+    return is_found;
+}
+
+int vel_placeholders_lose(struct vel_placeholders *all, const char *dir,
+                          struct vel_err *err)
+{
+    struct vel_placeholder_use use;
+    int rc = 0;
+
+    while (rc == 0 && find_of(all, dir, &use)) {
+        const struct vel_placeholder_file file = {dir, use.rank, use.anchor.name};
+
+        rc = vel_placeholders_give_up(all, &file, true, err);
+        vel_placeholder_end_use(all, &use);
+    }
+    return rc;
+}
