@@ -10,6 +10,7 @@
 #include "push.h"
 #include "route.h"
 #include "vfd/driver.h"
+#include "vfd/opened.h"
 
 /* Why a file stays where it is whatever the engine would say; NULL: it may be asked. */
 static const char *is_own(unsigned flags, hid_t fapl_id, bool *ret_is_self)
@@ -80,6 +81,7 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     why = is_own(flags, *fapl_id, &route->is_self);
     files_of.is_shared = route->is_self;
     files_of.locks = !route->is_self && vel_driver_locks(*fapl_id);
+    files_of.has_open = vel_opened_has;
     route->is_new = true;
     if (why) {
         vel_files_native(&files_of, name, why, &route->answer);
@@ -103,6 +105,7 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
     why = is_own(flags, *fapl_id, &route->is_self);
     files_of.is_shared = route->is_self;
     files_of.locks = !route->is_self && vel_driver_locks(*fapl_id);
+    files_of.has_open = vel_opened_has;
     if (why && flags & H5F_ACC_RDWR)
         vel_files_native(&files_of, name, why, &route->answer);
     if ((why ? vel_files_check_own(name, &err)

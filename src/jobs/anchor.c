@@ -71,6 +71,17 @@ int vel_anchor_look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
     return 0;
 }
 
+int vel_anchor_renew_at(struct vel_fs *fs, const char *path, const char *launch,
+                        struct vel_anchor *ret, struct vel_err *err)
+{
+    struct stat st;
+
+    if (vel_fs_lstat(fs, path, &st, NULL) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size == 0)
+        vel_stub_fill(fs, path, launch, NULL);
+    return vel_anchor_look(fs, path, ret, err);
+}
+
 int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
                    const struct vel_stub_maker *maker, struct vel_anchor *ret,
                    struct vel_err *err)
@@ -85,7 +96,7 @@ int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
         rc = rc == VEL_EEXIST ? 0 : rc;
     }
     if (rc == 0)
-        rc = vel_anchor_look(fs, path, &anchor, err);
+        rc = vel_anchor_renew_at(fs, path, maker->launch, &anchor, err);
     if (rc < 0)
         vel_anchor_fini(&anchor);
     else

@@ -34,7 +34,8 @@ struct vel_anchor {
 void vel_anchor_fini(struct vel_anchor *anchor);
 
 /* What stands at `path` becomes the anchor of file `name`; a stub of `launch` is made
- * where nothing does. VEL_EINVAL: something that is no regular file stands there. */
+ * where nothing does, or an empty file. VEL_EINVAL: something that is no regular file
+ * stands there. */
 int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
                    const struct vel_stub_maker *maker, struct vel_anchor *ret,
                    struct vel_err *err);
@@ -42,6 +43,11 @@ int vel_anchor_set(struct vel_fs *fs, const char *path, const char *name,
 /* What stands at `path` now is what *ret is known by; its texts stay. */
 int vel_anchor_look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
                     struct vel_err *err);
+
+/* The same, after an empty file there, as HDF5 begins with one, has become a stub; who
+ * may not write into it leaves it empty. */
+int vel_anchor_renew_at(struct vel_fs *fs, const char *path, const char *launch,
+                        struct vel_anchor *ret, struct vel_err *err);
 
 /* Record "anchors" of a part, beside it: "<level>/dataset.D/anchors.R". */
 char *vel_anchors_path(const char *level, int64_t id, int rank);

@@ -317,8 +317,8 @@ int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
 
 /* --- set, moved, forgotten --- */
 
-/* With the lock. What is being patched is what it was. */
-static void inherit(const struct vel_placeholders *all, struct vel_placeholder *item)
+void vel_placeholder_inherit(const struct vel_placeholders *all,
+                             struct vel_placeholder *item)
 {
     for (size_t i = 0; item && i < all->items.n; i++) {
         const struct vel_anchor *other = &vel_placeholder_at(all, i)->anchor;
@@ -349,9 +349,11 @@ static int set_once(struct vel_placeholders *all,
     item = vel_placeholder_make(all, file, &anchor, path);
     vel_anchor_fini(&anchor);
     pthread_mutex_lock(&all->lock);
-    inherit(all, item);
+    vel_placeholder_inherit(all, item);
     if (item)
         item->is_open = !maker;
+    if (item && item->is_open && all->held >= VEL_HOLDS_OPEN)
+        vel_anchor_release(all->fs, &item->hold);
     rc = vel_placeholder_put(all, vel_placeholder_find(all, file), item, err);
     if (rc == 0)
         rc = vel_placeholder_save(all, file->dir, file->rank, err);

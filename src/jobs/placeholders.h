@@ -19,7 +19,10 @@
 
 struct vel_placeholders;
 
-enum { VEL_HOLDS_MOST = 256 }; /* descriptors; further ones are followed by path */
+enum {
+    VEL_HOLDS_MOST = 256, /* descriptors; further ones are followed by path, */
+    VEL_HOLDS_OPEN = 64   /* those of open files, which need some themselves, earlier */
+};
 
 /* NULL when out of memory. Accepts NULL to destroy. */
 struct vel_placeholders *vel_placeholders_create(struct vel_fs *fs);
@@ -43,8 +46,9 @@ int vel_placeholders_open(struct vel_placeholders *all,
                           const struct vel_placeholder_file *file, const char *path,
                           struct vel_err *err);
 
-/* The file is complete: it keeps the placeholder that it has had open, and an empty one
- * becomes a stub. Without one, as vel_placeholders_set(). */
+/* The file is complete: it keeps the placeholder that it has had open, wherever that
+ * was moved to and whoever has touched it; an empty one becomes a stub, and one that
+ * was removed is gone for good. Without one, as vel_placeholders_set(). */
 int vel_placeholders_close(struct vel_placeholders *all,
                            const struct vel_placeholder_file *file, const char *path,
                            const struct vel_stub_maker *maker, struct vel_err *err);

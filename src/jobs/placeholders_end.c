@@ -10,43 +10,65 @@
 
 /* --- closed --- */
 
-/* What HDF5 would have begun with is empty; who may not write there leaves it so. */
-static int find_stub(struct vel_placeholders *all,
-                     const struct vel_placeholder_use *use, const char *launch,
-                     struct vel_anchor *ret, char **ret_path, struct vel_err *err)
+/* What it is known by from now on, and where it is: the same file, wherever it was
+ * moved to and whoever has touched it; or gone for good. *ret_path NULL: neither, so
+ * what stands at its path now is to be looked at. */
+static int catch_up(struct vel_placeholders *all, const struct vel_placeholder_use *use,
+                    const char *launch, struct vel_anchor *ret, char **ret_path,
+                    struct vel_err *err)
 {
+    bool is_held = use->hold.fd >= 0;
     enum vel_anchor_now now;
     char *path = NULL;
     int rc = vel_anchor_follow(all->fs, &use->hold, &now, &path, err);
 
     *ret = use->anchor;
-    if (rc == 0 && now == VEL_ANCHOR_STANDS && !use->anchor.is_stub &&
-        use->anchor.size == 0 && vel_stub_fill(all->fs, path, launch, NULL) == 0)
-        rc = vel_anchor_look(all->fs, path, ret, err);
-    if (rc == 0 && now != VEL_ANCHOR_STANDS) {
+    if (rc == 0 && (now == VEL_ANCHOR_STANDS || (now == VEL_ANCHOR_FOREIGN && is_held)))
+        rc = vel_anchor_renew_at(all->fs, path, launch, ret, err);
+    else if (rc == 0) {
         free(path);
-        path = strdup(use->anchor.path);
+        path = NULL;
+        if (is_held &&
+            (now == VEL_ANCHOR_HIDDEN || !vel_fs_exists(all->fs, use->anchor.path))) {
+            ret->inode = now == VEL_ANCHOR_HIDDEN ? ret->inode : 0;
+            path = strdup(use->anchor.path);
+            rc = path ? 0 : vel_out_of_memory(err, "an anchor");
+        }
+    }
+    if (rc < 0) {
+        free(path);
+        return rc;
     }
     *ret_path = path;
-    return rc;
+    return 0;
 }
 
-/* Behind all others, for it is the newest that is closed. */
+/* Behind all others, for it is the newest that is closed. *ret_is_stale: it has become
+ * another one meanwhile, or is being patched. */
 static int put_closed(struct vel_placeholders *all,
                       const struct vel_placeholder_use *use,
-                      const struct vel_placeholder_file *file,
-                      struct vel_placeholder *item, struct vel_err *err)
+                      const struct vel_placeholder_file *file, unsigned patches,
+                      struct vel_placeholder *item, bool *ret_is_stale,
+                      struct vel_err *err)
 {
     size_t at;
-    int rc;
+    int rc = 0;
 
+    if (!item)
+        return vel_out_of_memory(err, "an anchor");
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
-    if (at < all->items.n && vel_placeholder_at(all, at) == use->item)
+    *ret_is_stale = at == all->items.n || vel_placeholder_at(all, at) != use->item ||
+                    all->patches != patches;
+    if (*ret_is_stale) {
+        vel_placeholder_discard(all, item);
+    } else {
+        vel_placeholder_inherit(all, item);
         vel_placeholder_drop(all, at);
-    rc = vel_placeholder_put(all, all->items.n, item, err);
-    if (rc == 0)
-        rc = vel_placeholder_save(all, file->dir, file->rank, err);
+        rc = vel_placeholder_put(all, all->items.n, item, err);
+        if (rc == 0)
+            rc = vel_placeholder_save(all, file->dir, file->rank, err);
+    }
     pthread_mutex_unlock(&all->lock);
     return rc;
 }
@@ -55,23 +77,30 @@ int vel_placeholders_close(struct vel_placeholders *all,
                            const struct vel_placeholder_file *file, const char *path,
                            const struct vel_stub_maker *maker, struct vel_err *err)
 {
-    struct vel_anchor anchor;
-    struct vel_placeholder_use use;
-    char *at = NULL;
-    int rc = vel_placeholder_begin_use(all, file, &use, NULL);
+    bool is_stale = true, is_lost = false;
+    int rc = 0;
 
-    if (rc < 0 || !use.item->is_open) {
-        if (rc == 0)
-            vel_placeholder_end_use(all, &use);
-        return vel_placeholders_set(all, file, path, maker, err);
+    while (rc == 0 && is_stale && !is_lost) {
+        struct vel_placeholder_use use;
+        struct vel_anchor anchor;
+        char *at = NULL;
+        unsigned patches;
+
+        pthread_mutex_lock(&all->lock);
+        patches = all->patches;
+        pthread_mutex_unlock(&all->lock);
+        if (vel_placeholder_begin_use(all, file, &use, NULL) < 0)
+            break;
+        rc = catch_up(all, &use, maker->launch, &anchor, &at, err);
+        is_lost = rc == 0 && !at;
+        if (at)
+            rc = put_closed(all, &use, file, patches,
+                            vel_placeholder_make(all, file, &anchor, at), &is_stale,
+                            err);
+        free(at);
+        vel_placeholder_end_use(all, &use);
     }
-    rc = find_stub(all, &use, maker->launch, &anchor, &at, err);
-    if (rc == 0)
-        rc = put_closed(all, &use, file,
-                        at ? vel_placeholder_make(all, file, &anchor, at) : NULL, err);
-    free(at);
-    vel_placeholder_end_use(all, &use);
-    return rc;
+    return rc < 0 || !is_stale ? rc : vel_placeholders_set(all, file, path, maker, err);
 }
 
 /* --- given up --- */

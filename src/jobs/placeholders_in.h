@@ -87,6 +87,10 @@ bool vel_placeholder_find_newer(struct vel_placeholders *all,
                                 const struct vel_placeholder_file *file, size_t *next,
                                 struct vel_placeholder_use *ret);
 
+/* With the lock: what is being patched is what it was. */
+void vel_placeholder_inherit(const struct vel_placeholders *all,
+                             struct vel_placeholder *item);
+
 bool vel_placeholder_is_same(const struct vel_anchor *a, const struct vel_anchor *b);
 
 #endif

@@ -118,8 +118,11 @@ int vel_stub_fill(struct vel_fs *fs, const char *path, const char *launch,
         rc = vel_fail(err, VEL_EINVAL, "%s is no empty file", path);
     if (rc == 0)
         rc = begin(launch, &stub, &text, err);
-    if (rc == 0)
+    if (rc == 0) {
         rc = vel_fs_write_at(fs, fd, text.data, text.len, 0, path, err);
+        if (rc < 0) /* not half of one */
+            vel_fs_truncate(fs, fd, 0, path, NULL);
+    }
     closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
     vel_buf_fini(&text);
     return rc < 0 ? rc : closed;

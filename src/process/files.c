@@ -186,9 +186,9 @@ static int create_held(const struct vel_files_of *of, struct vel_client *client,
                        struct vel_file_answer *ret, struct vel_err *err)
 {
     struct vel_hold *hold = NULL;
-    int rc = vel_hold_take(name->path,
+    int rc = vel_hold_take(of, name->path,
                            how == VEL_CREATE_NEW ? VEL_HOLD_MAKE : VEL_HOLD_CHANGE,
-                           of->locks, &hold, err);
+                           &hold, err);
 
     if (rc == 0)
         rc = create(client, name, how, ret, err);
@@ -241,9 +241,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
         bool is_refused = is_new && n.is_there; /* by HDF5, as without us */
 
         if (!is_refused && !vel_file_join(&n, &answer)) {
-            if (is_new && is_in_cache(client, &n))
-                answer.at = VEL_FILE_TAKEN;
-            else if (vel_files_is_live(of, &n))
+            if (vel_files_is_live(of, &n))
                 rc = replace(client, &n, err);
             else
                 rc = create_held(of, client, &n, VEL_CREATE_NEW, &answer, err);
@@ -307,7 +305,7 @@ static int look_held(const struct vel_files_of *of, struct vel_client *client,
 {
     bool is_locked = of->locks && how == VEL_LOOK_HERE && !vel_files_is_live(of, name);
     struct vel_hold *hold = NULL;
-    int rc = is_locked ? vel_hold_take(name->path, VEL_HOLD_READ, true, &hold, err) : 0;
+    int rc = is_locked ? vel_hold_take(of, name->path, VEL_HOLD_READ, &hold, err) : 0;
 
     if (rc == 0)
         rc = look(client, name, how, ret, ret_dataset, err);
@@ -362,7 +360,7 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
     int64_t dataset = 0;
     int rc = 0;
 
-    if (client && !vel_file_join(&n, &answer))
+    if (client && !vel_file_join(&n, &answer) && !vel_file_has_gone(n.path))
         rc = writes ? open_to_write(of, client, &n, &answer, err)
                     : look_held(of, client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)

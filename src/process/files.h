@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -29,6 +30,8 @@ struct vel_files_of {
      * line makes it one of a dataset, and what is there is changed at its own path. */
     bool is_shared;
     bool locks; /* of this call, too: HDF5 locks what it opens */
+    /* Has HDF5 this file open, at its own path? NULL: that is not known. */
+    bool (*has_open)(dev_t device, ino_t inode);
     /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
     bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
 };

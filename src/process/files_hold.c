@@ -8,64 +8,100 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "process/files_in.h"
 
+enum { TRIES = 100 }; /* each means that something else has come to the path */
+
 struct vel_hold {
     char *path;
-    int fd;
-    bool is_made; /* nothing stood there */
+    int fd; /* below 0: none any more */
+    bool is_made, is_locked;
+    dev_t device;
+    ino_t inode;
 };
 
-static bool stands(const char *path, int fd, struct stat *ret)
+/* --- taken --- */
+
+static int open_at(struct vel_hold *hold, enum vel_hold_how how)
 {
     struct vel_fs *fs = vel_fs_posix();
-    struct stat there;
-
-    return vel_fs_stat(fs, fd, path, ret, NULL) == 0 &&
-           vel_fs_lstat(fs, path, &there, NULL) == 0 && ret->st_ino == there.st_ino &&
-           ret->st_dev == there.st_dev;
-}
-
-static int open_at(const char *path, enum vel_hold_how how, bool *ret_is_made)
-{
-    int flags = (how == VEL_HOLD_READ ? O_RDONLY : O_RDWR) | O_NONBLOCK, fd = -1;
-
-    *ret_is_made = how == VEL_HOLD_MAKE &&
-                   vel_fs_open(vel_fs_posix(), path, O_RDWR | O_CREAT | O_EXCL, 0666,
-                               &fd, NULL) == 0;
-    if (!*ret_is_made && vel_fs_open(vel_fs_posix(), path, flags, 0, &fd, NULL) < 0)
-        return -1;
-    return fd;
-}
-
-/* False: another one has it locked. hold->fd below 0: nothing can be held there. */
-static bool lock_at(const char *path, enum vel_hold_how how, struct vel_hold *hold)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    int kind = (how == VEL_HOLD_READ ? LOCK_SH : LOCK_EX) | LOCK_NB, rc;
+    int flags = O_NOFOLLOW | O_NONBLOCK | (how == VEL_HOLD_READ ? O_RDONLY : O_RDWR);
     struct stat st;
 
-    for (;;) {
-        hold->fd = open_at(path, how, &hold->is_made);
-        if (hold->fd < 0)
-            return true;
-        rc = fs->ops->flock(fs, hold->fd, kind);
-        if (rc != -EAGAIN && stands(path, hold->fd, &st))
-            return true; /* locked, if that is possible there */
+    hold->is_made =
+        how == VEL_HOLD_MAKE && vel_fs_open(fs, hold->path, O_RDWR | O_CREAT | O_EXCL,
+                                            0666, &hold->fd, NULL) == 0;
+    if (!hold->is_made && vel_fs_open(fs, hold->path, flags, 0, &hold->fd, NULL) < 0)
+        return -1;
+    if (vel_fs_stat(fs, hold->fd, hold->path, &st, NULL) < 0) {
         close(hold->fd);
         hold->fd = -1;
-        if (rc == -EAGAIN)
-            return false; /* else another one has come there since it was opened */
+        return -1;
     }
+    hold->device = st.st_dev;
+    hold->inode = st.st_ino;
+    return 0;
 }
 
-int vel_hold_take(const char *path, enum vel_hold_how how, bool locks,
-                  struct vel_hold **ret, struct vel_err *err)
+static bool stands(const struct vel_hold *hold, struct stat *ret)
+{
+    return vel_fs_lstat(vel_fs_posix(), hold->path, ret, NULL) == 0 &&
+           vel_hold_is(hold, ret);
+}
+
+/* -EAGAIN: another program has it locked. What HDF5 has open in this process at that
+ * path, it locks and judges itself. */
+static int lock(struct vel_hold *hold, const struct vel_files_of *of,
+                enum vel_hold_how how)
+{
+    struct vel_fs *fs = vel_fs_posix();
+    int kind = how == VEL_HOLD_READ ? LOCK_SH : LOCK_EX;
+    int rc = fs->ops->flock(fs, hold->fd, kind | LOCK_NB);
+
+    hold->is_locked = rc == 0;
+    if (rc == -EAGAIN && of->has_open && of->has_open(hold->device, hold->inode))
+        return 0;
+    return rc == -EAGAIN ? rc : 0; /* without, where the file system has no locks */
+}
+
+/* -EAGAIN, or 0: also without, since nothing stands there that can be opened. */
+static int take(struct vel_hold *hold, const struct vel_files_of *of,
+                enum vel_hold_how how)
+{
+    struct stat st;
+
+    for (int i = 0; i < TRIES; i++) {
+        int rc = open_at(hold, how);
+
+        if (rc < 0)
+            return 0;
+        rc = of->locks ? lock(hold, of, how) : 0;
+        if (rc == 0 && stands(hold, &st))
+            return 0;
+        close(hold->fd);
+        hold->fd = -1;
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* The program needs the last quarter of its descriptors itself. */
+static bool is_dear(int fd)
+{
+    struct rlimit most;
+
+    return getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+           (rlim_t)fd >= most.rlim_cur / 4 * 3;
+}
+
+int vel_hold_take(const struct vel_files_of *of, const char *path,
+                  enum vel_hold_how how, struct vel_hold **ret, struct vel_err *err)
 {
     struct vel_hold *hold = calloc(1, sizeof *hold);
-    int rc = 0;
 
     *ret = NULL;
     if (hold)
@@ -75,37 +111,67 @@ int vel_hold_take(const char *path, enum vel_hold_how how, bool locks,
         return vel_out_of_memory(err, path);
     }
     hold->fd = -1;
-    if (!locks)
-        hold->fd = open_at(path, how, &hold->is_made);
-    else if (!lock_at(path, how, hold)) /* as HDF5 says it: programs look for it */
-        rc = vel_fail(err, VEL_EBUSY,
-                      "unable to lock file, errno = %d, error message = '%s': "
-                      "another program has %s open%s",
-                      EAGAIN, strerror(EAGAIN), path,
-                      how == VEL_HOLD_READ ? " to write it" : "");
-    if (rc == 0 && hold->fd >= 0)
+    if (take(hold, of, how) < 0) { /* as HDF5 says it: programs look for it */
+        vel_hold_end(hold);
+        return vel_fail(err, VEL_EBUSY,
+                        "unable to lock file, errno = %d, error message = '%s': "
+                        "another program has %s open%s",
+                        EAGAIN, strerror(EAGAIN), path,
+                        how == VEL_HOLD_READ ? " to write it" : "");
+    }
+    if (hold->fd >= 0 && is_dear(hold->fd)) {
+        close(hold->fd);
+        hold->fd = -1;
+    }
+    if (hold->fd >= 0 || hold->is_made)
         *ret = hold;
     else
         vel_hold_end(hold);
-    return rc;
+    return 0;
 }
 
-void vel_hold_give_up(struct vel_hold *hold)
+/* --- while it is held --- */
+
+bool vel_hold_is(const struct vel_hold *hold, const struct stat *file)
 {
+    return hold && hold->fd >= 0 && hold->inode == file->st_ino &&
+           hold->device == file->st_dev;
+}
+
+char *vel_hold_where(const struct vel_hold *hold)
+{
+    char *path = NULL;
     struct stat st;
 
-    if (hold && hold->is_made && stands(hold->path, hold->fd, &st) && st.st_size == 0)
-        vel_fs_unlink(vel_fs_posix(), hold->path, NULL);
-    vel_hold_end(hold);
+    if (hold && hold->fd >= 0 && vel_fs_path_of(hold->fd, &path, NULL) == 0 &&
+        vel_fs_lstat(vel_fs_posix(), path, &st, NULL) == 0 && vel_hold_is(hold, &st))
+        return path;
+    free(path);
+    return NULL;
 }
 
 void vel_hold_move(struct vel_hold *hold, int fd)
 {
     if (!hold)
         return;
-    flock(fd, LOCK_EX | LOCK_NB);
-    close(hold->fd);
+    if (hold->is_locked)
+        flock(fd, LOCK_EX | LOCK_NB);
+    if (hold->fd >= 0)
+        close(hold->fd);
     hold->fd = -1;
+}
+
+/* --- ended --- */
+
+void vel_hold_give_up(struct vel_hold *hold)
+{
+    struct stat st;
+
+    if (hold && hold->is_made &&
+        vel_fs_lstat(vel_fs_posix(), hold->path, &st, NULL) == 0 &&
+        st.st_ino == hold->inode && st.st_dev == hold->device && st.st_size == 0)
+        vel_fs_unlink(vel_fs_posix(), hold->path, NULL);
+    vel_hold_end(hold);
 }
 
 void vel_hold_end(struct vel_hold *hold)

@@ -146,11 +146,18 @@ void vel_files_tell_end(void);
 
 enum vel_hold_how { VEL_HOLD_READ, VEL_HOLD_CHANGE, VEL_HOLD_MAKE };
 
-/* What stands at `path` is held, locked if HDF5 `locks` what it opens; to make a file
- * an empty one is made there where nothing stands. *ret is NULL where nothing does.
- * VEL_EBUSY, in HDF5's words: another program has it locked. */
-int vel_hold_take(const char *path, enum vel_hold_how how, bool locks,
-                  struct vel_hold **ret, struct vel_err *err);
+/* What stands at `path` is held, locked if HDF5 locks what it opens (of->locks); to
+ * make a file an empty one is made there where nothing stands. *ret is NULL where
+ * nothing does. VEL_EBUSY, in HDF5's words: another program has it locked. */
+int vel_hold_take(const struct vel_files_of *of, const char *path,
+                  enum vel_hold_how how, struct vel_hold **ret, struct vel_err *err);
+
+/* Where it is now, a new string; NULL: it was removed, or nobody knows. Accepts NULL.
+ */
+char *vel_hold_where(const struct vel_hold *hold);
+
+/* Is that file held? Accepts NULL. */
+bool vel_hold_is(const struct vel_hold *hold, const struct stat *file);
 
 /* The file does not come into being: what was made for it goes. NULL is nothing. */
 void vel_hold_give_up(struct vel_hold *hold);
@@ -170,6 +177,9 @@ bool vel_reading_is_of(const char *place);
 
 /* Of those that are open here; NULL: it is not. To be settled. */
 struct vel_file *vel_file_find(const char *path);
+
+/* A file that is open here was called so, and has been removed or renamed. */
+bool vel_file_has_gone(const char *path);
 
 /* It is removed: what still has it open has no name for it. */
 void vel_file_forget(const char *path);

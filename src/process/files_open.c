@@ -50,18 +50,51 @@ static struct vel_file *file_at(size_t i)
     return *(struct vel_file **)vel_vec_at(&files, i);
 }
 
+/* Under the lock. Who holds what stands there has the file, whatever that was called
+ * when it was opened. Else something has come to its name since, as a version does; if
+ * nothing stands there, the name was taken away. */
+static struct vel_file *find_at(const char *path, const struct stat *there)
+{
+    struct vel_file *named = NULL;
+
+    for (size_t i = 0; i < files.n; i++) {
+        struct vel_file *file = file_at(i);
+
+        if (file->is_removed)
+            continue;
+        if (there && vel_hold_is(file->hold, there))
+            return file;
+        if (strcmp(file->path, path) == 0 && (there || !file->hold))
+            named = file;
+    }
+    return named;
+}
+
 struct vel_file *vel_file_find(const char *path)
 {
-    struct vel_file *found = NULL;
+    struct stat st;
+    bool is_there = vel_fs_lstat(vel_fs_posix(), path, &st, NULL) == 0;
+    struct vel_file *found;
 
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; !found && i < files.n; i++)
-        if (!file_at(i)->is_removed && strcmp(file_at(i)->path, path) == 0)
-            found = file_at(i);
+    found = find_at(path, is_there ? &st : NULL);
     if (found)
         found->answers++;
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+bool vel_file_has_gone(const char *path)
+{
+    struct stat st;
+    bool is_open = false;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < files.n; i++)
+        is_open = is_open || (!file_at(i)->is_removed && file_at(i)->hold &&
+                              strcmp(file_at(i)->path, path) == 0);
+    pthread_mutex_unlock(&lock);
+    return is_open && vel_fs_lstat(vel_fs_posix(), path, &st, NULL) == VEL_ENOENT;
 }
 
 void vel_file_forget(const char *path)
@@ -144,28 +177,30 @@ static bool take_out(struct vel_file *file)
 
 /* --- the end of a file --- */
 
-/* Nobody will do it later: as if it had been written there. */
+/* Nobody will do it later: as if it had been written there, wherever that is now. */
 static int bring_home(const struct vel_file *file, const char *from, uint64_t size,
                       struct vel_err *err)
 {
     struct vel_fs *fs = vel_fs_posix();
     const struct vel_copy_how how = {
         .fs = fs, .keeps_metadata = true, .clock = vel_clock_system()};
+    char *where = vel_hold_where(file->hold), *dir = vel_files_launch_dir();
+    const char *path = where ? where : file->path;
     struct vel_xfer_copied copied;
     struct vel_writing writing;
-    char *dir = vel_files_launch_dir();
-    int rc = vel_writing_begin(fs, dir, file->path, &writing, err);
+    int rc = vel_writing_begin(fs, dir, path, &writing, err);
     const struct vel_xfer_file copy = {
         .from = from, .to = writing.temporary, .size = size};
 
     if (rc == 0)
         rc = vel_copy_file(&how, &copy, &copied, err);
     if (rc == 0)
-        rc = vel_copy_publish(fs, writing.temporary, file->path, err);
+        rc = vel_copy_publish(fs, writing.temporary, path, err);
     if (rc < 0)
         rc = vel_wrap(err, rc, "%s was not brought from the cache to its own path",
-                      file->path);
+                      path);
     vel_writing_end(fs, &writing);
+    free(where);
     free(dir);
     return rc;
 }
@@ -376,6 +411,7 @@ int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
                        int *ret_fd, struct vel_err *err)
 {
     uint64_t size = 0;
+    char *where = vel_hold_where(file->hold); /* before another one stands there */
     int rc = file->pid == getpid()
                  ? size_of(from ? from : file->place, &size, err)
                  : vel_fail(err, VEL_ESTATE, "%s belongs to the parent", file->path);
@@ -385,7 +421,9 @@ int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
     if (rc == 0 && file->dataset)
         rc = vel_files_session_move(file->path, file->dataset, err);
     if (rc == 0)
-        rc = vel_fs_open(vel_fs_posix(), file->path, O_RDWR, 0, ret_fd, err);
+        rc = vel_fs_open(vel_fs_posix(), where ? where : file->path, O_RDWR, 0, ret_fd,
+                         err);
+    free(where);
     if (rc < 0)
         return rc;
     vel_file_end_points(file);

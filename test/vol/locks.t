@@ -104,6 +104,24 @@ for how in native veloc; do
     is "$(meanwhile $how 'open=f.h5 write=2' mv f.h5 g.h5)" 'g.h5: all 2, 1000 cells, 2 at the end' "one that is changed is renamed ($how)"
     begin f.h5 $how
     is "$(meanwhile $how 'open=f.h5 write=2' rm f.h5)" '*: none' "or removed ($how)"
+    begin
+    is "$(meanwhile $how 'create=f.h5 write=2 flush' mv f.h5 g.h5)" 'g.h5: all 2, 1000 cells, 2 at the end' "one that was flushed is renamed ($how)"
+    begin
+    is "$(meanwhile $how 'create=f.h5 write=2 flush' rm f.h5)" '*: none' "or removed ($how)"
+    begin f.h5 $how
+    is "$(meanwhile $how 'open=f.h5 write=2' touch f.h5)" 'f.h5: all 2, 1000 cells, 2 at the end' "touched ($how)"
+    begin
+    is "$(meanwhile $how 'create=f.h5 write=2' touch f.h5)" 'f.h5: all 2, 1000 cells, 2 at the end' "so is a new one ($how)"
+done
+begin
+is "$(beside veloc 'create=f.h5 write=2' native create) $(rm end; ls) $(native read=f.h5)" 'locked f.h5 f.h5: all 2, 1000 cells, 2 at the end' \
+    'HDF5, which empties a file before it finds it locked, takes nothing from one of the cache'
+
+# A program is in nobody's way but in that of others.
+for how in native veloc; do
+    begin f.h5 native
+    is "$($how open=f.h5 read=f.h5 write=2 close read=f.h5)" 'f.h5: all 1, 1000 cells, 1 at the end
+f.h5: all 2, 1000 cells, 2 at the end' "a file at its own path that is open is opened again ($how)"
 done
 
 # Nobody reads what was never closed.

@@ -138,7 +138,8 @@ static H5FD_t *enter(const struct opening *o, H5FD_t *file,
  * lead to, are looked for like any. */
 static H5FD_t *open_other(const struct opening *o)
 {
-    const struct vel_files_of of = {.locks = vel_driver_locks(o->fapl_id)};
+    const struct vel_files_of of = {.locks = vel_driver_locks(o->fapl_id),
+                                    .has_open = vel_opened_has};
     struct vel_file_answer answer;
     struct vel_err err = {0};
     H5FD_t *file;

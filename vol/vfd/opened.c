@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _POSIX_C_SOURCE 200809L /* fileno */
 #include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/vec.h"
 #include "vfd/opened.h"
@@ -33,6 +38,31 @@ struct vel_opened *vel_opened_find(const H5FD_t *file)
         if (vel_opened_at(i)->file == file)
             return vel_opened_at(i);
     return NULL;
+}
+
+static int descriptor_of(const struct vel_opened *opened)
+{
+    void *handle = NULL;
+
+    if (!opened->class->get_handle ||
+        opened->class->get_handle(opened->file, H5P_DEFAULT, &handle) < 0 || !handle)
+        return -1;
+    if (opened->is_sec2)
+        return *(const int *)handle;
+    return strcmp(opened->class->name, "stdio") == 0 ? fileno(*(FILE **)handle) : -1;
+}
+
+bool vel_opened_has(dev_t device, ino_t inode)
+{
+    struct stat st;
+    int fd;
+
+    for (size_t i = 0; i < all.n; i++) {
+        fd = descriptor_of(vel_opened_at(i));
+        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode)
+            return true;
+    }
+    return false;
 }
 
 struct vel_opened *vel_opened_find_handle(const void *handle)
