@@ -81,7 +81,7 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     why = is_own(flags, *fapl_id, &route->is_self);
     files_of.is_shared = route->is_self;
     files_of.locks = !route->is_self && vel_driver_locks(*fapl_id);
-    files_of.has_open = vel_opened_has;
+    files_of.descriptor = vel_opened_descriptor;
     route->is_new = true;
     if (why) {
         vel_files_native(&files_of, name, why, &route->answer);
@@ -105,7 +105,7 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
     why = is_own(flags, *fapl_id, &route->is_self);
     files_of.is_shared = route->is_self;
     files_of.locks = !route->is_self && vel_driver_locks(*fapl_id);
-    files_of.has_open = vel_opened_has;
+    files_of.descriptor = vel_opened_descriptor;
     if (why && flags & H5F_ACC_RDWR)
         vel_files_native(&files_of, name, why, &route->answer);
     if ((why ? vel_files_check_own(name, &err)

@@ -377,8 +377,7 @@ static const struct vel_roster_member *left_with(const struct vel_leader *leader
         vel_roster_get(&leader->roster, member->node);
 
     return member->files > 0 && node && !node->is_here && node->has_left &&
-                   !has_done(lead, member->node) &&
-                   !is_borne(leader, lead, member->set)
+                   !has_done(lead, member->node) && !is_borne(leader, lead, member->set)
                ? node
                : NULL;
 }

@@ -366,10 +366,8 @@ void vel_chair_joined(struct vel_leader *leader, const char *node);
 void vel_chair_gone(struct vel_leader *leader, const char *node);
 /* In good order: it owed nothing, as far as it knew. */
 void vel_chair_parted(struct vel_leader *leader, const char *node);
-/* Parts of the set, of a launch before, have left in good order, and the others do not
- * make up for them: their nodes keep them for the next launch. */
-bool vel_chair_has_left(struct vel_leader *leader, const struct vel_lead *lead,
-                        int64_t set);
+/* So have parts of that set of a launch before; others do not make up for them. */
+bool vel_chair_has_left(struct vel_leader *, const struct vel_lead *, int64_t set);
 void vel_chair_report(struct vel_leader *leader, int64_t id, uint64_t link);
 void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
                     const struct vel_msg_done *done);

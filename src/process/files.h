@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -30,8 +29,9 @@ struct vel_files_of {
      * line makes it one of a dataset, and what is there is changed at its own path. */
     bool is_shared;
     bool locks; /* of this call, too: HDF5 locks what it opens */
-    /* Has HDF5 this file open, at its own path? NULL: that is not known. */
-    bool (*has_open)(dev_t device, ino_t inode);
+    /* The descriptors of files that HDF5 has open, one by one: false behind the last.
+     * Below 0: it has none, or none that is known. NULL: that is not known. */
+    bool (*descriptor)(size_t i, int *ret_fd);
     /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
     bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
 };
@@ -139,9 +139,9 @@ bool vel_file_is_gone(const struct vel_file *file);
 
 /* It cannot be written where it is, is gone, or is not to be there, as `why` says: what
  * is there, or at `from`, is copied to its own path, where its driver goes on with
- * *ret_fd, locked if what stood there was. */
+ * *ret_fd; locks: and locked if what stood there was. */
 int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
-                       int *ret_fd, struct vel_err *err);
+                       bool locks, int *ret_fd, struct vel_err *err);
 
 /* What has been written until now is consistent: a version point, which is found when
  * the process is killed. Of those that come too fast one after another some are left

@@ -52,6 +52,19 @@ static bool stands(const struct vel_hold *hold, struct stat *ret)
            vel_hold_is(hold, ret);
 }
 
+/* Has HDF5 it open in this process, at its own path? */
+static bool is_open_here(const struct vel_hold *hold, const struct vel_files_of *of)
+{
+    struct stat st;
+    int fd;
+
+    for (size_t i = 0; of->descriptor && of->descriptor(i, &fd); i++)
+        if (fd >= 0 && vel_fs_stat(vel_fs_posix(), fd, hold->path, &st, NULL) == 0 &&
+            vel_hold_is(hold, &st))
+            return true;
+    return false;
+}
+
 /* -EAGAIN: another program has it locked. What HDF5 has open in this process at that
  * path, it locks and judges itself. */
 static int lock(struct vel_hold *hold, const struct vel_files_of *of,
@@ -62,9 +75,9 @@ static int lock(struct vel_hold *hold, const struct vel_files_of *of,
     int rc = fs->ops->flock(fs, hold->fd, kind | LOCK_NB);
 
     hold->is_locked = rc == 0;
-    if (rc == -EAGAIN && of->has_open && of->has_open(hold->device, hold->inode))
-        return 0;
-    return rc == -EAGAIN ? rc : 0; /* without, where the file system has no locks */
+    return rc == -EAGAIN && !is_open_here(hold, of)
+               ? rc
+               : 0; /* without, where the file system has no locks */
 }
 
 /* -EAGAIN, or 0: also without, since nothing stands there that can be opened. */
@@ -114,10 +127,9 @@ int vel_hold_take(const struct vel_files_of *of, const char *path,
     if (take(hold, of, how) < 0) { /* as HDF5 says it: programs look for it */
         vel_hold_end(hold);
         return vel_fail(err, VEL_EBUSY,
-                        "unable to lock file, errno = %d, error message = '%s': "
-                        "another program has %s open%s",
-                        EAGAIN, strerror(EAGAIN), path,
-                        how == VEL_HOLD_READ ? " to write it" : "");
+                        "unable to lock file, errno = %d, error message = 'Resource "
+                        "temporarily unavailable': another program has %s open%s",
+                        EAGAIN, path, how == VEL_HOLD_READ ? " to write it" : "");
     }
     if (hold->fd >= 0 && is_dear(hold->fd)) {
         close(hold->fd);
@@ -150,12 +162,12 @@ char *vel_hold_where(const struct vel_hold *hold)
     return NULL;
 }
 
-void vel_hold_move(struct vel_hold *hold, int fd)
+void vel_hold_move(struct vel_hold *hold, int fd, bool locks)
 {
     if (!hold)
         return;
-    if (hold->is_locked)
-        flock(fd, LOCK_EX | LOCK_NB);
+    if (hold->is_locked && locks)
+        vel_fs_posix()->ops->flock(vel_fs_posix(), fd, LOCK_EX | LOCK_NB);
     if (hold->fd >= 0)
         close(hold->fd);
     hold->fd = -1;

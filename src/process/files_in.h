@@ -162,8 +162,9 @@ bool vel_hold_is(const struct vel_hold *hold, const struct stat *file);
 /* The file does not come into being: what was made for it goes. NULL is nothing. */
 void vel_hold_give_up(struct vel_hold *hold);
 
-/* What is open as `fd` has come to its path. NULL is nothing. */
-void vel_hold_move(struct vel_hold *hold, int fd);
+/* What is open as `fd` has come to its path; locks: and is locked if that was. NULL is
+ * nothing. */
+void vel_hold_move(struct vel_hold *hold, int fd, bool locks);
 
 /* --- files_reading.c --- */
 

@@ -408,7 +408,7 @@ static int size_of(const char *path, uint64_t *ret_size, struct vel_err *err)
 }
 
 int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
-                       int *ret_fd, struct vel_err *err)
+                       bool locks, int *ret_fd, struct vel_err *err)
 {
     uint64_t size = 0;
     char *where = vel_hold_where(file->hold); /* before another one stands there */
@@ -428,7 +428,7 @@ int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
         return rc;
     vel_file_end_points(file);
     file->is_home = true;
-    vel_hold_move(file->hold, *ret_fd);
+    vel_hold_move(file->hold, *ret_fd, locks);
     vel_files_tell_home(file->path, why);
     return 0;
 }

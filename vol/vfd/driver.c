@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/load.h"
 #include "head.h"
 #include "object.h"
 #include "plain.h"
@@ -139,7 +140,7 @@ static H5FD_t *enter(const struct opening *o, H5FD_t *file,
 static H5FD_t *open_other(const struct opening *o)
 {
     const struct vel_files_of of = {.locks = vel_driver_locks(o->fapl_id),
-                                    .has_open = vel_opened_has};
+                                    .descriptor = vel_opened_descriptor};
     struct vel_file_answer answer;
     struct vel_err err = {0};
     H5FD_t *file;
@@ -441,7 +442,7 @@ bool vel_driver_fits(hid_t fapl_id)
 
 bool vel_driver_locks(hid_t fapl_id)
 {
-    const char *text = getenv("HDF5_USE_FILE_LOCKING");
+    const char *text = vel_conf_variable(NULL, "HDF5_USE_FILE_LOCKING");
     hbool_t uses = 1, ignores;
 
     if (text && (strcmp(text, "TRUE") == 0 || strcmp(text, "1") == 0 ||

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -26,15 +25,16 @@ static int *descriptor_of(const struct vel_opened *opened)
 
 /* Somebody may have emptied the cache: then its bytes go with the last descriptor. The
  * driver has the file at its own path afterwards, and knows nothing of it. */
-static bool move_home(struct vel_opened *opened, bool is_gone, const char *reason)
+static bool move_home(struct vel_opened *opened, bool is_gone, bool locks,
+                      const char *reason)
 {
     struct vel_err why = {0};
     char from[40];
     int fd;
 
     snprintf(from, sizeof from, "/proc/self/fd/%d", *descriptor_of(opened));
-    if (vel_file_move_home(opened->track->file, is_gone ? from : NULL, reason, &fd,
-                           &why) < 0) {
+    if (vel_file_move_home(opened->track->file, is_gone ? from : NULL, reason, locks,
+                           &fd, &why) < 0) {
         vel_log(VEL_LOG_WARN, "%s", why.text);
         return false;
     }
@@ -48,7 +48,7 @@ bool vel_home_goes_on(struct vel_opened *opened)
     bool is_gone = may_move(opened) && vel_file_is_gone(opened->track->file);
 
     return may_move(opened) &&
-           move_home(opened, is_gone,
+           move_home(opened, is_gone, true,
                      is_gone ? removed
                              : "it cannot be written in the cache, which may be full");
 }
@@ -57,18 +57,14 @@ bool vel_home_lets_read(const void *handle)
 {
     struct vel_opened *opened = vel_opened_find_handle(handle);
 
-    if (!opened || !may_move(opened))
-        return true;
-    if (!move_home(opened, vel_file_is_gone(opened->track->file),
-                   "it is read while it is written (SWMR)"))
-        return false;
-    flock(*descriptor_of(opened), LOCK_UN); /* as HDF5 has done in the cache */
-    return true;
+    return !opened || !may_move(opened) ||
+           move_home(opened, vel_file_is_gone(opened->track->file), false,
+                     "it is read while it is written (SWMR)");
 }
 
 void vel_home_rescue(struct vel_opened *opened)
 {
     if (may_move(opened) && opened->track->was == VEL_FILE_WRITTEN &&
         vel_file_is_gone(opened->track->file))
-        move_home(opened, true, removed);
+        move_home(opened, true, true, removed);
 }

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/vec.h"
 #include "vfd/opened.h"
@@ -52,17 +51,13 @@ static int descriptor_of(const struct vel_opened *opened)
     return strcmp(opened->class->name, "stdio") == 0 ? fileno(*(FILE **)handle) : -1;
 }
 
-bool vel_opened_has(dev_t device, ino_t inode)
+bool vel_opened_descriptor(size_t i, int *ret_fd)
 {
-    struct stat st;
-    int fd;
+    const struct vel_opened *opened = vel_opened_at(i);
 
-    for (size_t i = 0; i < all.n; i++) {
-        fd = descriptor_of(vel_opened_at(i));
-        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode)
-            return true;
-    }
-    return false;
+    if (opened)
+        *ret_fd = descriptor_of(opened);
+    return opened;
 }
 
 struct vel_opened *vel_opened_find_handle(const void *handle)

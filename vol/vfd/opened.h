@@ -5,7 +5,6 @@
 #define VEL_VOL_VFD_OPENED_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include <hdf5.h>
 
@@ -35,8 +34,8 @@ struct vel_opened *vel_opened_find(const H5FD_t *file);
 /* The one with this handle (H5Fget_vfd_handle()). */
 struct vel_opened *vel_opened_find_handle(const void *handle);
 
-/* Is one of them this file? Of drivers that have a descriptor (sec2, stdio). */
-bool vel_opened_has(dev_t device, ino_t inode);
+/* Their descriptors: false behind the last. Below 0: its driver tells none. */
+bool vel_opened_descriptor(size_t i, int *ret_fd);
 
 /* All of them: NULL behind the last. */
 struct vel_opened *vel_opened_at(size_t i);
