@@ -10,6 +10,7 @@
 enum {
     AGAIN_PART = 50, /* of T: between looks whether a lost node is dead */
     TELL_AFTER = 2,  /* s: an end that takes longer is explained */
+    PIECE = 1,       /* s, or less of T: between two pieces of a part that is pulled */
 };
 
 /* Files that are in no dataset yet wait for the others, as long as there is a chair. */
@@ -150,6 +151,32 @@ static void tell_left(struct vel_leader *leader)
     vel_buf_fini(&missed);
 }
 
+void vel_leader_asked(struct vel_leader *leader, uint64_t number)
+{
+    struct vel_leader_link *link = vel_leader_link(leader, number);
+
+    if (link)
+        link->asked_at = leader->now;
+}
+
+/* Who pulls a part from here asks for its pieces one after the other. */
+static bool is_asked(struct vel_leader *leader)
+{
+    uint64_t part = leader->conf.limit / AGAIN_PART,
+             most = PIECE * UINT64_C(1000000000);
+
+    for (size_t i = 0; i < leader->links.n; i++) {
+        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+        uint64_t until = link->asked_at + (part < most ? part : most);
+
+        if (link->asked_at > 0 && leader->now < until) {
+            vel_leader_at(leader, VEL_TIMER_SOON, until);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The last one ends the launch: a chair gives the others time to leave before it, and
  * who has no chair becomes one first. */
 static bool is_drained(struct vel_leader *leader)
@@ -166,6 +193,10 @@ static bool is_drained(struct vel_leader *leader)
         leader->idle_at = leader->now;
         return !(has_unsealed(leader) && (leader->is_chair || leader->is_welcome)) &&
                leader->now >= since + leader->conf.stall;
+    }
+    if (is_asked(leader)) {
+        leader->idle_at = leader->now;
+        return false;
     }
     if (leader->idle_at < leader->left_at)
         leader->idle_at = leader->left_at;

@@ -408,6 +408,9 @@ uint64_t vel_leader_due(const struct vel_leader *leader);
 void vel_leader_met(struct vel_leader *leader, uint64_t link,
                     const struct vel_leader_peer *peer);
 void vel_leader_unreachable(struct vel_leader *leader, const char *node);
+
+/* Who is there has pulled a piece of a part from here, and will go on. */
+void vel_leader_asked(struct vel_leader *leader, uint64_t link);
 void vel_leader_gone(struct vel_leader *leader, uint64_t link);
 
 /* No process of the launch lives on this node: none will say that it leaves. Nothing

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* leader_in - what the files of the leader's brain share: leader (links, time,
- * messages), launch (the table of the launch), look (for chairs and ends),
- * round (a chair takes the others in and makes the view), tree (up and down), lead (the
- * table of datasets), chair (what a dataset's leader does), part (what every node
- * does), serve (processes).
+ * messages), launch (its table), look (for chairs and ends), round (a chair takes the
+ * others in and makes the view), tree (up and down), lead (the table of datasets),
+ * chair (what a dataset's leader does), part (what every node does), serve (processes).
  */
 #ifndef VEL_BRAIN_LEADER_IN_H
 #define VEL_BRAIN_LEADER_IN_H
@@ -27,8 +26,9 @@ struct vel_leader_link {
     char *node;
     int64_t rank;
     uint64_t epoch;
-    bool is_child;   /* in the tree */
-    bool is_leaving; /* the process has said so, or waits for all that is owed */
+    bool is_child;     /* in the tree */
+    bool is_leaving;   /* the process has said so, or waits for all that is owed */
+    uint64_t asked_at; /* it has pulled a piece of a part from here */
 };
 
 /* What nodes are done with; a message has 1 more, 4 is failed. */

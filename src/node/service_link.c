@@ -194,8 +194,11 @@ static void answer_want(struct vel_service *service, struct vel_service_link *pe
     if (room) {
         if (want->u.want.what == VEL_WANT_WHERE || want->u.want.what == VEL_WANT_GIVEN)
             vel_service_tell_where(service, want, room, &answer);
-        else
+        else {
             vel_give_answer(&giver, want, room, &answer);
+            vel_leader_tick(service->leader, vel_clock_monotonic(service->clock));
+            vel_leader_asked(service->leader, peer->number);
+        }
         answer.seq = want->seq;
         vel_service_send(service, peer->number, &answer);
     } else {
