@@ -158,21 +158,21 @@ static bool is_first_whole(struct vel_leader *leader, size_t i,
     return template->has_previous || (int64_t)n >= leader->conf.ranks;
 }
 
+/* Is there a file to be sealed? */
+static bool has_files(const struct vel_census *census)
+{
+    for (size_t i = 0; i < census->closed.n; i++)
+        if (((struct vel_tally_one *)vel_vec_at(&census->closed, i))->rank.files > 0)
+            return true;
+    return false;
+}
+
 static bool is_whole(struct vel_leader *leader, size_t i,
                      const struct vel_expect_template *template,
                      const struct vel_census *census)
 {
-    const struct vel_expect *expect = vel_expect_at(leader, i);
-
-    for (size_t k = 0; k < census->closed.n; k++)
-        if (expect->is_alone) {
-            const struct vel_tally_one *one = vel_vec_at(&census->closed, k);
-
-            if (one->rank.is_open || one->rank.files == 0)
-                return false;
-        }
-    if (expect->is_alone)
-        return census->closed.n > 0;
+    if (vel_expect_at(leader, i)->is_alone)
+        return has_files(census);
     if (!template->has_previous || !template->previous.is_ours)
         return is_first_whole(leader, i, template, census);
     for (size_t k = 0; k < template->previous.ones.n; k++) {
@@ -189,15 +189,6 @@ static bool is_broken(const struct vel_census *census)
 {
     for (size_t i = 0; i < census->closed.n; i++)
         if (((struct vel_tally_one *)vel_vec_at(&census->closed, i))->rank.is_open)
-            return true;
-    return false;
-}
-
-/* Is there a file to be sealed? */
-static bool has_files(const struct vel_census *census)
-{
-    for (size_t i = 0; i < census->closed.n; i++)
-        if (((struct vel_tally_one *)vel_vec_at(&census->closed, i))->rank.files > 0)
             return true;
     return false;
 }

@@ -88,11 +88,27 @@ static const char *node_for(const struct vel_leader *leader, int64_t rank)
     return node;
 }
 
-/* What it has closed; else what the dataset before has of it; else nothing. */
-static int add_member(const struct vel_leader *leader, const struct vel_census *census,
-                      int64_t rank, const struct vel_lead *after, struct vel_seal *ret)
+/* Where one file is all, it is that of the first rank that has one: what others have
+ * closed at the same time is late, and comes after it. */
+static const struct vel_tally_one *closed_by(const struct vel_expect *expect,
+                                             const struct vel_census *census,
+                                             int64_t rank)
 {
-    const struct vel_tally_one *one = vel_tally_find(&census->closed, rank);
+    for (size_t i = 0; expect->is_alone && i < census->closed.n; i++) {
+        const struct vel_tally_one *one = vel_vec_at(&census->closed, i);
+
+        if (one->rank.files > 0)
+            return one->rank.rank == rank ? one : NULL;
+    }
+    return vel_tally_find(&census->closed, rank);
+}
+
+/* What it has closed; else what the dataset before has of it; else nothing. */
+static int add_member(const struct vel_leader *leader, const struct vel_expect *expect,
+                      const struct vel_census *census, int64_t rank,
+                      const struct vel_lead *after, struct vel_seal *ret)
+{
+    const struct vel_tally_one *one = closed_by(expect, census, rank);
     const struct vel_seat_of *seat = vel_seat_find(&census->seats, rank);
     const struct vel_seal_member *before = member_of(after, rank);
     struct vel_seal_member member = {.rank = rank};
@@ -178,7 +194,7 @@ static int fill(struct vel_leader *leader, const struct vel_expect *expect,
         return VEL_ENOMEM;
     for (int64_t rank = 0;
          census && rc == 0 && rank < ranks_of(leader, template, census); rank++)
-        rc = add_member(leader, census, rank, after, ret);
+        rc = add_member(leader, expect, census, rank, after, ret);
     return rc;
 }
 

@@ -69,6 +69,20 @@ for how in native veloc; do
     begin f.h5 $how
     is "$(beside $how 'look=f.h5' $how open)" '' "without locks both have it open ($how)"
 done
+# Two ranks may then make one file at the same time: in the end one of their files is there, and nobody has waited.
+for nodes in 1 2; do
+    begin
+    export PMI_SIZE=2 VELOC_VIRTUAL_NODES=$nodes VELOC_LAUNCH=both$nodes VELOC_LOG_LEVEL=info
+    PMI_RANK=1 veloc create=f.h5 write=1 meet=../opened close say=there >"$dir/first" &
+    PMI_RANK=0 veloc create=f.h5 write=2 meet=../opened wait=end close >"$dir/second" &
+    await is_there there
+    touch end
+    wait
+    unset PMI_SIZE VELOC_VIRTUAL_NODES VELOC_LAUNCH VELOC_LOG_LEVEL
+    rm -f end "$dir"/opened.*
+    is "$(native read=f.h5)" 'f.h5: all 2, 1000 cells, 2 at the end' "the last of two ranks that make a file at the same time has it ($nodes nodes)"
+    is "$(ls; grep 'nothing has moved\|does not answer\|in vain' "$dir/log")" f.h5 'nothing else is there, and no time limit has run out'
+done
 unset HDF5_USE_FILE_LOCKING
 
 # A name is taken from the moment that a file is made, with the mode that the file will have; also of a program that
