@@ -61,6 +61,17 @@ int vel_mesh_hear_alive(struct sock_mesh *mesh, int i, struct vel_err *err)
     return 0;
 }
 
+/* Who was frozen, or had no processor, for half of the limit has not listened; the
+ * others may have been frozen as well. They have the limit anew. */
+void vel_mesh_note_look(struct sock_mesh *mesh)
+{
+    uint64_t t = now();
+
+    if (t - mesh->looked >= mesh->limit_ms * VEL_CLOCK_MS / 2)
+        mesh->awake = t;
+    mesh->looked = t;
+}
+
 /* Does this member wait, and has it not moved anything for the limit? Its last word is
  * younger than the limit by more than the time between two of them, so that it came
  * while we were listening. */
@@ -96,6 +107,8 @@ int vel_mesh_expect(struct sock_mesh *mesh, int i, uint64_t since, struct vel_er
     const struct sock_peer *p = &mesh->peers[i];
     uint64_t last = p->heard > since ? p->heard : since;
     char why[80];
+
+    last = mesh->awake > last ? mesh->awake : last;
     if (i != mesh->rank && p->fd < 0)
         return vel_mesh_blame(mesh, i, VEL_ELOST, "it has left", err);
     if (p->is_paused && p->is_mute)

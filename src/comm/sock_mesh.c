@@ -349,6 +349,7 @@ int vel_mesh_move(struct sock_mesh *mesh, unsigned ms, struct vel_err *err)
             (struct pollfd){.fd = is_known ? -1 : p->fd, .events = (short)events};
     }
     int rc = vel_sock_poll(mesh->fds, (size_t)mesh->size, ms < most ? ms : most, err);
+    vel_mesh_note_look(mesh);
     /* an alarm goes to the others first: what comes behind what is wrong, the end of
      * its connection for one, would be told as the cause */
     for (int i = 0; rc == 0 && i < mesh->size && mesh->alarms.n == known; i++) {

@@ -77,6 +77,8 @@ struct sock_mesh {
     struct sock_peer *peers;
     struct pollfd *fds; /* one per peer */
     uint64_t said;      /* when the others were told last that we live */
+    uint64_t looked;    /* when it was looked last what they say */
+    uint64_t awake;     /* since then it was looked often enough to judge them */
     int awaits;         /* whom this member waits for; -1: nobody */
     uint64_t moved;     /* a count of bytes of messages, and of their ends */
     uint64_t moved_at;  /* when it grew last */
@@ -114,6 +116,9 @@ int vel_mesh_blame(struct sock_mesh *mesh, int peer, int status, const char *why
 /* Tell the others, now and then, that we live and whom we wait for; hear it of one. */
 void vel_mesh_say_alive(struct sock_mesh *mesh);
 int vel_mesh_hear_alive(struct sock_mesh *mesh, int peer, struct vel_err *err);
+
+/* It was looked what the others say. */
+void vel_mesh_note_look(struct sock_mesh *mesh);
 
 /* A thread says so while this member works (sock_keep.c): it is started when the mesh
  * is whole. From then on whoever uses the mesh enters and leaves. */

@@ -122,6 +122,33 @@ static int dies_at_work(struct vel_comm *comm, void *unused)
     return after_all(comm, SIGKILL) < 0 || missed(comm, VEL_ELOST);
 }
 
+/* All stand still for longer than the limit, as on a machine that does, and those who
+ * wait go on long before the one that they wait for. */
+static int all_stand_still(struct vel_comm *comm, void *unused)
+{
+    char byte = 0;
+    int rc = vel_comm_barrier(comm, NULL);
+
+    (void)unused;
+    if (rc == 0 && comm->rank == 1 && fork() == 0) {
+        for (int i = 0; i < N; i++)
+            kill(sockjob_pid(i), SIGSTOP);
+        work(2 * LIMIT_MS);
+        kill(sockjob_pid(0), SIGCONT);
+        kill(sockjob_pid(2), SIGCONT);
+        work(LIMIT_MS / 2);
+        kill(sockjob_pid(1), SIGCONT);
+        _exit(0);
+    }
+    if (rc == 0 && comm->rank == 1) {
+        work(LIMIT_MS / 2); /* it is stopped in that */
+        rc = vel_comm_send(comm, 0, 1, &byte, 1, NULL);
+    } else if (rc == 0 && comm->rank == 0) {
+        rc = vel_comm_recv(comm, 1, 1, &byte, 1, NULL);
+    }
+    return rc == 0 ? vel_comm_barrier(comm, NULL) : rc;
+}
+
 static int many_leave(struct vel_comm *comm, void *unused)
 {
     struct vel_comm *part = NULL;
@@ -166,6 +193,8 @@ static void over(const char *kind)
     is_int(sockjob_run_conf(N, kind, &calm, stands_still, missed_it), 1,
            "%s: a frozen process is lost, thread and all", kind);
     munmap(missed_it, sizeof *missed_it);
+    is_int(sockjob_run_conf(N, kind, &plain, all_stand_still, NULL), 0,
+           "%s: when all stood still nobody is given up", kind);
     is_int(sockjob_run_conf(N, kind, &slow, dies_at_work, NULL), 1,
            "%s: one that dies at work is lost at once", kind);
 }
