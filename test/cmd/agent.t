@@ -85,7 +85,7 @@ ok 'and ends' agent --stop
 is "$(left_in_base)" '' 'nothing is left in CNTL_BASE'
 
 # --- what cannot be done
-export VELOC_FLUSH_STALL=1 VELOC_PEER_TIMEOUT=1
+export VELOC_FLUSH_STALL=5 VELOC_PEER_TIMEOUT=5
 program f 6
 tell f init
 mkdir obey6-1.dat

@@ -130,7 +130,7 @@ done
 await is_copied_by 1
 for pid in "${pids[@]}"; do pkill -KILL -P "$pid"; done
 wait 2>/dev/null
-mapfile -t reads < <(yes read=ck.1.0.h5 | head -n 50)
+mapfile -t reads < <(yes read=ck.1.0.h5 | head -n 8)
 pids=()
 for k in 0 1 2; do
     VELOC_LOG_FILE=$prefix/log.$k begin later $k read=none.h5 wait=go.$k "${reads[@]}"

@@ -18,7 +18,7 @@ is_flushed() { grep -qs there "$dir/writer"; }
 # what readers see of a writer that is run as $1 says: natively, and with the connector
 readers_of() {
     local writer
-    rm -rf "$dir/cache" "$dir/p"
+    rm -rf "$dir/cache" "$dir/p" "$dir/writer"
     mkdir "$dir/cache" "$dir/p"
     cd "$dir/p" || bail_out "no directory"
     "$@" latest create=s.h5 write=1 swmr grow=2 flush say=there wait=end grow=3 close >"$dir/writer" &
