@@ -225,3 +225,20 @@ int vel_filelist_load(struct vel_fs *fs, const char *dir, int64_t id, int list,
     free(path);
     return rc;
 }
+
+int vel_filelist_each(struct vel_fs *fs, const char *dir, int64_t id, int lists,
+                      vel_filelist_f *each, void *arg)
+{
+    int rc = 0;
+
+    for (int l = 0; rc == 0 && l < lists; l++) {
+        struct vel_vec files;
+
+        if (vel_filelist_load(fs, dir, id, l, &files, NULL) < 0)
+            continue;
+        for (size_t i = 0; rc == 0 && i < files.n; i++)
+            rc = each(arg, vel_vec_at(&files, i));
+        vel_filelist_fini(&files);
+    }
+    return rc;
+}

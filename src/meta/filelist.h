@@ -45,6 +45,12 @@ int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
 int vel_filelist_load(struct vel_fs *fs, const char *dir, int64_t id, int list,
                       struct vel_vec *ret, struct vel_err *err);
 
+/* Each file of lists 0 to `lists` - 1 of a dataset, as far as they can be read, until
+ * one gives another result than 0, which is returned. */
+typedef int vel_filelist_f(void *arg, const struct vel_listed *file);
+int vel_filelist_each(struct vel_fs *fs, const char *dir, int64_t id, int lists,
+                      vel_filelist_f *each, void *arg);
+
 /* The same record at any path. */
 int vel_filelist_save_at(struct vel_fs *fs, const char *path,
                          const struct vel_vec *files, struct vel_err *err);

@@ -14,86 +14,61 @@
 #include "node/service_bring_in.h"
 #include "xfer/stands.h"
 
-struct putting {
-    struct vel_service *service;
-    const char *name, *path; /* path NULL: is it being patched? */
-};
-
-static bool fits(const struct putting *p, const struct vel_listed *file)
-{
-    return strcmp(file->name, p->name) == 0 &&
-           (p->path ? vel_stands_untouched(p->service->fs, p->path, file)
-                    : file->is_patch);
-}
-
-/* Has a dataset such a file? 1: it has. */
-static int has_one(void *arg, struct vel_entry *entry, struct vel_err *err)
-{
-    const struct putting *p = arg;
-    struct vel_service *service = p->service;
-    int has = 0;
-
-    (void)err;
-    for (int l = 0; !has && l < entry->lists; l++) {
-        struct vel_vec files;
-
-        if (vel_filelist_load(service->fs, service->dir, entry->dataset.id, l, &files,
-                              NULL) < 0)
-            continue;
-        for (size_t i = 0; !has && i < files.n; i++)
-            has = fits(p, vel_vec_at(&files, i));
-        vel_filelist_fini(&files);
-    }
-    vel_entry_fini(entry);
-    return has;
-}
-
 bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t below,
                          const char *name, const char *path)
 {
     const struct vel_index_range between = {.above = above, .below = below};
-    struct putting p = {.service = service, .name = name, .path = path};
 
-    return vel_index_each(service->fs, service->dir, &between, has_one, &p, NULL) > 0;
+    return vel_stands_put(service->fs, service->dir, &between, name, path);
+}
+
+static int is_patched(void *name, const struct vel_listed *file)
+{
+    return file->is_patch && strcmp(file->name, name) == 0;
 }
 
 bool vel_service_patches(struct vel_service *service, int64_t id, const char *name)
 {
-    struct putting p = {.service = service, .name = name};
     struct vel_entry entry = {0};
+    bool is = false;
 
     if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
         return false;
     if (entry.place == VEL_ON_STAGED)
-        return has_one(&p, &entry, NULL);
+        is = vel_filelist_each(service->fs, service->dir, id, entry.lists, is_patched,
+                               (void *)(uintptr_t)name) > 0;
     vel_entry_fini(&entry);
-    return false;
+    return is;
+}
+
+struct touched {
+    struct vel_service *service;
+    const char *name, *path;
+};
+
+/* 1: it has its bytes, -1: others. */
+static int has_its_bytes(void *arg, const struct vel_listed *file)
+{
+    const struct touched *t = arg;
+    const struct vel_crew crew = {.fs = t->service->fs,
+                                  .copy = t->service->flushing.copy};
+
+    if (strcmp(file->name, t->name) != 0)
+        return 0;
+    return vel_stands_check(&crew, t->path, file, NULL) == 0 ? 1 : -1;
 }
 
 /* The newest dataset that has a file of this name decides. */
 static int has_bytes(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
-    const struct putting *p = arg;
-    struct vel_service *service = p->service;
-    const struct vel_crew crew = {.fs = service->fs, .copy = service->flushing.copy};
-    bool is_there = entry->place == VEL_ON_PREFIX;
-    int has = 0;
+    const struct touched *t = arg;
+    int has =
+        entry->place == VEL_ON_PREFIX
+            ? vel_filelist_each(t->service->fs, t->service->dir, entry->dataset.id,
+                                entry->lists, has_its_bytes, arg)
+            : 0;
 
     (void)err;
-    for (int l = 0; is_there && !has && l < entry->lists; l++) {
-        struct vel_vec files;
-
-        if (vel_filelist_load(service->fs, service->dir, entry->dataset.id, l, &files,
-                              NULL) < 0)
-            continue;
-        for (size_t i = 0; !has && i < files.n; i++) {
-            const struct vel_listed *file = vel_vec_at(&files, i);
-
-            if (strcmp(file->name, p->name) == 0)
-                has = vel_stands_check(&crew, p->path, file, NULL) == 0 ? 1 : -1;
-        }
-        vel_filelist_fini(&files);
-    }
     vel_entry_fini(entry);
     return has;
 }
@@ -104,9 +79,9 @@ bool vel_service_renew_touched(struct vel_service *service, int64_t id,
     const struct vel_stub_maker maker = {.launch = service->launch,
                                          .drafts = service->launch_dir};
     const struct vel_index_range older = {.below = id};
-    struct putting p = {.service = service, .name = of->name, .path = path};
+    struct touched t = {.service = service, .name = of->name, .path = path};
 
-    return vel_index_each(service->fs, service->dir, &older, has_bytes, &p, NULL) > 0 &&
+    return vel_index_each(service->fs, service->dir, &older, has_bytes, &t, NULL) > 0 &&
            vel_placeholders_set(service->placeholders, of, path, &maker, NULL) == 0;
 }
 

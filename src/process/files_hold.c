@@ -11,7 +11,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "jobs/stub.h"
 #include "process/files_in.h"
+#include "xfer/stands.h"
 
 enum { TRIES = 100 }; /* each means that something else has come to the path */
 
@@ -19,8 +21,7 @@ struct vel_hold {
     char *path;
     int fd; /* below 0: none any more */
     bool is_made, is_locked;
-    dev_t device;
-    ino_t inode;
+    struct stat was;
 };
 
 /* --- taken --- */
@@ -29,20 +30,17 @@ static int open_at(struct vel_hold *hold, enum vel_hold_how how)
 {
     struct vel_fs *fs = vel_fs_posix();
     int flags = O_NOFOLLOW | O_NONBLOCK | (how == VEL_HOLD_READ ? O_RDONLY : O_RDWR);
-    struct stat st;
 
     hold->is_made =
         how == VEL_HOLD_MAKE && vel_fs_open(fs, hold->path, O_RDWR | O_CREAT | O_EXCL,
                                             0666, &hold->fd, NULL) == 0;
     if (!hold->is_made && vel_fs_open(fs, hold->path, flags, 0, &hold->fd, NULL) < 0)
         return -1;
-    if (vel_fs_stat(fs, hold->fd, hold->path, &st, NULL) < 0) {
+    if (vel_fs_stat(fs, hold->fd, hold->path, &hold->was, NULL) < 0) {
         close(hold->fd);
         hold->fd = -1;
         return -1;
     }
-    hold->device = st.st_dev;
-    hold->inode = st.st_ino;
     return 0;
 }
 
@@ -146,20 +144,56 @@ int vel_hold_take(const struct vel_files_of *of, const char *path,
 
 bool vel_hold_is(const struct vel_hold *hold, const struct stat *file)
 {
-    return hold && hold->fd >= 0 && hold->inode == file->st_ino &&
-           hold->device == file->st_dev;
+    return hold && hold->fd >= 0 && hold->was.st_ino == file->st_ino &&
+           hold->was.st_dev == file->st_dev;
 }
 
-char *vel_hold_where(const struct vel_hold *hold)
+/* Where it is now, a new string; NULL: it was removed, or nobody knows. */
+static char *find_path(const struct vel_hold *hold, struct stat *ret)
 {
     char *path = NULL;
-    struct stat st;
 
-    if (hold && hold->fd >= 0 && vel_fs_path_of(hold->fd, &path, NULL) == 0 &&
-        vel_fs_lstat(vel_fs_posix(), path, &st, NULL) == 0 && vel_hold_is(hold, &st))
+    if (vel_fs_path_of(hold->fd, &path, NULL) == 0 &&
+        vel_fs_lstat(vel_fs_posix(), path, ret, NULL) == 0 && vel_hold_is(hold, ret))
         return path;
     free(path);
     return NULL;
+}
+
+static bool is_put(const char *name, const char *path)
+{
+    const struct vel_index_range any = {.below = INT64_MAX};
+
+    return vel_stands_put(vel_fs_posix(), vel_files_dir(), &any, name, path);
+}
+
+/* As it was; or, where nothing stood, empty or a stub. */
+static bool is_as_before(const struct vel_hold *hold, const char *path,
+                         const struct stat *now)
+{
+    struct vel_stub stub;
+
+    if (now->st_size == hold->was.st_size &&
+        (now->st_size == 0 || (now->st_mtim.tv_sec == hold->was.st_mtim.tv_sec &&
+                               now->st_mtim.tv_nsec == hold->was.st_mtim.tv_nsec)))
+        return true;
+    return vel_stub_read(vel_fs_posix(), path, &stub, NULL) == 0;
+}
+
+enum vel_hold_now vel_hold_look(const struct vel_hold *hold, const char *name,
+                                char **ret_path)
+{
+    struct stat st;
+
+    *ret_path = NULL;
+    if (!hold || hold->fd < 0)
+        return VEL_HOLD_STANDS;
+    *ret_path = find_path(hold, &st);
+    if (!*ret_path)
+        return is_put(name, hold->path) ? VEL_HOLD_STANDS : VEL_HOLD_GONE;
+    return is_as_before(hold, *ret_path, &st) || is_put(name, *ret_path)
+               ? VEL_HOLD_STANDS
+               : VEL_HOLD_CHANGED;
 }
 
 void vel_hold_move(struct vel_hold *hold, int fd, bool locks)
@@ -181,7 +215,8 @@ void vel_hold_give_up(struct vel_hold *hold)
 
     if (hold && hold->is_made &&
         vel_fs_lstat(vel_fs_posix(), hold->path, &st, NULL) == 0 &&
-        st.st_ino == hold->inode && st.st_dev == hold->device && st.st_size == 0)
+        st.st_ino == hold->was.st_ino && st.st_dev == hold->was.st_dev &&
+        st.st_size == 0)
         vel_fs_unlink(vel_fs_posix(), hold->path, NULL);
     vel_hold_end(hold);
 }

@@ -152,9 +152,17 @@ enum vel_hold_how { VEL_HOLD_READ, VEL_HOLD_CHANGE, VEL_HOLD_MAKE };
 int vel_hold_take(const struct vel_files_of *of, const char *path,
                   enum vel_hold_how how, struct vel_hold **ret, struct vel_err *err);
 
-/* Where it is now, a new string; NULL: it was removed, or nobody knows. Accepts NULL.
- */
-char *vel_hold_where(const struct vel_hold *hold);
+enum vel_hold_now {
+    VEL_HOLD_STANDS,  /* nobody else has done anything to it */
+    VEL_HOLD_CHANGED, /* it has what somebody else has written into it */
+    VEL_HOLD_GONE,    /* its name was taken away: by unlink, or a rename over it */
+};
+
+/* What has become of what is held; a file of `name` that a dataset has put in its place
+ * is what it was to be. *ret_path: where it is now, a new string, or NULL: where it
+ * was. Accepts NULL. */
+enum vel_hold_now vel_hold_look(const struct vel_hold *hold, const char *name,
+                                char **ret_path);
 
 /* Is that file held? Accepts NULL. */
 bool vel_hold_is(const struct vel_hold *hold, const struct stat *file);

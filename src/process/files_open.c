@@ -15,9 +15,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "conf/rules.h"
-#include "jobs/writing.h"
 #include "process/files_open_in.h"
-#include "xfer/copy.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vel_vec files = {.item_size = sizeof(struct vel_file *)}; /* under it */
@@ -177,34 +175,6 @@ static bool take_out(struct vel_file *file)
 
 /* --- the end of a file --- */
 
-/* Nobody will do it later: as if it had been written there, wherever that is now. */
-static int bring_home(const struct vel_file *file, const char *from, uint64_t size,
-                      struct vel_err *err)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    const struct vel_copy_how how = {
-        .fs = fs, .keeps_metadata = true, .clock = vel_clock_system()};
-    char *where = vel_hold_where(file->hold), *dir = vel_files_launch_dir();
-    const char *path = where ? where : file->path;
-    struct vel_xfer_copied copied;
-    struct vel_writing writing;
-    int rc = vel_writing_begin(fs, dir, path, &writing, err);
-    const struct vel_xfer_file copy = {
-        .from = from, .to = writing.temporary, .size = size};
-
-    if (rc == 0)
-        rc = vel_copy_file(&how, &copy, &copied, err);
-    if (rc == 0)
-        rc = vel_copy_publish(fs, writing.temporary, path, err);
-    if (rc < 0)
-        rc = vel_wrap(err, rc, "%s was not brought from the cache to its own path",
-                      path);
-    vel_writing_end(fs, &writing);
-    free(where);
-    free(dir);
-    return rc;
-}
-
 /* Does another leader know it? We wait where the answer to the close would have. */
 static bool is_led(const struct vel_file *file, struct vel_client *client)
 {
@@ -281,7 +251,7 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
     }
     if (is_taken(file, client))
         return 0;
-    rc = bring_home(file, file->place, size, err);
+    rc = vel_file_bring_home(file, file->place, size, NULL, err);
     if (rc < 0 && is_taken(file, client)) /* only now, by the next leader */
         return 0;
     if (rc == 0)
@@ -298,7 +268,7 @@ static int leave(const struct vel_file *file, struct vel_client *client,
     int rc = vel_fs_lstat(vel_fs_posix(), file->place, &st, err);
 
     if (rc == 0)
-        rc = bring_home(file, file->place, (uint64_t)st.st_size, err);
+        rc = vel_file_bring_home(file, file->place, (uint64_t)st.st_size, NULL, err);
     if (rc == 0 && client)
         vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
     return rc;
@@ -389,46 +359,4 @@ bool vel_file_is_gone(const struct vel_file *file)
 
     return file->pid == getpid() && !file->is_home && !file->is_removed &&
            vel_fs_lstat(vel_fs_posix(), file->place, &st, NULL) == VEL_ENOENT;
-}
-
-/* Of a file, or of a descriptor by its name in /proc. */
-static int size_of(const char *path, uint64_t *ret_size, struct vel_err *err)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    struct stat st;
-    int fd, rc = vel_fs_open(fs, path, O_RDONLY, 0, &fd, err);
-
-    if (rc < 0)
-        return rc;
-    rc = vel_fs_stat(fs, fd, path, &st, err);
-    vel_fs_close(fs, fd, path, NULL);
-    if (rc == 0)
-        *ret_size = (uint64_t)st.st_size;
-    return rc;
-}
-
-int vel_file_move_home(struct vel_file *file, const char *from, const char *why,
-                       bool locks, int *ret_fd, struct vel_err *err)
-{
-    uint64_t size = 0;
-    char *where = vel_hold_where(file->hold); /* before another one stands there */
-    int rc = file->pid == getpid()
-                 ? size_of(from ? from : file->place, &size, err)
-                 : vel_fail(err, VEL_ESTATE, "%s belongs to the parent", file->path);
-
-    if (rc == 0)
-        rc = bring_home(file, from ? from : file->place, size, err);
-    if (rc == 0 && file->dataset)
-        rc = vel_files_session_move(file->path, file->dataset, err);
-    if (rc == 0)
-        rc = vel_fs_open(vel_fs_posix(), where ? where : file->path, O_RDWR, 0, ret_fd,
-                         err);
-    free(where);
-    if (rc < 0)
-        return rc;
-    vel_file_end_points(file);
-    file->is_home = true;
-    vel_hold_move(file->hold, *ret_fd, locks);
-    vel_files_tell_home(file->path, why);
-    return 0;
 }

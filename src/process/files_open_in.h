@@ -53,6 +53,11 @@ void vel_file_end_version(struct vel_file *file, vel_file_head_f *head);
 int vel_file_complete(const struct vel_file *file, struct vel_client *client,
                       struct vel_err *err);
 
+/* Its bytes, which are `from`, come to its own path. ret_fd may be NULL: they are open
+ * for it there. */
+int vel_file_bring_home(const struct vel_file *file, const char *from, uint64_t size,
+                        int *ret_fd, struct vel_err *err);
+
 /* What was flushed counts no more: it is closed, given up, or elsewhere. */
 void vel_file_end_points(struct vel_file *file);
 

@@ -6,6 +6,7 @@ core_sources += \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
 	%D%/files_hold.c \
+	%D%/files_home.c \
 	%D%/files_list.c \
 	%D%/files_live.c \
 	%D%/files_name.c \

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "meta/cachename.h"
 #include "xfer/stands.h"
@@ -138,4 +139,37 @@ int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entr
     if (rc == 0)
         *ret_stands = stands;
     return rc;
+}
+
+struct putting {
+    struct vel_fs *fs;
+    const char *dir, *name, *path;
+};
+
+static int is_put(void *arg, const struct vel_listed *file)
+{
+    const struct putting *p = arg;
+
+    return strcmp(file->name, p->name) == 0 &&
+           vel_stands_untouched(p->fs, p->path, file);
+}
+
+static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    struct putting *p = arg;
+    int has =
+        vel_filelist_each(p->fs, p->dir, entry->dataset.id, entry->lists, is_put, p);
+
+    (void)err;
+    vel_entry_fini(entry);
+    return has;
+}
+
+bool vel_stands_put(struct vel_fs *fs, const char *dir,
+                    const struct vel_index_range *range, const char *name,
+                    const char *path)
+{
+    struct putting p = {.fs = fs, .dir = dir, .name = name, .path = path};
+
+    return vel_index_each(fs, dir, range, has_put, &p, NULL) > 0;
 }

@@ -37,6 +37,12 @@ int vel_stands_record(const struct vel_crew *crew, const char *path,
 int vel_stands_sum_up(const struct vel_crew *crew, struct vel_vec *files,
                       struct vel_err *err);
 
+/* Is what stands at `path` what a dataset of that range has put there as its file
+ * `name`? dir is PREFIX/.veloc. */
+bool vel_stands_put(struct vel_fs *fs, const char *dir,
+                    const struct vel_index_range *range, const char *name,
+                    const char *path);
+
 /* Of a dataset on the prefix, as far as the lists that this process takes tell (list l
  * is rank l mod ranks'): is every file untouched? Containers are nobody else's. */
 int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entry,

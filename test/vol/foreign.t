@@ -79,4 +79,31 @@ end' 'the one that was to come there does not come'
 }
 meanwhile_moved
 
+# --- while its process has it open, and brings it to its path itself: somebody has emptied the cache ---
+
+# VERSION of it is open, somebody does WHAT to the path and empties the cache; then the rest is written.
+while_open() { # VERSION WHAT...
+    fresh
+    [ "$1" = 1 ] || behind create=a.h5 write=1 close
+    if [ "$1" = 1 ]; then set -- 'create=a.h5' "${@:2}"; else set -- 'open=a.h5' "${@:2}"; fi
+    behind "$1" write=2 flush say=there wait=end write=3 close >said &
+    await grep -qs there said
+    "${@:2}"
+    find "$dir/cache" -name a.h5 -delete
+    touch end
+    wait $!
+    rm said end
+    for file in *; do native "read=$file" | sed 's/h5veloc-[0-9]*/h5veloc-ID/'; done
+}
+three='a.h5: all 3, 1000 cells, 3 at the end'
+for version in 1 2; do
+    is "$(while_open $version true)" "$three" "from an emptied cache a file comes to its path (version $version)"
+    is "$(while_open $version copy_it)" "$seven
+a.h5.h5veloc-ID: all 3, 1000 cells, 3 at the end" 'what somebody has copied there stays, and ours comes beside it'
+    like "$(<"$dir/log")" '*warn: */a.h5 was written by someone else while it was open*/a.h5.h5veloc-*' 'as a warning says'
+    is "$(while_open $version move_it)" "$seven" 'what was moved there has the name, as natively'
+    is "$(while_open $version rm a.h5)" '*: none' 'what was removed is not there again'
+    is "$(while_open $version mv a.h5 b.h5)" 'b.h5: all 3, 1000 cells, 3 at the end' 'what was renamed is where it is now'
+done
+
 done_testing
