@@ -83,6 +83,19 @@ void vel_census_fini(struct vel_census *census)
     vel_vec_fini(&census->seats);
 }
 
+const struct vel_tally_one *vel_census_closed_by(const struct vel_census *census,
+                                                 const struct vel_expect *expect,
+                                                 int64_t rank)
+{
+    for (size_t i = 0; expect->is_alone && i < census->closed.n; i++) {
+        const struct vel_tally_one *one = vel_vec_at(&census->closed, i);
+
+        if (one->rank.files > 0)
+            return one->rank.rank == rank ? one : NULL;
+    }
+    return vel_tally_find(&census->closed, rank);
+}
+
 /* A rank that has closed a later generation has passed this one by. */
 static bool has_passed(const struct vel_leader *leader, size_t i, int64_t rank)
 {

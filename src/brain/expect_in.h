@@ -50,6 +50,13 @@ int vel_census_take(struct vel_leader *leader, const struct vel_expect *expect,
 void vel_census_fini(struct vel_census *census);
 const struct vel_seat_of *vel_seat_find(const struct vel_vec *seats, int64_t rank);
 
+/* What a rank has closed of a key, or NULL. Where one file is all, it is that of the
+ * first rank that has one: what others have closed at the same time is late, and comes
+ * after it. */
+const struct vel_tally_one *vel_census_closed_by(const struct vel_census *census,
+                                                 const struct vel_expect *expect,
+                                                 int64_t rank);
+
 /* None that we have heard of was killed; or none has left. */
 bool vel_census_left_in_order(const struct vel_census *census);
 bool vel_census_was_killed(const struct vel_census *census);

@@ -88,27 +88,12 @@ static const char *node_for(const struct vel_leader *leader, int64_t rank)
     return node;
 }
 
-/* Where one file is all, it is that of the first rank that has one: what others have
- * closed at the same time is late, and comes after it. */
-static const struct vel_tally_one *closed_by(const struct vel_expect *expect,
-                                             const struct vel_census *census,
-                                             int64_t rank)
-{
-    for (size_t i = 0; expect->is_alone && i < census->closed.n; i++) {
-        const struct vel_tally_one *one = vel_vec_at(&census->closed, i);
-
-        if (one->rank.files > 0)
-            return one->rank.rank == rank ? one : NULL;
-    }
-    return vel_tally_find(&census->closed, rank);
-}
-
 /* What it has closed; else what the dataset before has of it; else nothing. */
 static int add_member(const struct vel_leader *leader, const struct vel_expect *expect,
                       const struct vel_census *census, int64_t rank,
                       const struct vel_lead *after, struct vel_seal *ret)
 {
-    const struct vel_tally_one *one = closed_by(expect, census, rank);
+    const struct vel_tally_one *one = vel_census_closed_by(census, expect, rank);
     const struct vel_seat_of *seat = vel_seat_find(&census->seats, rank);
     const struct vel_seal_member *before = member_of(after, rank);
     struct vel_seal_member member = {.rank = rank};
