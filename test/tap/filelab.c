@@ -234,13 +234,18 @@ char *filelab_read(struct filelab *lab, int rank, const char *name, struct vel_e
     struct vel_place place = {0};
     char *text = NULL;
 
-    if (vel_client_file_look(lab->client[rank], VEL_LOOK_HERE, path, &place, err) < 0)
-        return NULL;
-    if (place.where == 1)
-        text = tap_get_file(place.path, NULL);
-    else if (place.where == 2 || place.where == 5)
+    /* a leader may move it between the answer and the open: it is asked again, as the
+     * connector does */
+    do {
+        vel_place_fini(&place);
+        if (vel_client_file_look(lab->client[rank], VEL_LOOK_HERE, path, &place, err) <
+            0)
+            return NULL;
+        text = place.where == 1 ? tap_get_file(place.path, NULL) : NULL;
+    } while (place.where == 1 && !text);
+    if (place.where == 2 || place.where == 5)
         text = tap_get_file(path, NULL);
-    else
+    else if (place.where != 1)
         vel_fail(err, VEL_ENOENT, "%s is %s: %s", name,
                  place.where == 3 ? "lost" : "not there", place.why ? place.why : "");
     vel_place_fini(&place);

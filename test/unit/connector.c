@@ -334,7 +334,7 @@ static void without_idle(void)
     wait_encoded(&lab, 1);
     filelab_drop(&lab);
     lab.nodes = lab.ranks = 2;
-    filelab_set(&lab, RULE "COPY_TYPE=SINGLE\nPEER_TIMEOUT=2\nVIEW_WAIT=1\n"
+    filelab_set(&lab, RULE "COPY_TYPE=SINGLE\nPEER_TIMEOUT=6\nVIEW_WAIT=5\n"
                            "FLUSH_STALL=60\n");
     filelab_begin(&lab, "L2");
     ok(filelab_reads(&lab, 1, name_of(0, 1), text_of(0, 1)) &&

@@ -221,7 +221,7 @@ unset VELOC_VIRTUAL_NODES
 # Whoever opens it to write is told, and neither gets what stands at its path instead nor changes that.
 turned() { # it stands in the cache alone, with another byte in it
     launch=behind VELOC_FLUSH_BANDWIDTH=1 ranks 1 1 create=st.%.h5 write=2 close complete=st.%.h5 kill >/dev/null
-    printf x | dd of="$(find "$dir/cache" -path '*/dataset.*' -name st.0.h5 | tail -n 1)" bs=1 seek=100 conv=notrunc 2>/dev/null
+    printf x | dd of="$(find "$dir/cache" -path '*/dataset.*' -name st.0.h5 | sort | tail -n 1)" bs=1 seek=100 conv=notrunc 2>/dev/null
 }
 for before in a none; do
     fresh 'DATASET=st PATTERN=st.{rank}.h5 PUBLISH=BEHIND'
