@@ -18,8 +18,8 @@
  *   -f FIFO     all ranks keep it open and write a byte to it at each turn
  *
  * -v is no MPI program: it prints "STEP RANK STATE" for each file that there could be,
- * of -R RANKS (8), read by HDF5 alone. STATE is right, wrong, stub or absent; with
- * the same names STEP is what the file has, 0 unless it is right.
+ * of -R RANKS (8), read by HDF5 alone. STATE is right, wrong, stub, empty or absent;
+ * with the same names STEP is what the file has, 0 unless it is right.
  */
 #include "config.h"
 
@@ -302,6 +302,7 @@ static const char *state_of(const struct filer *f, int step, int rank, int i, in
 {
     static const char stub[] = "\211HDF\r\n\032\n\377\nh5veloc stub 2\n";
     char name[300], begin[sizeof stub] = "";
+    size_t len;
     FILE *file;
 
     *has = 0;
@@ -309,8 +310,11 @@ static const char *state_of(const struct filer *f, int step, int rank, int i, in
     file = fopen(name, "rb");
     if (!file)
         return "absent";
-    begin[fread(begin, 1, sizeof begin - 1, file)] = '\0';
+    len = fread(begin, 1, sizeof begin - 1, file);
+    begin[len] = '\0';
     fclose(file);
+    if (len == 0)
+        return "empty";
     if (strcmp(begin, stub) == 0)
         return "stub";
     *has = read_file(f, step, rank, i);
