@@ -328,7 +328,7 @@ void vel_placeholder_inherit(const struct vel_placeholders *all,
     }
 }
 
-/* *ret_is_stale: a patch has begun or ended meanwhile. maker NULL: it is open. */
+/* *ret_is_stale: a version has come to a path meanwhile. maker NULL: it is open. */
 static int set_once(struct vel_placeholders *all,
                     const struct vel_placeholder_file *file, const char *path,
                     const struct vel_stub_maker *maker, bool *ret_is_stale,
@@ -336,11 +336,11 @@ static int set_once(struct vel_placeholders *all,
 {
     struct vel_placeholder *item;
     struct vel_anchor anchor = {0};
-    unsigned patches;
+    unsigned changes;
     int rc;
 
     pthread_mutex_lock(&all->lock);
-    patches = all->patches;
+    changes = all->changes;
     pthread_mutex_unlock(&all->lock);
     rc = maker ? vel_anchor_set(all->fs, path, file->name, maker, &anchor, err)
                : vel_anchor_look(all->fs, path, &anchor, err);
@@ -357,7 +357,7 @@ static int set_once(struct vel_placeholders *all,
     rc = vel_placeholder_put(all, vel_placeholder_find(all, file), item, err);
     if (rc == 0)
         rc = vel_placeholder_save(all, file->dir, file->rank, err);
-    *ret_is_stale = all->patches != patches;
+    *ret_is_stale = all->changes != changes;
     pthread_mutex_unlock(&all->lock);
     return rc;
 }

@@ -44,10 +44,10 @@ static int catch_up(struct vel_placeholders *all, const struct vel_placeholder_u
 }
 
 /* Behind all others, for it is the newest that is closed. *ret_is_stale: it has become
- * another one meanwhile, or is being patched. */
+ * another one, or a version has come to a path meanwhile. */
 static int put_closed(struct vel_placeholders *all,
                       const struct vel_placeholder_use *use,
-                      const struct vel_placeholder_file *file, unsigned patches,
+                      const struct vel_placeholder_file *file, unsigned changes,
                       struct vel_placeholder *item, bool *ret_is_stale,
                       struct vel_err *err)
 {
@@ -59,7 +59,7 @@ static int put_closed(struct vel_placeholders *all,
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
     *ret_is_stale = at == all->items.n || vel_placeholder_at(all, at) != use->item ||
-                    all->patches != patches;
+                    all->changes != changes;
     if (*ret_is_stale) {
         vel_placeholder_discard(all, item);
     } else {
@@ -84,17 +84,17 @@ int vel_placeholders_close(struct vel_placeholders *all,
         struct vel_placeholder_use use;
         struct vel_anchor anchor;
         char *at = NULL;
-        unsigned patches;
+        unsigned changes;
 
         pthread_mutex_lock(&all->lock);
-        patches = all->patches;
+        changes = all->changes;
         pthread_mutex_unlock(&all->lock);
         if (vel_placeholder_begin_use(all, file, &use, NULL) < 0)
             break;
         rc = catch_up(all, &use, maker->launch, &anchor, &at, err);
         is_lost = rc == 0 && !at;
         if (at)
-            rc = put_closed(all, &use, file, patches,
+            rc = put_closed(all, &use, file, changes,
                             vel_placeholder_make(all, file, &anchor, at), &is_stale,
                             err);
         free(at);
@@ -117,7 +117,7 @@ static int unlink_stub(struct vel_placeholders *all,
 
     if (!use->anchor.is_stub)
         return 0;
-    if (vel_placeholder_find_newer(all, use, file, &next, &other)) {
+    if (vel_placeholder_find_other(all, use, file, false, &next, &other)) {
         vel_placeholder_end_use(all, &other);
         return 0;
     }

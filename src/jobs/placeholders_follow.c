@@ -158,21 +158,22 @@ static int note_path(struct vel_placeholders *all,
     return rc;
 }
 
-bool vel_placeholder_find_newer(struct vel_placeholders *all,
+bool vel_placeholder_find_other(struct vel_placeholders *all,
                                 const struct vel_placeholder_use *of,
-                                const struct vel_placeholder_file *file, size_t *next,
-                                struct vel_placeholder_use *ret)
+                                const struct vel_placeholder_file *file, bool is_newer,
+                                size_t *next, struct vel_placeholder_use *ret)
 {
     bool is_found = false;
+    size_t own;
 
     pthread_mutex_lock(&all->lock);
-    while (!is_found && *next < all->items.n) {
-        struct vel_placeholder *item = vel_placeholder_at(all, (*next)++);
-        bool is_itself = item->rank == file->rank &&
-                         strcmp(item->dir, file->dir) == 0 &&
-                         strcmp(item->anchor.name, file->name) == 0;
+    own = vel_placeholder_find(all, file);
+    for (; !is_found && *next < all->items.n; ++*next) {
+        struct vel_placeholder *item = vel_placeholder_at(all, *next);
+        bool is_older = *next < own && own < all->items.n && !item->is_open;
 
-        is_found = !is_itself && vel_placeholder_is_same(&item->anchor, &of->anchor) &&
+        is_found = *next != own && !(is_newer && is_older) &&
+                   vel_placeholder_is_same(&item->anchor, &of->anchor) &&
                    vel_placeholder_use_item(item, ret, NULL) == 0;
     }
     pthread_mutex_unlock(&all->lock);
@@ -197,7 +198,8 @@ static int renew_one(struct vel_placeholders *all,
                : rc;
 }
 
-/* The published file is what newer files of the name replace. */
+/* The published file is what newer files of the name replace; also those of which
+ * somebody has just looked what they replace, and who has to look again. */
 static int renew(struct vel_placeholders *all, const struct vel_placeholder_use *use,
                  const struct vel_placeholder_file *file, const char *path,
                  struct vel_err *err)
@@ -206,7 +208,10 @@ static int renew(struct vel_placeholders *all, const struct vel_placeholder_use 
     size_t next = 0;
     int rc = 0;
 
-    while (rc == 0 && vel_placeholder_find_newer(all, use, file, &next, &newer)) {
+    pthread_mutex_lock(&all->lock);
+    all->changes++;
+    pthread_mutex_unlock(&all->lock);
+    while (rc == 0 && vel_placeholder_find_other(all, use, file, true, &next, &newer)) {
         rc = renew_one(all, use, &newer, path, err);
         vel_placeholder_end_use(all, &newer);
     }
@@ -243,7 +248,7 @@ static int mark_patched(struct vel_placeholders *all, size_t at, bool is_patched
     const struct vel_placeholder *of = vel_placeholder_at(all, at);
     int rc = 0;
 
-    all->patches++;
+    all->changes++;
     for (size_t i = 0; rc == 0 && i < all->items.n; i++) {
         struct vel_placeholder *item = vel_placeholder_at(all, i);
 
@@ -290,9 +295,6 @@ int vel_placeholders_patched(struct vel_placeholders *all,
         return rc == VEL_ENOENT ? 0 : vel_out_of_memory(err, path);
     rc = renew(all, &use, file, path, err);
     vel_placeholder_end_use(all, &use);
-    pthread_mutex_lock(&all->lock);
-    all->patches++;
-    pthread_mutex_unlock(&all->lock);
     return rc;
 }
 

@@ -24,7 +24,7 @@ struct vel_placeholders {
     pthread_mutex_t lock; /* guards all below, and the records */
     struct vel_vec items; /* struct vel_placeholder *, the oldest first */
     size_t held;
-    unsigned patches; /* that were begun or ended: what was seen before may be stale */
+    unsigned changes; /* versions that came to a path: what was seen before is stale */
 };
 
 /* One that is in no table yet, held if there is a descriptor for it. Asks the prefix.
@@ -81,11 +81,12 @@ void vel_placeholder_end_use(struct vel_placeholders *all,
 int vel_placeholder_use_item(struct vel_placeholder *item,
                              struct vel_placeholder_use *use, struct vel_err *err);
 
-/* The next file from item *next on that has the same placeholder as `file`. */
-bool vel_placeholder_find_newer(struct vel_placeholders *all,
+/* The next file from item *next on that has the same placeholder as `file`; is_newer:
+ * that is open, or was closed after it. */
+bool vel_placeholder_find_other(struct vel_placeholders *all,
                                 const struct vel_placeholder_use *of,
-                                const struct vel_placeholder_file *file, size_t *next,
-                                struct vel_placeholder_use *ret);
+                                const struct vel_placeholder_file *file, bool is_newer,
+                                size_t *next, struct vel_placeholder_use *ret);
 
 /* With the lock: what is being patched is what it was. */
 void vel_placeholder_inherit(const struct vel_placeholders *all,

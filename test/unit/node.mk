@@ -1,6 +1,7 @@
 # unit tests of the leader's rooms: brain ident view link work pull node process
 node_tests = test/unit/about.t \
 	test/unit/anchor.t \
+	test/unit/placeholders.t \
 	test/unit/attend.t \
 	test/unit/beside.t \
 	test/unit/client.t \
@@ -62,6 +63,10 @@ test_unit_about_t_LDADD = $(test_ldadd)
 test_unit_find_t_SOURCES = %D%/find.c
 test_unit_find_t_CPPFLAGS = $(test_cppflags)
 test_unit_find_t_LDADD = $(test_ldadd)
+
+test_unit_placeholders_t_SOURCES = %D%/placeholders.c
+test_unit_placeholders_t_CPPFLAGS = $(test_cppflags)
+test_unit_placeholders_t_LDADD = $(test_ldadd)
 
 test_unit_anchor_t_SOURCES = %D%/anchor.c test/tap/recordlab.c test/tap/recordlab.h
 test_unit_anchor_t_CPPFLAGS = $(test_cppflags)
