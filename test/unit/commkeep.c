@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sys/clock.h"
 #include "tap/sockjob.h"
 #include "tap/tap.h"
 
-enum { N = 3, LIMIT_MS = 1000, LONG_MS = 3 * LIMIT_MS, FOR_EVER_MS = 60000 };
+enum { N = 3, LIMIT_MS = 1500, LONG_MS = 2 * LIMIT_MS, FOR_EVER_MS = 60000 };
 enum { BIG = 24 << 20 }; /* more than the system keeps of a connection */
 
 static const char *const names[] = {"node a", "node b", "node c"};
@@ -128,20 +129,21 @@ static int all_stand_still(struct vel_comm *comm, void *unused)
 {
     char byte = 0;
     int rc = vel_comm_barrier(comm, NULL);
+    pid_t pid = rc == 0 && comm->rank == 1 ? fork() : -1;
 
     (void)unused;
-    if (rc == 0 && comm->rank == 1 && fork() == 0) {
+    if (pid == 0) {
         for (int i = 0; i < N; i++)
             kill(sockjob_pid(i), SIGSTOP);
         work(2 * LIMIT_MS);
         kill(sockjob_pid(0), SIGCONT);
         kill(sockjob_pid(2), SIGCONT);
-        work(LIMIT_MS / 2);
+        work(LIMIT_MS / 4);
         kill(sockjob_pid(1), SIGCONT);
         _exit(0);
     }
     if (rc == 0 && comm->rank == 1) {
-        work(LIMIT_MS / 2); /* it is stopped in that */
+        waitpid(pid, NULL, 0); /* it is stopped in that */
         rc = vel_comm_send(comm, 0, 1, &byte, 1, NULL);
     } else if (rc == 0 && comm->rank == 0) {
         rc = vel_comm_recv(comm, 1, 1, &byte, 1, NULL);

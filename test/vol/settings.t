@@ -94,10 +94,10 @@ is "$(words 'veloc behind')" 'no DATASET line' 'with behind it is protected'
 is "$(words 'veloc behind' VELOC_UNLISTED=LIVE)" 'no DATASET line has it' 'unless the environment says something else'
 is "$(words 'veloc live' VELOC_DATASET='env PATTERN=x.h5')" 'DATASET env' 'live is of files without a line'
 file=''
-VELOC_VIRTUAL_NODES=1 run COPY_TYPE=XOR
+VELOC_VIRTUAL_NODES=1 run COPY_TYPE=XOR 'DATASET=ck PATTERN=ck.{step}.{rank}.h5'
 like "$(lines | grep copy)" 'h5veloc: warn: *all files are on node *, where no redundancy would survive: a single copy *' \
     'redundancy that was asked for and that a single node cannot have is told'
-VELOC_VIRTUAL_NODES=1 run CACHE_SIZE=1
+VELOC_VIRTUAL_NODES=1 run CACHE_SIZE=1 'DATASET=ck PATTERN=ck.{step}.{rank}.h5'
 is "$(lines | grep copy)" '' 'where nobody asked for it nothing is said'
 if [ "${PARALLEL_HDF5:-}" = yes ]; then
     echo 'DATASET=all PATTERN=all.{step}.h5' >"$dir/prefix/.velocconf"
