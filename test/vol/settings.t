@@ -99,6 +99,10 @@ like "$(lines | grep copy)" 'h5veloc: warn: *all files are on node *, where no r
     'redundancy that was asked for and that a single node cannot have is told'
 VELOC_VIRTUAL_NODES=1 run CACHE_SIZE=1 'DATASET=ck PATTERN=ck.{step}.{rank}.h5'
 is "$(lines | grep copy)" '' 'where nobody asked for it nothing is said'
+run 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=THROUGH'
+like "$(lines | grep THROUGH)" 'h5veloc: warn: *DATASET=ck: PUBLISH=THROUGH means LIVE: its files are written to their own paths, and are not protected; *' \
+    'a line with PUBLISH=THROUGH says what that means'
+is "$(lines | grep -c THROUGH),$(files)" 1,6 'once, and its files are at their paths'
 if [ "${PARALLEL_HDF5:-}" = yes ]; then
     echo 'DATASET=all PATTERN=all.{step}.h5' >"$dir/prefix/.velocconf"
     shared() {
