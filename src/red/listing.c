@@ -164,11 +164,13 @@ int vel_listing_compare_other(const struct vel_listing *listing, size_t place,
 {
     for (size_t i = 0; listing->recorded && i < listing->before.n; i++) {
         const struct vel_redfile *redfile = vel_redfile_at(&listing->before, i);
-        const struct vel_manifest *then = &redfile->header.list[place];
-        bool same = then->files.n == now->files.n;
+        const struct vel_manifest *then;
+        bool same;
 
-        if (!is_given(listing, redfile))
+        if (!is_given(listing, redfile)) /* it may have fewer lists */
             continue;
+        then = &redfile->header.list[place];
+        same = then->files.n == now->files.n;
         for (size_t k = 0; same && k < now->files.n; k++)
             same = is_same(vel_manifest_file(then, k), vel_manifest_file(now, k));
         if (!same)
