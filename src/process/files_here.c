@@ -28,6 +28,8 @@
 #include "topo/check.h"
 #include "topo/group.h"
 
+enum { LAUNCHES_MOST = 8 }; /* that end while we join them */
+
 enum stage {
     NEW,     /* nothing is known */
     KNOWN,   /* settings, prefix, who we are */
@@ -49,7 +51,6 @@ static struct here {
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
     struct vel_logfile *logfile;
     bool is_alone_told; /* that a session works without leaders */
-    bool is_unheeded_told;
     struct vel_presence *presence;
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -247,9 +248,14 @@ static int be_present(struct vel_err *err)
             here.prefix_id, &here.homes, err);
     of.homes = here.homes.items;
     of.n_homes = here.homes.n;
-    if (rc == 0)
+    /* that may be over before we are in it, with its other ranks: then the next one */
+    for (int i = 1; rc == 0 && !here.presence; i++) {
         rc = name_launch(&of, err);
-    return rc < 0 ? rc : vel_presence_open(&of, &here.presence, err);
+        if (rc == 0)
+            rc = vel_presence_open(&of, &here.presence, err);
+        rc = rc == VEL_ECANCEL && i < LAUNCHES_MOST ? 0 : rc;
+    }
+    return rc;
 }
 
 static void abandon(void)
@@ -295,24 +301,6 @@ static void enter(enum vel_files_need need)
     pthread_atfork(NULL, NULL, abandon);
 }
 
-/* What of the user's settings does nothing for the files that are made. */
-static void tell_unheeded(void)
-{
-    struct vel_buf keys;
-
-    here.is_unheeded_told = true;
-    if (vel_files_has_session()) /* that obeys them */
-        return;
-    vel_buf_init(&keys);
-    vel_conf_list_unheeded(here.conf, VEL_WHOM_HDF5, &keys);
-    if (keys.len > 0 && !keys.failed)
-        vel_log_shared(VEL_LOG_WARN,
-                       "HDF5 files do not obey these settings: %s (veloc.conf(5) says "
-                       "whom each is for)",
-                       vel_buf_text(&keys));
-    vel_buf_fini(&keys);
-}
-
 void vel_files_begin(void)
 {
     pthread_mutex_lock(&here.lock);
@@ -329,8 +317,8 @@ struct vel_client *vel_files_here(const struct vel_files_of *of,
         know(of);
     if (here.stage == KNOWN)
         enter(need);
-    if (here.stage == PRESENT && need == VEL_FILES_MAKES && !here.is_unheeded_told)
-        tell_unheeded();
+    if (here.stage == PRESENT && need == VEL_FILES_MAKES)
+        vel_files_tell_unheeded();
     pthread_mutex_unlock(&here.lock);
     return vel_files_client();
 }

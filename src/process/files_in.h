@@ -139,6 +139,9 @@ void vel_files_tell_elsewhere(const struct vel_file_name *name);
 /* One that was protected is not any more. */
 void vel_files_tell_home(const char *path, const char *why);
 
+/* Which settings do nothing for the files that are made; of one process at a time. */
+void vel_files_tell_unheeded(void);
+
 /* All is over: what has become of the files. */
 void vel_files_tell_end(void);
 

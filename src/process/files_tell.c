@@ -274,6 +274,26 @@ void vel_files_tell_home(const char *path, const char *why)
     pthread_mutex_unlock(&told.lock);
 }
 
+/* What of the user's settings does nothing for the files that are made: once. */
+void vel_files_tell_unheeded(void)
+{
+    static bool is_told;
+    struct vel_buf keys;
+    bool was_told = is_told;
+
+    is_told = true;
+    if (was_told || vel_files_has_session()) /* that obeys them */
+        return;
+    vel_buf_init(&keys);
+    vel_conf_list_unheeded(vel_files_conf(), VEL_WHOM_HDF5, &keys);
+    if (keys.len > 0 && !keys.failed)
+        vel_log_shared(VEL_LOG_WARN,
+                       "HDF5 files do not obey these settings: %s (veloc.conf(5) says "
+                       "whom each is for)",
+                       vel_buf_text(&keys));
+    vel_buf_fini(&keys);
+}
+
 /* --- the end --- */
 
 struct datasets {

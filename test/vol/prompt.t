@@ -74,7 +74,7 @@ run_seed() { # SEED; prints what is wrong
         below 3
         if [ "$run" -lt 3 ] && [ "$pick" -eq 0 ]; then launch killed; else launch clean; fi
     done >"$here/ends"
-    wrong=$(cat "$here/ends"; cat "$here"/log.* | grep 'in vain')
+    wrong=$(cat "$here/ends"; cat "$here"/log.* | grep 'in vain\|are written where they belong, and not protected')
     [ "$meets" -ne 0 ] || wrong=$(echo "$wrong" | grep -v 'in vain for more files of')
     for ((k = 0; k < ranks; k++)); do
         ! is_stub "ck.$last.$k.h5" || wrong+=" ck.$last.$k.h5 is not at its path"
