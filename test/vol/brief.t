@@ -27,7 +27,17 @@ ok 'so does the next' brief 3
 # Digits of the directory that a program runs in are neither its rank nor its step.
 prefix=$dir/run3.07/u12
 mkdir -p "$prefix"
-ok 'a launch in a directory with numbers in its name' brief 4
+known() { # two ranks that know of each other
+    local rank ends=''
+    for rank in 0 1; do
+        (cd "$prefix" && PMI_RANK=$rank PMI_SIZE=2 VELOC_LAUNCH=known HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/point" \
+            create=ck.0.$rank.h5 close meet="$dir/one" create=ck.1.$rank.h5 close meet="$dir/two" \
+            create=ck.2.$rank.h5 close create=ck.3.$rank.h5 close >/dev/null 2>&1) &
+        ends+=" $!"
+    done
+    for rank in $ends; do wait "$rank" || return; done
+}
+ok 'a launch in a directory with numbers in its name' known
 told() { "$top_builddir/src/cmd/h5veloc-ls" --json "$prefix" | sed -nE "s/^ *\"$1\": \"?([^\",]*)\"?,?\$/\1/p"; }
 like "$(told name | grep '{step}' | sort -u)" '*run3.07_u12_ck.{step}.{rank}.h5' 'what they have in common is found in the names of its files'
 is "$(told step | sort -n | tail -1)" 3 'and the number of the step is theirs'
