@@ -131,6 +131,7 @@ int vel_route_look(struct vel_route *route, const struct vel_info *info,
     files_of.is_shared = route->is_self;
     if (vel_files_look(&files_of, name, &route->answer, &err) < 0)
         return fail(&err);
+    route->is_read = !route->answer.file;
     return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, fapl_id);
 }
 

@@ -218,8 +218,9 @@ static void *open_named(const char *name, unsigned flags, hid_t fapl_id, hid_t d
 
 /* --- where there is a name and no file --- */
 
-static herr_t look(struct file_call *f, H5VL_file_specific_args_t *args, hid_t dxpl_id,
-                   void **req)
+/* *ret_is_stale: it is to be tried again. */
+static herr_t look_once(struct file_call *f, H5VL_file_specific_args_t *args,
+                        hid_t dxpl_id, void **req, bool *ret_is_stale)
 {
     H5VL_file_specific_args_t below = *args;
     const char *name = args->args.is_accessible.filename;
@@ -237,7 +238,22 @@ static herr_t look(struct file_call *f, H5VL_file_specific_args_t *args, hid_t d
         below.args.is_accessible.fapl_id = route.own_id;
         rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
     }
+    *ret_is_stale = rc < 0 && vel_route_is_stale(&route);
     vel_route_end(&route, routed);
+    return rc;
+}
+
+static herr_t look(struct file_call *f, H5VL_file_specific_args_t *args, hid_t dxpl_id,
+                   void **req)
+{
+    bool is_stale = true;
+    herr_t rc = -1;
+
+    for (int round = 0; is_stale && round < ROUNDS; round++) {
+        if (round > 0)
+            H5Eclear2(H5E_DEFAULT);
+        rc = look_once(f, args, dxpl_id, req, &is_stale);
+    }
     return rc;
 }
 
