@@ -25,7 +25,7 @@ struct job {
     vel_work_f *run;
     void *arg;
     struct vel_throttle throttle;
-    struct vel_watch watch;
+    struct vel_watch watch, alone;
     struct vel_work *work;
     struct job *next; /* by order; when it is over, by time */
     /* guarded by the work's lock */
@@ -180,7 +180,8 @@ static void tell(struct vel_work *work)
 static void run_job(struct job *job)
 {
     struct vel_work *work = job->work;
-    const struct vel_work_job with = {.watch = &job->watch, .throttle = &job->throttle};
+    const struct vel_work_job with = {
+        .watch = &job->watch, .alone = &job->alone, .throttle = &job->throttle};
     struct vel_err err = {0};
     int rc = job->run(job->arg, &with, &err);
 
@@ -211,7 +212,7 @@ static bool run_first(struct vel_work *work, struct job *than)
     return job != NULL;
 }
 
-static bool watch_step(void *arg, uint64_t bytes)
+static bool alone_step(void *arg, uint64_t bytes)
 {
     struct job *job = arg;
     struct vel_work *work = job->work;
@@ -230,6 +231,15 @@ static bool watch_step(void *arg, uint64_t bytes)
     pthread_mutex_unlock(&work->lock);
     if (tells)
         tell(work);
+    return goes_on;
+}
+
+static bool watch_step(void *arg, uint64_t bytes)
+{
+    struct job *job = arg;
+    struct vel_work *work = job->work;
+    bool goes_on = alone_step(arg, bytes);
+
     while (goes_on && job->order.urgency > VEL_URGENT_PULL && run_first(work, job)) {
         pthread_mutex_lock(&work->lock);
         job->is_aside = false;
@@ -360,6 +370,7 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
                         .run = run,
                         .arg = arg,
                         .watch = {watch_step, job},
+                        .alone = {alone_step, job},
                         .work = work,
                         .left = plan->bytes,
                         .uses_prefix = plan->uses_prefix};

@@ -43,6 +43,8 @@ struct vel_work_order {
 struct vel_work_job {
     const struct vel_watch *watch; /* to be asked often: moves, cancels, and lets what
                                       is more urgent go first */
+    const struct vel_watch *alone; /* the same while it has what others may wait for:
+                                      nothing goes first, for it would wait for ever */
     struct vel_throttle *throttle; /* its own */
 };
 

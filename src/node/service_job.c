@@ -190,7 +190,7 @@ static int copy(struct vel_service_job *job, const struct vel_work_job *how,
     int rc = flush(job, how, COPY, &why);
 
     if (rc == VEL_ECORRUPT || rc == VEL_ENOENT)
-        rc = vel_service_mend(job, how->watch, &why);
+        rc = vel_service_mend(job, how->alone, &why);
     if (rc > 0)
         rc = flush(job, how, COPY, &why);
     return rc < 0 ? vel_fail(err, why.status, "%s", why.text) : 0;

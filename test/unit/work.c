@@ -91,6 +91,17 @@ static int copy(void *arg, const struct vel_work_job *job, struct vel_err *err)
     return goes_on ? 0 : vel_fail(err, VEL_ECANCEL, "cancelled");
 }
 
+/* Has what others need, and then no more. */
+static int hold(void *arg, const struct vel_work_job *job, struct vel_err *err)
+{
+    add(&lab.arrived, 1);
+    wait_until(&lab.open, 1);
+    vel_watch_step(job->alone, 10);
+    note_name(arg, job, err);
+    vel_watch_step(job->watch, 10);
+    return note_name(arg, job, err);
+}
+
 static uint64_t submit(enum vel_urgency urgency, int64_t dataset, int64_t set,
                        vel_work_f *run, const char *name)
 {
@@ -174,6 +185,18 @@ static void giving_way(void)
     add(&lab.open, 2);
     is_int(take(2), 0, "then it goes on");
     is_str(lab.done + 2, "cd", "and another copy after it");
+    vel_work_destroy(work);
+}
+
+static void standing_alone(void)
+{
+    begin(1);
+    submit(VEL_URGENT_COPY, 1, 0, hold, "h");
+    wait_until(&lab.arrived, 1);
+    submit(VEL_URGENT_PULL, 1, 0, note_name, "p");
+    add(&lab.open, 1);
+    is_int(take(2), 0, "a job that has what a more urgent one needs");
+    is_str(lab.done, "hph", "lets that go first when it has it no more");
     vel_work_destroy(work);
 }
 
@@ -356,6 +379,7 @@ int main(void)
 {
     order();
     giving_way();
+    standing_alone();
     meeting();
     cancelling();
     hanging();
