@@ -106,14 +106,15 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
     files_of.is_shared = route->is_self;
     files_of.locks = !route->is_self && vel_driver_locks(*fapl_id);
     files_of.descriptor = vel_opened_descriptor;
-    if (why && flags & H5F_ACC_RDWR)
-        vel_files_native(&files_of, name, why, &route->answer);
-    if ((why ? vel_files_check_own(name, &err)
+    if ((why ? vel_files_open_own(&files_of, name, vel_driver_fits(*fapl_id),
+                                  &route->answer, &err)
              : vel_files_open(&files_of, name, flags & H5F_ACC_RDWR, &route->answer,
                               &err)) < 0 ||
         (route->answer.at == VEL_FILE_OWN &&
          vel_files_mend(&files_of, name, vel_head_closed, &err) < 0))
         return fail(&err);
+    if (why && flags & H5F_ACC_RDWR && route->answer.at == VEL_FILE_OWN)
+        vel_files_native(&files_of, name, why, &route->answer);
     note_self(route);
     route->is_read = !why && !route->answer.file;
     return place(route, fapl_id);

@@ -275,6 +275,9 @@ bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 
     if (wait->job || leader->now < wait->again_at)
         return false;
+    if (wait->kind == VEL_MSG_LOOK && file && wait->how == VEL_LOOK_HOME)
+        return refuse(leader, wait, VEL_EBUSY,
+                      "another process of the program has it open to write it");
     if (wait->kind == VEL_MSG_LOOK && file) {
         place.path = file->path;
         place.size = (uint64_t)file->size;

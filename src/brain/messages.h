@@ -63,7 +63,7 @@ struct vel_msg {
     } u;
 };
 
-/* how of `create`, of `close`, and of the work that they ask for */
+/* how of `create`, of `close`, of `look`, and of the work that they ask for */
 enum vel_create {
     VEL_CREATE_NEW = 0,
     VEL_CREATE_OPEN = 1,   /* to write what is there */
@@ -73,6 +73,12 @@ enum vel_close {
     VEL_CLOSE_COMPLETE = 0,
     VEL_CLOSE_VERSION = 1,
     VEL_CLOSE_GIVEN_UP = 2
+};
+enum vel_look {
+    VEL_LOOK_THERE = 0, /* is it there? */
+    VEL_LOOK_HERE = 1,  /* bring it here, however long it moves */
+    VEL_LOOK_HOME = 2   /* is it at its own path? What another program has comes there
+                         * first; VEL_EBUSY: somebody writes it */
 };
 
 /* The beginning of a message, by which a reader knows how much follows. */

@@ -79,13 +79,7 @@ int vel_client_file_create(struct vel_client *client, enum vel_create how,
 int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
                           uint64_t size, uint32_t crc, struct vel_err *err);
 
-enum vel_look {
-    VEL_LOOK_THERE = 0, /* is it there? */
-    VEL_LOOK_HERE = 1,  /* bring it here, however long it moves */
-    VEL_LOOK_HOME = 2   /* is it at its own path? What another program has comes there
-                         * first */
-};
-
+/* look. */
 int vel_client_file_look(struct vel_client *client, enum vel_look how, const char *name,
                          struct vel_place *ret, struct vel_err *err);
 int vel_client_file_remove(struct vel_client *client, const char *name,

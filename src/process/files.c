@@ -316,14 +316,20 @@ static int look_held(const struct vel_files_of *of, struct vel_client *client,
     return rc;
 }
 
-/* What is not at its own path yet comes there first. */
-static int bring_home(struct vel_client *client, const struct vel_file_name *name,
-                      struct vel_file_answer *ret, struct vel_err *err)
+/* What is not at its own path yet comes there first; but not while another writes it.
+ */
+static int bring_home(const struct vel_files_of *of, struct vel_client *client,
+                      const struct vel_file_name *name, struct vel_file_answer *ret,
+                      struct vel_err *err)
 {
     struct vel_progress progress = {0};
+    struct vel_hold *hold = NULL;
     int64_t dataset = 0;
-    int rc = look(client, name, VEL_LOOK_HOME, ret, &dataset, err);
+    int rc = vel_hold_take(of, name->path, VEL_HOLD_READ, &hold, err);
 
+    vel_hold_give_up(hold);
+    if (rc == 0)
+        rc = look(client, name, VEL_LOOK_HOME, ret, &dataset, err);
     if (rc < 0 || ret->at == VEL_FILE_OWN || ret->at == VEL_FILE_MISSING)
         return rc;
     vel_file_answer_fini(ret);
@@ -331,7 +337,7 @@ static int bring_home(struct vel_client *client, const struct vel_file_name *nam
     if (rc == 0 && progress.status < 0)
         rc = vel_fail(err, (enum vel_status)progress.status,
                       "dataset %" PRId64 " does not come to the prefix", dataset);
-    return vel_wrap(err, rc, "%s cannot be opened to be written", name->path);
+    return vel_wrap(err, rc, "%s does not come to its path", name->path);
 }
 
 static int open_to_write(const struct vel_files_of *of, struct vel_client *client,
@@ -343,7 +349,7 @@ static int open_to_write(const struct vel_files_of *of, struct vel_client *clien
     char *why = take(&ret->why);
 
     if (rc == 0 && ret->at == VEL_FILE_OWN)
-        rc = bring_home(client, name, ret, err);
+        rc = bring_home(of, client, name, ret, err);
     if (rc == 0 && !ret->why)
         ret->why = take(&why);
     free(why);
@@ -419,6 +425,34 @@ int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
 
     if (rc == 0 && answer.at == VEL_FILE_OWN)
         rc = vel_files_check_own(name, err);
+    if (rc == 0)
+        *ret = answer;
+    else
+        vel_file_answer_fini(&answer);
+    return rc;
+}
+
+int vel_files_open_own(const struct vel_files_of *of, const char *name, bool joins,
+                       struct vel_file_answer *ret, struct vel_err *err)
+{
+    struct vel_file_answer answer = {.at = VEL_FILE_OWN};
+    struct vel_file_name n = {0};
+    struct vel_client *client = ask(of, name, false, false, &n);
+    bool is_open = client && vel_file_join(&n, &answer);
+    int rc = 0;
+
+    if (client && !is_open && !vel_file_has_gone(n.path))
+        rc = bring_home(of, client, &n, &answer, err);
+    if (is_open && !joins) {
+        vel_file_settle(answer.file, false);
+        rc = vel_fail(err, VEL_EBUSY, "%s is open in this process, in the cache",
+                      n.path);
+    } else if (rc == 0 && answer.at == VEL_FILE_MISSING) {
+        rc = vel_fail(err, VEL_ELOST, "%s", answer.why);
+    } else if (rc == 0 && answer.at == VEL_FILE_OWN) {
+        rc = vel_files_check_own(name, err);
+    }
+    vel_file_name_fini(&n);
     if (rc == 0)
         *ret = answer;
     else

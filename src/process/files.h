@@ -89,9 +89,11 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
 int vel_files_open(const struct vel_files_of *of, const char *name, bool writes,
                    struct vel_file_answer *ret, struct vel_err *err);
 
-/* Who opens a file at its own path: is it one? What stands there may be a stub, whose
- * bytes nobody here can tell of. */
-int vel_files_check_own(const char *name, struct vel_err *err);
+/* It is to be opened at its own path, by another driver, or to be read while it is
+ * written: what caches have comes there first. joins: by the driver of one that this
+ * process has open in the cache, too, and that is the answer then. */
+int vel_files_open_own(const struct vel_files_of *of, const char *name, bool joins,
+                       struct vel_file_answer *ret, struct vel_err *err);
 
 /* Is it there? */
 int vel_files_look(const struct vel_files_of *of, const char *name,

@@ -62,6 +62,10 @@ struct vel_client *vel_files_client(void); /* NULL: none, as in a forked child *
 /* Without links, a new string; NULL: it has none, or there is no memory. */
 char *vel_files_real_path(const char *name);
 
+/* Who opens a file at its own path: is it one? What stands there may be a stub, whose
+ * bytes nobody here can tell of. */
+int vel_files_check_own(const char *name, struct vel_err *err);
+
 /* After vel_files_here(). False: the file stays at its own path, as it would without
  * us. */
 bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret);

@@ -2,7 +2,9 @@
 /* All ranks write one file by MPI-IO: mpio NAME
  * Or each one of its own, NAME.RANK.h5, of MPI_COMM_SELF, and tells what it sees of it:
  * mpio NAME self
- * Or two ranks change one file, NAME.h5, each with MPI_COMM_SELF: mpio NAME both */
+ * Or two ranks change one file, NAME.h5, each with MPI_COMM_SELF: mpio NAME both
+ * Or each one writes its own, NAME.RANK.h5, without MPI-IO, and by that all read the
+ * first: mpio NAME all */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,8 @@ static hid_t make(hid_t file, const char *name, int is_packed)
 
 static void write_it(const char *path, hid_t fapl)
 {
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), dxpl = collective();
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t dxpl = fapl == H5P_DEFAULT ? H5Pcreate(H5P_DATASET_XFER) : collective();
     int cells[CELLS];
 
     must(file >= 0, "create");
@@ -165,6 +168,28 @@ static int open_both(const char *name, int rank, hid_t fapl)
     return 0;
 }
 
+static int open_first(const char *name, int rank, hid_t fapl)
+{
+    int cells[CELLS] = {0};
+    char path[500];
+    hid_t file, data;
+
+    snprintf(path, sizeof path, "%s.%d.h5", name, rank);
+    write_it(path, H5P_DEFAULT);
+    MPI_Barrier(MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "%s.0.h5", name);
+    H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL);
+    file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+    must(file >= 0, "open");
+    data = H5Dopen2(file, "plain", H5P_DEFAULT);
+    must(H5Dread(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) >= 0,
+         "read");
+    printf("%d\n", cells[CELLS - 1]);
+    H5Dclose(data);
+    H5Fclose(file);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int rc, rank;
@@ -180,6 +205,8 @@ int main(int argc, char **argv)
         rc = open_own(argv[1], rank, fapl);
     else if (argc > 2 && strcmp(argv[2], "both") == 0)
         rc = open_both(argv[1], rank, fapl);
+    else if (argc > 2 && strcmp(argv[2], "all") == 0)
+        rc = open_first(argv[1], rank, fapl);
     else
         rc = open_all(argv[1], fapl);
     H5Pclose(fapl);

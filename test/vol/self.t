@@ -43,4 +43,10 @@ fresh
 is "$(VELOC_DATASET='f PATTERN=f.h5' HDF5_VOL_CONNECTOR=veloc run both)" '5000 5001' \
     'what two ranks change in one file at the same time is there'
 
+# --- of all ranks ---
+
+fresh
+is "$(VELOC_DATASET='f PATTERN=f.{rank}.h5' HDF5_VOL_CONNECTOR=veloc run all)" $'999\n999' \
+    'what one rank has closed is read by all ranks by MPI-IO: it comes to its path first'
+
 done_testing

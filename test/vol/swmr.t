@@ -41,4 +41,31 @@ is "$(readers_of with 'veloc live')" "$want" 'of a live file readers see the sam
 is "$(readers_of with 'veloc behind')" "$want" 'and of a file of a dataset'
 like "$(<"$dir/log")" '*s.h5*it is read while it is written (SWMR)*' 'which a warning says is not protected from then on'
 
+# --- a file that is closed, and is in the cache ---
+
+follows() {
+    rm -rf "$dir/cache" "$dir/p"
+    mkdir "$dir/cache" "$dir/p"
+    cd "$dir/p" || bail_out "no directory"
+    "$@" latest create=c.h5 write=1 close follow=c.h5 create=c.h5 write=2 close follow=c.h5
+    "$@" latest create=d.h5 write=3 flush follow=d.h5
+    "$@" latest create=c.h5 write=4 close kill
+    "$@" latest follow=c.h5
+}
+want=$(follows native)
+like "$want" '*all 1*all 2*all 4*' 'a closed file is opened to be read while it is written, without h5veloc'
+is "$(follows with 'veloc behind')" "$want" 'and so is one of a dataset: it comes to its path first'
+
+# --- and one that another process writes without that ---
+
+rm -rf "$dir/cache" "$dir/p" "$dir/writer"
+mkdir "$dir/cache" "$dir/p"
+cd "$dir/p" || bail_out "no directory"
+with 'veloc behind' latest create=w.h5 write=1 flush say=there wait=end close >"$dir/writer" &
+await is_flushed
+is "$(with veloc follow=w.h5)" 'w.h5: none' 'what another process writes is refused, as without h5veloc'
+touch end
+wait
+is "$(with veloc follow=w.h5)" 'w.h5: all 1, 1000 cells, 1 at the end' 'then it is read'
+
 done_testing
