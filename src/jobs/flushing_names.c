@@ -114,17 +114,17 @@ static bool stands_elsewhere(const struct vel_share *s, size_t i, char **ret_pat
     return is_moved || is_beside;
 }
 
-/* The temporary of a file is gone, and it has no name: it was left out before a crash.
- */
-static bool was_left_out(const struct vel_share *s, size_t i)
+/* The temporary of a file is gone, and it has no name: it was left out before a crash,
+ * or the program has removed its name and all that was beside it. */
+static bool is_left_out(const struct vel_share *s, size_t i)
 {
     char *left = vel_left_path(s->crew.dir, s->job->id);
-    bool was = left && vel_fs_exists(s->crew.fs, left) &&
-               !vel_stands_untouched(s->crew.fs, s->targets[i].dest,
-                                     &vel_share_file(s, i)->listed);
+    bool is = !vel_stands_untouched(s->crew.fs, s->targets[i].dest,
+                                    &vel_share_file(s, i)->listed) &&
+              ((left && vel_fs_exists(s->crew.fs, left)) || !vel_share_is_wanted(s, i));
 
     free(left);
-    return was;
+    return is;
 }
 
 /* By who knows better; *ret_path: where it is. VEL_ENOENT: nobody does. VEL_EEXIST: it
@@ -138,7 +138,7 @@ static int name_by(struct vel_share *s, size_t i, char **ret_path)
         return VEL_ENOENT;
     if (vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, NULL) < 0)
         return stands_elsewhere(s, i, ret_path) ? 0
-               : was_left_out(s, i)             ? VEL_EEXIST
+               : is_left_out(s, i)              ? VEL_EEXIST
                                                 : VEL_ENOENT;
     return f->names->publish(f->arg, s->job, s->targets[i].temporary,
                              &vel_share_file(s, i)->listed, ret_path, s->err);

@@ -472,8 +472,9 @@ static void find_programs(void)
         snprintf(h5dump, sizeof h5dump, "/usr/bin/h5dump");
 }
 
-/* Those that take a second or two; 2, 8, 9, 18, 32, 128, 155, 167 and 174 once failed. */
-static const uint64_t quick[] = {1,  2,  3,  4,  5,  6,  7,  8,   9,   11, 12,
+/* Those that take a second or two; 2, 8, 9, 18, 32, 128, 155, 167 and 174 once failed.
+ */
+static const uint64_t quick[] = {1,  2,  3,  4,  5,  6,  7,  8,   9,   11,  12,
                                  14, 15, 16, 18, 19, 21, 32, 128, 155, 167, 174};
 
 int main(void)

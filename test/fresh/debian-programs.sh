@@ -26,7 +26,7 @@ quietly() {
 through() {
     local connector=$1
     [ "$1" = native ] || connector="veloc $1"
-    HDF5_VOL_CONNECTOR=$connector VELOC_CACHE_BASE=$PWD/cache VELOC_LOG_FILE=$PWD/log VELOC_LOG_LEVEL=INFO "${@:2}"
+    HDF5_VOL_CONNECTOR=$connector VELOC_QUIET=1 VELOC_CACHE_BASE=$PWD/cache VELOC_LOG_FILE=$PWD/log VELOC_LOG_LEVEL=INFO "${@:2}"
 }
 
 # same WHAT COMMAND...: in a directory of each: status and output are the same
@@ -97,6 +97,8 @@ same_suites() {
             suite "$what-native" native "$package" "$differ" "$@"
             suite "$what-$how" $how "$package" "$differ" "$@"
         done
+        # it writes to the path of its file by open(2), which is no file yet (veloc(7))
+        [ $how = live ] || sed -i /test_write_block/d "$what-native.tests" "$what-$how.tests"
         ok "and test by test the same through the connector ($how)" diff "$what-native.tests" "$what-$how.tests"
     done
 }

@@ -85,6 +85,45 @@ static void earlier_owner(void)
     is_int(flushlab_strays(&lab), FLUSHLAB_FILES - 1, "nothing of that stays");
 }
 
+/* --- the program has removed the directory, and with it what was on its way --- */
+
+static bool want_none(void *arg, const struct vel_flush_job *job,
+                      const struct vel_listed *file)
+{
+    (void)arg, (void)job, (void)file;
+    return false;
+}
+
+static const struct vel_flushing_names emptied = {
+    .is_wanted = want_none, .publish = publish_others, .recorded = know_none};
+
+static void directory(void)
+{
+    struct flushlab lab;
+    struct flushlab_node node;
+    struct vel_err err = {0};
+    char dir[700];
+
+    flushlab_init(&lab, "directory", LARGE);
+    flushlab_parts(&lab, 1);
+    flushlab_begin(&lab, 1, 1);
+    flushlab_copy_all(&lab, 1, 1);
+    if (flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err) < 0)
+        bail_out("%s", err.text);
+    snprintf(dir, sizeof dir, "%s/out.1", lab.prefix);
+    tap_fresh_dir(dir);
+    rmdir(dir);
+    for (int rank = 0; rank < FLUSHLAB_RANKS; rank++) {
+        flushlab_node(&lab, vel_fs_posix(), 1, 1, rank, &node);
+        node.flushing.names = &emptied;
+        is_int(vel_flushing_name(&node.flushing, &node.job, &err), 0,
+               "files whose directory goes before they have names get none: %s",
+               err.text);
+    }
+    is_int(flushlab_owner(&lab, 1, 1, vel_flushing_publish, &err), 0,
+           "and the dataset is finished without them: %s", err.text);
+}
+
 /* --- a crash between a file's removal and the list without it --- */
 
 /* The list is that of before, and the temporary is gone. */
@@ -239,6 +278,7 @@ static void between_looks(void)
 int main(void)
 {
     earlier_owner();
+    directory();
     crashed("that the program has removed", &removed);
     crashed("at whose name somebody else's stands", &taken);
     beside();
