@@ -275,16 +275,6 @@ bool vel_work_let_earlier(const struct vel_work_job *how)
     return true;
 }
 
-bool vel_work_is_cancelled(const struct vel_work_job *how)
-{
-    const struct job *job = how->watch->arg;
-
-    pthread_mutex_lock(&job->work->lock);
-    bool is = job->is_cancelled;
-    pthread_mutex_unlock(&job->work->lock);
-    return is;
-}
-
 static int errand(void *arg, struct vel_err *err)
 {
     (void)err;

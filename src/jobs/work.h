@@ -54,8 +54,6 @@ typedef int vel_work_f(void *arg, const struct vel_work_job *job, struct vel_err
 /* For a job that waits for other nodes, who may wait for what is to be done here before
  * it: does one such job, which does not use the prefix. false: there is none. */
 bool vel_work_let_earlier(const struct vel_work_job *how);
-/* Is it to stop? Moves nothing, and lets nothing go first. */
-bool vel_work_is_cancelled(const struct vel_work_job *how);
 
 /* A job that is over. */
 struct vel_work_result {

@@ -74,7 +74,7 @@ static void wait_for(struct vel_service *service, struct vel_service_call *call,
         call->is_woken = false;
         pthread_mutex_unlock(&service->lock);
         has_done = how && vel_work_let_earlier(how);
-        is_cancelled = how && vel_work_is_cancelled(how);
+        is_cancelled = how && !vel_watch_step(how->alone, 0);
         pthread_mutex_lock(&service->lock);
         if (is_cancelled && !call->is_done)
             finish(call, vel_fail(call->err, VEL_ECANCEL, "told to stop"));

@@ -54,7 +54,7 @@ static bool goes_on(void *arg)
 {
     const struct set *set = arg;
 
-    return !vel_work_is_cancelled(set->how);
+    return vel_watch_step(set->how->alone, 0);
 }
 
 static const struct vel_encode_ops ops = {.meet = meet, .goes_on = goes_on};
