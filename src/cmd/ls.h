@@ -146,6 +146,7 @@ struct vel_ls_row {
     char *error; /* why something failed; NULL: nothing has */
     bool is_current, is_aside, owes_encode, owes_flush;
     bool is_damaged;    /* on the prefix */
+    bool is_taken;      /* HDF5 files, some of which were removed or replaced there */
     bool is_unreadable; /* its record there */
     bool is_guess;      /* some nodes that may hold parts were not asked */
     int64_t index;      /* of the level; below 0: not in a cache */

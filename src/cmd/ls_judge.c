@@ -248,6 +248,9 @@ void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
     if (row->entry && row->entry->refused) {
         row->restart = VEL_LS_NO; /* as a restart would say, whatever is left of it */
         vel_buf_puts(&why, "a program that read it said that it is not valid");
+    } else if (row->is_taken) { /* HDF5 opens what stands there */
+        row->restart = VEL_LS_NO;
+        vel_buf_puts(&why, "files of it were removed, or others stand at their paths");
     } else if (d) {
         judge_restored(d, row, &why);
     } else if (vel_ls_is_left(unit, row->id)) {

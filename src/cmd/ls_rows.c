@@ -10,6 +10,7 @@
 #include "cmd/ls.h"
 #include "cmd/tool.h"
 #include "jobs/promise.h"
+#include "meta/ids.h"
 
 const char *const vel_ls_states[] = {
     [VEL_LS_ANNOUNCED] = "announced",  [VEL_LS_COMPLETE] = "complete",
@@ -124,7 +125,7 @@ static void take_troubles(const struct vel_ls_unit *unit, struct vel_ls_row *row
         if (what && promise->last.status && !row->error)
             row->error = vel_ls_copy(promise->last.text);
     }
-    if (row->is_damaged && !row->error)
+    if (row->is_damaged && !row->is_taken && !row->error)
         row->error = vel_ls_copy(VEL_LS_BAD_ON_PREFIX);
 }
 
@@ -138,6 +139,8 @@ static enum vel_ls_state state_of(const struct vel_ls_unit *unit,
         return VEL_LS_BAD_RECORD;
     if (has_id(&unit->evidence.dropped, row->id))
         return VEL_LS_DROPPED;
+    if (row->is_taken)
+        return VEL_LS_REPLACED;
     if (row->error || (entry && (entry->failed || entry->refused)))
         return VEL_LS_FAILED;
     if (place == VEL_ON_REMOVING)
@@ -201,6 +204,8 @@ static void add_row(const struct vel_ls *ls, struct vel_ls_unit *unit, int64_t i
     row->is_current = id == unit->current;
     row->is_damaged = has_id(&unit->damaged, id);
     row->entry = entry_of(unit, id);
+    row->is_taken = (row->is_damaged || (row->entry && row->entry->failed)) &&
+                    vel_id_is_of_leaders(ls->fs, unit->dir, id);
     row->launch = launch_of(&unit->evidence.makers, id);
     if (!row->launch)
         row->launch = launch_of(&unit->settled, id);

@@ -51,4 +51,12 @@ wait
 is "$(wc -l <"$dir/told.0")" 2 'of two ranks the first speaks'
 is "$(<"$dir/told.1")" '' 'and the other does not'
 
+# --- and the list, when files were removed ---
+
+listed() { "$top_builddir/src/cmd/h5veloc-ls" | grep " $1 "; }
+rm ck.1.h5
+like "$(listed 'ck  *1')" '*replaced *no: files of it were removed, or others stand at their paths' \
+    'a file that was removed is nothing to restart from'
+like "$(listed 'ck  *2')" '*flushed *yes, *' 'one that stands is'
+
 done_testing
