@@ -188,12 +188,15 @@ netcdf_tools() {
 
 # --- a checkpoint of h5py, killed: as one file that is made anew each time it needs to be behind ---
 
+# state FILE: which version of it is there; nothing while a new name is only taken
+state() { [ -s "$1" ] && ! grep -q 'h5veloc stub' "$1" && stat -c '%i %z' "$1"; }
+
 # changed FILE TIMES PID: waits until it was replaced so often, or the process is gone
 changed() {
     local was now n=$2
-    was=$(stat -c '%i %z' "$1" 2>/dev/null)
+    was=$(state "$1" 2>/dev/null)
     while ((n > 0)) && kill -0 "$3" 2>/dev/null; do
-        now=$(stat -c '%i %z' "$1" 2>/dev/null)
+        now=$(state "$1" 2>/dev/null)
         [ "$now" = "$was" ] || n=$((n - 1))
         was=$now
     done
@@ -212,8 +215,6 @@ killed_script() {
         began=$(sed -n 's/begins at step //p' said)
         step=$(HDF5_VOL_CONNECTOR=native h5dump -a /step walk.h5 2>&1 | sed -n 's/.*(0): //p')
         note "round $i: began at step ${began:-?}, was killed, and left step ${step:-?}"
-        # in its first save: what stands there says that it is no file of HDF5 yet
-        [ "$from" -eq 0 ] && grep -q 'h5veloc stub' walk.h5 && step=${began:-0}
         [ "${began:--1}" -ge "$from" ] && [ "${step:--1}" -ge "$began" ] && good=$((good + 1))
         from=${step:-0}
     done
