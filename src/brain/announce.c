@@ -285,42 +285,93 @@ static void announce(struct vel_leader *leader, struct vel_generation *generatio
 
 /* --- names without a rule --- */
 
-void vel_announce_learn(struct vel_leader *leader, const char *template, int place)
+struct vel_pattern *vel_announce_learn(struct vel_leader *leader, const char *template,
+                                       int place, const char *steps)
 {
-    int64_t *known = vel_map_get(leader->connector->patterns, template);
+    struct vel_pattern *known = vel_map_get(leader->connector->patterns, template);
 
     if (known)
-        return;
+        return known;
     known = calloc(1, sizeof *known);
-    if (!known || vel_map_set(leader->connector->patterns, template, known, NULL) < 0) {
-        free(known);
-        vel_leader_fail(leader, "a pattern");
-        return;
-    }
-    *known = place;
+    if (known)
+        *known = (struct vel_pattern){.place = place, .steps = strdup(steps)};
+    if (known && known->steps &&
+        vel_map_set(leader->connector->patterns, template, known, NULL) == 0)
+        return known;
+    if (known)
+        free(known->steps);
+    free(known);
+    vel_leader_fail(leader, "a pattern");
+    return NULL;
 }
 
-int vel_announce_guess(struct vel_leader *leader, int64_t rank, const char *template,
-                       const char *numbers)
+/* While there is no chair it is waited for, T at most. */
+static bool ask_chair(struct vel_leader *leader, struct vel_leader_wait *wait,
+                      struct vel_msg *msg)
 {
-    const int64_t *known = vel_map_get(leader->connector->patterns, template);
     const struct vel_leader_link *chair = vel_leader_link_to(leader, leader->chair);
+
+    if (wait->is_noted || leader->now >= wait->since + leader->conf.limit)
+        return false;
+    if (!leader->is_welcome || !chair || wait->passed_on)
+        return true;
+    msg->seq = vel_leader_next_seq(leader);
+    wait->passed_on = msg->seq;
+    vel_leader_send(leader, chair->number, msg);
+    return true;
+}
+
+const struct vel_pattern *vel_announce_guess(struct vel_leader *leader,
+                                             struct vel_leader_wait *wait,
+                                             const char *template, const char *numbers,
+                                             bool *ret_waits)
+{
+    const struct vel_pattern *known =
+        vel_map_get(leader->connector->patterns, template);
     struct vel_msg msg = {.kind = VEL_MSG_GUESS};
 
-    if (known)
-        return (int)*known;
     msg.u.guess.term = (uint64_t)leader->term;
-    msg.u.guess.rank = (uint64_t)rank;
+    msg.u.guess.rank = (uint64_t)wait->rank;
+    msg.u.guess.count = (uint64_t)wait->count;
     msg.u.guess.template = template;
     msg.u.guess.numbers = numbers;
-    if (leader->is_chair) {
-        vel_expect_guess(leader, 0, &msg.u.guess);
-    } else if (leader->is_welcome && chair) {
-        msg.seq = vel_leader_next_seq(leader);
-        vel_leader_send(leader, chair->number, &msg);
+    *ret_waits = !known && !leader->is_chair && ask_chair(leader, wait, &msg);
+    if (known || !leader->is_chair || wait->is_noted)
+        return known;
+    known = vel_expect_guess(leader, &msg.u.guess);
+    wait->is_noted = !known;
+    return known;
+}
+
+/* The chair is asked by another leader. */
+static void answer_guess(struct vel_leader *leader, uint64_t link,
+                         const struct vel_msg *asked)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_PATTERN, .seq = asked->seq};
+    const struct vel_pattern *known;
+
+    if (!leader->is_chair) {
+        vel_leader_no(leader, link, asked->seq, VEL_ESTATE,
+                      "this leader is not the chair");
+        return;
     }
-    known = vel_map_get(leader->connector->patterns, template);
-    return known ? (int)*known : 0;
+    known = vel_expect_guess(leader, &asked->u.guess);
+    msg.u.pattern.term = (uint64_t)leader->term;
+    msg.u.pattern.place = known ? (uint64_t)known->place : 0;
+    msg.u.pattern.template = asked->u.guess.template;
+    msg.u.pattern.steps = known ? known->steps : "";
+    vel_leader_send(leader, link, &msg);
+}
+
+void vel_announce_answered(struct vel_leader *leader, struct vel_leader_wait *wait,
+                           const struct vel_msg *msg)
+{
+    wait->passed_on = 0;
+    if (msg->kind == VEL_MSG_PATTERN && msg->u.pattern.place > 0)
+        vel_announce_learn(leader, msg->u.pattern.template, (int)msg->u.pattern.place,
+                           msg->u.pattern.steps);
+    else
+        wait->is_noted = true;
 }
 
 /* --- what is told --- */
@@ -328,8 +379,6 @@ int vel_announce_guess(struct vel_leader *leader, int64_t rank, const char *temp
 void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *from,
                        const struct vel_msg *msg)
 {
-    struct vel_msg down = *msg;
-
     if (!leader->connector)
         return;
     switch (msg->kind) {
@@ -344,14 +393,7 @@ void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *
         vel_present_hear(leader, from, &msg->u.present);
         break;
     case VEL_MSG_GUESS:
-        vel_leader_yes(leader, from->number, msg->seq);
-        if (leader->is_chair)
-            vel_expect_guess(leader, from->number, &msg->u.guess);
-        break;
-    case VEL_MSG_PATTERN:
-        vel_announce_learn(leader, msg->u.pattern.template, (int)msg->u.pattern.place);
-        if (!leader->is_chair)
-            vel_tree_down(leader, &down, from->number);
+        answer_guess(leader, from->number, msg);
         break;
     default:
         break;

@@ -21,13 +21,18 @@ struct vel_connector *vel_connector_create(size_t many)
     connector->check_at = VEL_NEVER;
     connector->many = VEL_GENERATIONS_MANY;
     vel_names_init(&connector->counts, most);
-    vel_names_init(&connector->begun, most);
     vel_names_init(&connector->in_turn, most);
     connector->patterns = vel_map_create();
     if (connector->patterns)
         return connector;
     vel_connector_destroy(connector);
     return NULL;
+}
+
+static void destroy_pattern(void *pattern)
+{
+    free(((struct vel_pattern *)pattern)->steps);
+    free(pattern);
 }
 
 /* What it keeps as the chair, and what is to be told, is gone already. */
@@ -43,9 +48,8 @@ void vel_connector_destroy(struct vel_connector *connector)
     vel_vec_fini(&connector->reports);
     vel_vec_fini(&connector->expects);
     vel_names_fini(&connector->counts);
-    vel_names_fini(&connector->begun);
     vel_names_fini(&connector->in_turn);
-    vel_map_destroy(connector->patterns, free);
+    vel_map_destroy(connector->patterns, destroy_pattern);
     free(connector->present_told);
     free(connector);
 }

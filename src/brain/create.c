@@ -71,7 +71,8 @@ static void answer_path(struct vel_leader *leader, const struct vel_leader_wait 
 
 /* --- how often was it created? --- */
 
-/* The count of creates of a name under a key by a rank; NULL: out of memory. */
+/* The count of creates of a name by a rank under a key, or in all; NULL: out of memory.
+ */
 static int64_t *count_of(struct vel_leader *leader, const char *template,
                          const char *step, int64_t rank, const char *name)
 {
@@ -100,37 +101,20 @@ void vel_file_count(struct vel_leader *leader, const struct vel_file *file)
 
 /* --- its key --- */
 
-/* The first file that a rank makes of a template with {n}: others may have made theirs
- * before anybody knew which number is the rank. */
-static bool is_first(struct vel_leader *leader, int64_t rank, const char *template)
-{
-    struct vel_buf key;
-    int64_t *has_begun = NULL;
-    bool is = true;
-
-    vel_buf_init(&key);
-    vel_buf_printf(&key, "%" PRId64 "\n%s", rank, template);
-    if (vel_buf_status(&key, NULL) == 0)
-        has_begun = vel_names_number(&leader->connector->begun, vel_buf_text(&key));
-    if (has_begun) {
-        is = !*has_begun;
-        *has_begun = true;
-    } else {
-        vel_leader_fail(leader, "a template");
-    }
-    vel_buf_fini(&key);
-    return is;
-}
-
 /* Without a rule: a file of a template whose {rank} is known, or one by itself, which
- * may be live. */
-static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
+ * may be live. VEL_EBUSY: the chair is asked. */
+static int infer(struct vel_leader *leader, struct vel_leader_wait *wait,
                  struct vel_leader_rule *rule)
 {
     struct vel_buf split, numbers, template, step;
     const char *below = wait->record + rule->plain;
-    int place = 0;
+    const struct vel_pattern *pattern = NULL;
+    int64_t *made =
+        wait->count ? NULL : count_of(leader, "", "", wait->rank, wait->record);
+    bool waits = false;
 
+    if (!wait->count) /* asked again for one create it is the same */
+        wait->count = made ? ++*made : 1;
     vel_buf_init(&split);
     vel_buf_init(&numbers);
     vel_buf_init(&template);
@@ -138,16 +122,18 @@ static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
     vel_buf_append(&split, wait->record, rule->plain);
     if (vel_template_split(below, &split, &numbers) > 0 && split.len <= TEMPLATE_MOST &&
         numbers.len <= NUMBERS_MOST)
-        place = vel_announce_guess(leader, wait->rank, vel_buf_text(&split),
-                                   vel_buf_text(&numbers));
-    if (is_first(leader, wait->rank, vel_buf_text(&split)))
-        place = 0;
-    if (place > 0)
-        vel_template_apply(vel_buf_text(&split), vel_buf_text(&numbers), place,
+        pattern = vel_announce_guess(leader, wait, vel_buf_text(&split),
+                                     vel_buf_text(&numbers), &waits);
+    if (pattern)
+        vel_template_apply(vel_buf_text(&split), vel_buf_text(&numbers), pattern->place,
                            &template, &step);
-    else
+    rule->is_alone = !pattern || vel_guess_has_step(pattern->steps, vel_buf_text(&step),
+                                                    wait->count);
+    if (rule->is_alone) {
+        vel_buf_clear(&template);
+        vel_buf_clear(&step);
         vel_buf_puts(&template, wait->record);
-    rule->is_alone = place == 0;
+    }
     rule->is_live = rule->is_live && rule->is_alone;
     rule->template = vel_buf_take(&template, NULL);
     vel_buf_append(&step, "", 0);
@@ -155,17 +141,20 @@ static int infer(struct vel_leader *leader, const struct vel_leader_wait *wait,
     vel_buf_fini(&step);
     vel_buf_fini(&numbers);
     vel_buf_fini(&split);
-    return rule->template && rule->step ? 0 : VEL_ENOMEM;
+    return !rule->template || !rule->step ? VEL_ENOMEM : waits ? VEL_EBUSY : 0;
 }
 
-static int find_key(struct vel_leader *leader, const struct vel_leader_wait *wait,
+/* VEL_EBUSY: the chair is asked. */
+static int find_key(struct vel_leader *leader, struct vel_leader_wait *wait,
                     struct vel_leader_rule *ret, struct vel_err *err)
 {
     int rc = leader->ops->rule(leader->arg, wait->record, ret, err);
 
     if (rc == 0 && ret->is_native)
         return vel_fail(err, VEL_EUNSUP, "%s", ret->why);
-    if (rc == 0 && !ret->is_there && infer(leader, wait, ret) < 0)
+    if (rc == 0 && !ret->is_there)
+        rc = infer(leader, wait, ret);
+    if (rc == VEL_ENOMEM)
         rc = vel_out_of_memory(err, "a template");
     if (rc == 0 && (strlen(ret->template) > TEMPLATE_MOST ||
                     strlen(ret->step) > VEL_TEMPLATE_STEP))
@@ -377,7 +366,8 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 {
     struct vel_leader_rule rule = {0};
     struct vel_err err = {0};
-    bool is_answered;
+    bool is_answered = false;
+    int rc;
 
     if (wait->job || leader->now < wait->again_at)
         return false;
@@ -394,8 +384,9 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
         return answer_native(leader, wait, "the launch is over");
     if (wait->sharers > 1)
         return answer_native(leader, wait, "several processes write it together");
-    if (find_key(leader, wait, &rule, &err) < 0)
-        is_answered = answer_native(leader, wait, err.text);
+    rc = find_key(leader, wait, &rule, &err);
+    if (rc < 0)
+        is_answered = rc != VEL_EBUSY && answer_native(leader, wait, err.text);
     else if (rule.is_live && wait->how == VEL_CREATE_NEW)
         is_answered = answer_live(leader, wait);
     else

@@ -30,6 +30,12 @@ static void destroy_template(void *template)
     free(template);
 }
 
+static void destroy_guess(void *guess)
+{
+    vel_guess_fini(guess);
+    free(guess);
+}
+
 void vel_expect_reset(struct vel_leader *leader)
 {
     struct vel_connector *connector = leader->connector;
@@ -40,7 +46,7 @@ void vel_expect_reset(struct vel_leader *leader)
         destroy(vel_expect_at(leader, i));
     connector->expects.n = 0;
     vel_map_destroy(connector->templates, destroy_template);
-    vel_map_destroy(connector->guesses, free);
+    vel_map_destroy(connector->guesses, destroy_guess);
     connector->templates = connector->guesses = NULL;
 }
 
@@ -150,44 +156,51 @@ void vel_expect_gone(struct vel_leader *leader, const char *node)
     leader->connector->has_changed = true;
 }
 
-void vel_expect_guess(struct vel_leader *leader, uint64_t link,
-                      const struct vel_msg_guess *guess)
+static struct vel_guess *guess_of(struct vel_leader *leader, const char *template)
 {
     struct vel_connector *connector = leader->connector;
-    struct vel_msg msg = {.kind = VEL_MSG_PATTERN};
     struct vel_guess *seen;
 
     /* names of which each has other words in it tell nothing */
     if (connector->guesses && vel_map_count(connector->guesses) >= GUESSES_MOST) {
-        vel_map_destroy(connector->guesses, free);
+        vel_map_destroy(connector->guesses, destroy_guess);
         connector->guesses = NULL;
     }
     if (!connector->guesses)
         connector->guesses = vel_map_create();
-    seen = connector->guesses ? vel_map_get(connector->guesses, guess->template) : NULL;
-    if (!seen) {
-        seen = calloc(1, sizeof *seen);
-        if (!connector->guesses || !seen ||
-            vel_map_set(connector->guesses, guess->template, seen, NULL) < 0) {
-            free(seen);
-            vel_leader_fail(leader, "a pattern");
-            return;
-        }
-    }
-    bool was_known = vel_map_has(connector->patterns, guess->template);
+    seen = connector->guesses ? vel_map_get(connector->guesses, template) : NULL;
+    if (seen)
+        return seen;
+    seen = calloc(1, sizeof *seen);
+    if (connector->guesses && seen &&
+        vel_map_set(connector->guesses, template, seen, NULL) == 0)
+        return seen;
+    free(seen);
+    vel_leader_fail(leader, "a pattern");
+    return NULL;
+}
+
+const struct vel_pattern *vel_expect_guess(struct vel_leader *leader,
+                                           const struct vel_msg_guess *guess)
+{
+    const struct vel_pattern *known =
+        vel_map_get(leader->connector->patterns, guess->template);
+    struct vel_guess *seen = known ? NULL : guess_of(leader, guess->template);
+    struct vel_buf steps;
+
+    if (!seen)
+        return known;
     vel_guess_see(seen, (int64_t)guess->rank, guess->numbers);
-    if (!was_known && vel_guess_place(seen) > 0)
-        vel_announce_learn(leader, guess->template, vel_guess_place(seen));
-    const int64_t *place = vel_map_get(connector->patterns, guess->template);
-    if (!place || (was_known && !link))
-        return;
-    msg.u.pattern.term = (uint64_t)leader->term;
-    msg.u.pattern.place = (uint64_t)*place;
-    msg.u.pattern.template = guess->template;
-    if (was_known)
-        vel_leader_send(leader, link, &msg);
-    else
-        vel_tree_down(leader, &msg, 0);
+    if (vel_guess_place(seen) == 0) {
+        vel_guess_note(seen, guess->numbers, (int64_t)guess->count);
+        return NULL;
+    }
+    vel_buf_init(&steps);
+    vel_guess_steps(seen, guess->template, vel_guess_place(seen), &steps);
+    known = vel_announce_learn(leader, guess->template, vel_guess_place(seen),
+                               vel_buf_text(&steps));
+    vel_buf_fini(&steps);
+    return known;
 }
 
 /* --- what is due --- */

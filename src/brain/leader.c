@@ -436,7 +436,6 @@ static void hear_leader(struct vel_leader *leader, struct vel_leader_link *from,
         break;
     case VEL_MSG_PRESENT:
     case VEL_MSG_GUESS:
-    case VEL_MSG_PATTERN:
         vel_announce_hear(leader, from, msg);
         break;
     default:

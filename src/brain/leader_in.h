@@ -114,11 +114,10 @@ struct vel_leader_wait {
     uint64_t link, seq;
     enum vel_msg_kind kind; /* OWE, SETTLE, DRAIN, PING; CREATE, CLOSE, LOOK, REMOVE */
     int64_t id;
-    uint64_t passed_on; /* seq of it to the chair; 0: not */
-    uint64_t since;
-    uint64_t moves_at; /* next sign of life */
-    bool is_told;      /* DRAIN: what is waited for */
-    char *record;      /* SETTLE; of OWE the directory; a name */
+    uint64_t passed_on;       /* seq of it to the chair; 0: not */
+    uint64_t since, moves_at; /* next sign of life */
+    bool is_told;             /* DRAIN: what is waited for */
+    char *record;             /* SETTLE; of OWE the directory; a name */
     size_t len;
     struct vel_msg_owe owe;
 
@@ -126,10 +125,11 @@ struct vel_leader_wait {
     int how;
     int64_t rank;
     uint64_t sharers, size;
-    uint64_t file;     /* its number */
-    uint64_t job;      /* that it waits for */
-    uint64_t again_at; /* not before */
-    bool is_done;      /* closed, but not sealed yet */
+    uint64_t file, job; /* its number, and what it waits for */
+    uint64_t again_at;  /* not before */
+    bool is_done;       /* closed, but not sealed yet */
+    int64_t count;      /* CREATE without a rule: how often; 0: not counted yet */
+    bool is_noted;      /* and nobody knows of a family: live */
 };
 
 /* To leave in order, the chair is asked. */

@@ -282,6 +282,10 @@ void vel_serve_answer(struct vel_leader *leader, const struct vel_msg *msg)
             wait->passed_on = 0; /* the next chair is asked */
             return;
         }
+        if (wait->kind == VEL_MSG_CREATE) {
+            vel_announce_answered(leader, wait, msg);
+            return;
+        }
         reply.seq = wait->seq;
         vel_leader_send(leader, wait->link, &reply);
         end_wait(leader, wait);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,7 +11,10 @@
 #define DIGITS "0123456789"
 #define NUMBER "{n}"
 
-enum { DIGITS_MOST = 18 }; /* that fit a number: what is longer is nobody's rank */
+enum {
+    DIGITS_MOST = 18, /* that fit a number: what is longer is nobody's rank */
+    NOTES_MOST = 2048 /* bytes */
+};
 
 /* Digits that say what kind of file it is count nothing. */
 static bool is_kind(const char *name, const char *end)
@@ -112,4 +116,68 @@ int vel_guess_place(const struct vel_guess *guess)
         place = i + 1;
     }
     return place;
+}
+
+/* --- files that were made while nobody knew --- */
+
+void vel_guess_fini(struct vel_guess *guess)
+{
+    vel_buf_fini(&guess->notes);
+}
+
+/* "12 0003#1": numbers, and how often. The oldest go. */
+void vel_guess_note(struct vel_guess *guess, const char *numbers, int64_t count)
+{
+    struct vel_buf *notes = &guess->notes;
+
+    vel_buf_printf(notes, "%s#%" PRId64 "\n", numbers, count);
+    while (notes->len > NOTES_MOST) {
+        size_t first = strcspn(notes->data, "\n") + 1;
+
+        memmove(notes->data, notes->data + first, notes->len - first + 1);
+        notes->len -= first;
+    }
+}
+
+/* The line of a step. */
+static void print_step(struct vel_buf *ret, const char *step, int64_t count)
+{
+    vel_buf_printf(ret, "%s#%" PRId64 "\n", step, count);
+}
+
+void vel_guess_steps(const struct vel_guess *guess, const char *template, int place,
+                     struct vel_buf *ret)
+{
+    const char *note = vel_buf_text(&guess->notes);
+
+    for (size_t len; (len = strcspn(note, "\n")) > 0; note += len + 1) {
+        size_t digits = strcspn(note, "#");
+        int64_t count = strtoll(note + digits + 1, NULL, 10);
+        struct vel_buf ignored, step, numbers;
+
+        vel_buf_init(&ignored);
+        vel_buf_init(&step);
+        vel_buf_init(&numbers);
+        vel_buf_append(&numbers, note, digits);
+        vel_template_apply(template, vel_buf_text(&numbers), place, &ignored, &step);
+        if (ret->len + step.len + DIGITS_MOST + 3 <= VEL_GUESS_STEPS &&
+            !vel_guess_has_step(vel_buf_text(ret), vel_buf_text(&step), count))
+            print_step(ret, vel_buf_text(&step), count);
+        vel_buf_fini(&numbers);
+        vel_buf_fini(&step);
+        vel_buf_fini(&ignored);
+    }
+}
+
+bool vel_guess_has_step(const char *steps, const char *step, int64_t count)
+{
+    struct vel_buf line;
+    bool has = false;
+
+    vel_buf_init(&line);
+    print_step(&line, step, count);
+    for (const char *at = steps; !has && *at; at += strcspn(at, "\n") + 1)
+        has = strncmp(at, vel_buf_text(&line), line.len) == 0;
+    vel_buf_fini(&line);
+    return has;
 }

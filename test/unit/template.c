@@ -57,6 +57,39 @@ static void guesses(void)
     is_int(vel_guess_place(&guess), 0, "what does not fit a number is no rank");
 }
 
+static void notes(void)
+{
+    struct vel_guess guess = {0};
+    struct vel_buf steps;
+
+    vel_buf_init(&steps);
+    vel_guess_note(&guess, "1 0003", 1);
+    vel_guess_note(&guess, "1 0004", 1);
+    vel_guess_note(&guess, "2 0003", 2);
+    vel_guess_steps(&guess, "ck.{n}.{n}", 2, &steps);
+    is_str(vel_buf_text(&steps), "1#1\n2#2\n", "steps of files that were noted");
+    ok(vel_guess_has_step(vel_buf_text(&steps), "1", 1), "a file is of one of them");
+    ok(!vel_guess_has_step(vel_buf_text(&steps), "1", 2),
+       "but not when it is made again");
+    ok(!vel_guess_has_step(vel_buf_text(&steps), "2", 22), "or another time");
+    ok(!vel_guess_has_step(vel_buf_text(&steps), "", 1), "or of another step");
+    ok(!vel_guess_has_step("", "1", 1), "of none is none");
+    vel_buf_clear(&steps);
+    vel_guess_steps(&guess, "st.{n}.{n}", 1, &steps);
+    is_str(vel_buf_text(&steps), "0003#1\n0004#1\n0003#2\n",
+           "as they are written, without the rank");
+    for (int i = 0; i < 5000; i++)
+        vel_guess_note(&guess, "123456 7", i);
+    vel_buf_clear(&steps);
+    vel_guess_steps(&guess, "ck.{n}.{n}", 2, &steps);
+    ok(steps.len > 1000 && steps.len <= VEL_GUESS_STEPS &&
+           vel_guess_has_step(vel_buf_text(&steps), "123456", 4999) &&
+           !vel_guess_has_step(vel_buf_text(&steps), "1", 1),
+       "of many the newest are known");
+    vel_buf_fini(&steps);
+    vel_guess_fini(&guess);
+}
+
 int main(void)
 {
     splits("out/ck.30/part-0007.h5", 2, "out/ck.{n}/part-{n}.h5", "30 0007");
@@ -73,5 +106,6 @@ int main(void)
     applies(2, "out/ck.{step}/part-{rank}.h5", "30");
     applies(1, "out/ck.{rank}/part-{step}.h5", "0007");
     guesses();
+    notes();
     return done_testing();
 }
