@@ -45,8 +45,8 @@ int vel_journal_create(const struct vel_journal_of *of, struct vel_journal **ret
 
     if (!j)
         return vel_out_of_memory(err, "a journal");
-    *j =
-        (struct vel_journal){.of = *of, .fd = -1, .head = {.magic = VEL_JOURNAL_MAGIC}};
+    *j = (struct vel_journal){.of = *of, .fd = -1};
+    memcpy(j->head.magic, VEL_JOURNAL_MAGIC, sizeof j->head.magic);
     vel_vec_init(&j->saved, sizeof(struct range));
     vel_vec_init(&j->failed, sizeof(struct range));
     j->of.path = strdup(of->path);

@@ -14,7 +14,7 @@
 
 enum { COPIES = 2, BOOT = 40 };
 
-static const char magic[8] = "h5vpoint";
+static const char magic[] = {'h', '5', 'v', 'p', 'o', 'i', 'n', 't'};
 
 /* Shared with the file: what is stored here stays when the process is killed. Numbers
  * are the last to be stored, and the first to go. */

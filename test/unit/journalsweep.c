@@ -18,11 +18,12 @@ static const char *dir;
 
 static int put(const char *name, const char *boot)
 {
-    struct vel_journal_head head = {.magic = VEL_JOURNAL_MAGIC};
+    struct vel_journal_head head = {0};
     char path[500];
     int fd;
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
+    memcpy(head.magic, VEL_JOURNAL_MAGIC, sizeof head.magic);
     strncpy(head.boot, boot, sizeof head.boot - 1);
     fd = open(path, O_RDWR | O_CREAT, 0600);
     if (fd < 0 || write(fd, &head, sizeof head) != sizeof head)
