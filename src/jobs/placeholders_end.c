@@ -111,13 +111,14 @@ static int unlink_stub(struct vel_placeholders *all,
 {
     enum vel_anchor_now now;
     struct vel_placeholder_use other;
+    bool is_older;
     char *path = NULL;
     size_t next = 0;
     int rc;
 
     if (!use->anchor.is_stub)
         return 0;
-    if (vel_placeholder_find_other(all, use, file, false, &next, &other)) {
+    if (vel_placeholder_find_other(all, use, file, &next, &other, &is_older)) {
         vel_placeholder_end_use(all, &other);
         return 0;
     }

@@ -160,8 +160,8 @@ static int note_path(struct vel_placeholders *all,
 
 bool vel_placeholder_find_other(struct vel_placeholders *all,
                                 const struct vel_placeholder_use *of,
-                                const struct vel_placeholder_file *file, bool is_newer,
-                                size_t *next, struct vel_placeholder_use *ret)
+                                const struct vel_placeholder_file *file, size_t *next,
+                                struct vel_placeholder_use *ret, bool *ret_older)
 {
     bool is_found = false;
     size_t own;
@@ -170,9 +170,9 @@ bool vel_placeholder_find_other(struct vel_placeholders *all,
     own = vel_placeholder_find(all, file);
     for (; !is_found && *next < all->items.n; ++*next) {
         struct vel_placeholder *item = vel_placeholder_at(all, *next);
-        bool is_older = *next < own && own < all->items.n && !item->is_open;
 
-        is_found = *next != own && !(is_newer && is_older) &&
+        *ret_older = *next < own && own < all->items.n && !item->is_open;
+        is_found = *next != own &&
                    vel_placeholder_is_same(&item->anchor, &of->anchor) &&
                    vel_placeholder_use_item(item, ret, NULL) == 0;
     }
@@ -198,22 +198,38 @@ static int renew_one(struct vel_placeholders *all,
                : rc;
 }
 
+/* Its rank has had the file before, and has not been the last: it has no name any more.
+ */
+static int retire_one(struct vel_placeholders *all,
+                      const struct vel_placeholder_use *older, const char *path,
+                      struct vel_err *err)
+{
+    const struct vel_placeholder_file file = {older->dir, older->rank,
+                                              older->anchor.name};
+    const struct vel_anchor none = {.inode = 0};
+
+    return replace(all, older->item, &file, &none, path, err);
+}
+
 /* The published file is what newer files of the name replace; also those of which
  * somebody has just looked what they replace, and who has to look again. */
 static int renew(struct vel_placeholders *all, const struct vel_placeholder_use *use,
                  const struct vel_placeholder_file *file, const char *path,
                  struct vel_err *err)
 {
-    struct vel_placeholder_use newer;
+    struct vel_placeholder_use other;
+    bool is_older;
     size_t next = 0;
     int rc = 0;
 
     pthread_mutex_lock(&all->lock);
     all->changes++;
     pthread_mutex_unlock(&all->lock);
-    while (rc == 0 && vel_placeholder_find_other(all, use, file, true, &next, &newer)) {
-        rc = renew_one(all, use, &newer, path, err);
-        vel_placeholder_end_use(all, &newer);
+    while (rc == 0 &&
+           vel_placeholder_find_other(all, use, file, &next, &other, &is_older)) {
+        rc = is_older ? retire_one(all, &other, path, err)
+                      : renew_one(all, use, &other, path, err);
+        vel_placeholder_end_use(all, &other);
     }
     return rc;
 }

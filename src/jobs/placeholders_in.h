@@ -81,12 +81,12 @@ void vel_placeholder_end_use(struct vel_placeholders *all,
 int vel_placeholder_use_item(struct vel_placeholder *item,
                              struct vel_placeholder_use *use, struct vel_err *err);
 
-/* The next file from item *next on that has the same placeholder as `file`; is_newer:
- * that is open, or was closed after it. */
+/* The next file from item *next on that has the same placeholder as `file`. *ret_older:
+ * it was closed before it. */
 bool vel_placeholder_find_other(struct vel_placeholders *all,
                                 const struct vel_placeholder_use *of,
-                                const struct vel_placeholder_file *file, bool is_newer,
-                                size_t *next, struct vel_placeholder_use *ret);
+                                const struct vel_placeholder_file *file, size_t *next,
+                                struct vel_placeholder_use *ret, bool *ret_older);
 
 /* With the lock: what is being patched is what it was. */
 void vel_placeholder_inherit(const struct vel_placeholders *all,

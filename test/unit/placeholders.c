@@ -130,6 +130,10 @@ static int64_t whose(void)
 
 static void older(void)
 {
+    struct vel_err err = {0};
+    char *dir = NULL, *name = NULL;
+    int64_t rank;
+
     begin("older");
     close_it(0);
     close_it(1);
@@ -137,6 +141,9 @@ static void older(void)
     publish();
     is_int(whose(), -1,
            "so when that is at its path, which is no file of who had it before");
+    must(vel_placeholders_forget(all, dirs[1], -1, &err), &err);
+    is_int(vel_placeholders_last_at(all, path, &dir, &rank, &name, &err), VEL_ENOENT,
+           "nor when it is in no cache any more");
     vel_placeholders_destroy(all);
 }
 
