@@ -9,7 +9,10 @@
 
 #include "brain/connector_in.h"
 
-enum { LINES_MOST = 1048575 };
+enum {
+    LINES_MOST = 1048575,
+    ASKED_MOST = 128 /* a link has room for 256 that are not answered */
+};
 
 void vel_announce_changed(struct vel_leader *leader, struct vel_generation *generation)
 {
@@ -289,20 +292,33 @@ struct vel_pattern *vel_announce_learn(struct vel_leader *leader, const char *te
                                        int place, const char *steps)
 {
     struct vel_pattern *known = vel_map_get(leader->connector->patterns, template);
+    char *copy = strdup(steps);
 
-    if (known)
-        return known;
-    known = calloc(1, sizeof *known);
-    if (known)
-        *known = (struct vel_pattern){.place = place, .steps = strdup(steps)};
-    if (known && known->steps &&
-        vel_map_set(leader->connector->patterns, template, known, NULL) == 0)
-        return known;
-    if (known)
-        free(known->steps);
-    free(known);
-    vel_leader_fail(leader, "a pattern");
-    return NULL;
+    if (copy && !known) {
+        known = calloc(1, sizeof *known);
+        if (known &&
+            vel_map_set(leader->connector->patterns, template, known, NULL) < 0) {
+            free(known);
+            known = NULL;
+        }
+    }
+    if (!copy || !known) {
+        free(copy);
+        vel_leader_fail(leader, "a pattern");
+        return NULL;
+    }
+    free(known->steps);
+    *known = (struct vel_pattern){.place = place, .term = leader->term, .steps = copy};
+    return known;
+}
+
+static size_t count_asked(const struct vel_leader *leader)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < leader->waits.n; i++)
+        n += ((struct vel_leader_wait *)vel_vec_at(&leader->waits, i))->passed_on != 0;
+    return n;
 }
 
 /* While there is no chair it is waited for, T at most. */
@@ -311,9 +327,10 @@ static bool ask_chair(struct vel_leader *leader, struct vel_leader_wait *wait,
 {
     const struct vel_leader_link *chair = vel_leader_link_to(leader, leader->chair);
 
-    if (wait->is_noted || leader->now >= wait->since + leader->conf.limit)
+    if (leader->now >= wait->since + leader->conf.limit)
         return false;
-    if (!leader->is_welcome || !chair || wait->passed_on)
+    if (!leader->is_welcome || !chair || wait->passed_on ||
+        count_asked(leader) >= ASKED_MOST)
         return true;
     msg->seq = vel_leader_next_seq(leader);
     wait->passed_on = msg->seq;
@@ -321,6 +338,7 @@ static bool ask_chair(struct vel_leader *leader, struct vel_leader_wait *wait,
     return true;
 }
 
+/* Who knows from an earlier chair tells the present one. */
 const struct vel_pattern *vel_announce_guess(struct vel_leader *leader,
                                              struct vel_leader_wait *wait,
                                              const char *template, const char *numbers,
@@ -330,14 +348,22 @@ const struct vel_pattern *vel_announce_guess(struct vel_leader *leader,
         vel_map_get(leader->connector->patterns, template);
     struct vel_msg msg = {.kind = VEL_MSG_GUESS};
 
+    *ret_waits = false;
+    if (wait->is_noted ||
+        (known &&
+         (leader->is_chair || (leader->is_welcome && known->term == leader->term))))
+        return known;
     msg.u.guess.term = (uint64_t)leader->term;
     msg.u.guess.rank = (uint64_t)wait->rank;
     msg.u.guess.count = (uint64_t)wait->count;
+    msg.u.guess.place = known ? (uint64_t)known->place : 0;
     msg.u.guess.template = template;
     msg.u.guess.numbers = numbers;
-    *ret_waits = !known && !leader->is_chair && ask_chair(leader, wait, &msg);
-    if (known || !leader->is_chair || wait->is_noted)
+    msg.u.guess.steps = known ? known->steps : "";
+    if (!leader->is_chair) {
+        *ret_waits = ask_chair(leader, wait, &msg);
         return known;
+    }
     known = vel_expect_guess(leader, &msg.u.guess);
     wait->is_noted = !known;
     return known;

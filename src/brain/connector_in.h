@@ -72,7 +72,8 @@ enum { VEL_GENERATIONS_MANY = 256 };
 /* Of names without a rule: the place of the rank among the numbers. */
 struct vel_pattern {
     int place;
-    char *steps; /* that began before anybody knew it: none of the family */
+    int64_t term; /* of the chair that says so */
+    char *steps;  /* that began before anybody knew it: none of the family */
 };
 
 struct vel_rank_gone {
@@ -83,7 +84,7 @@ struct vel_rank_gone {
 struct vel_connector {
     struct vel_vec generations; /* struct vel_generation *, as they came */
     size_t many;                /* so many are looked through for what is over */
-    struct vel_names counts;    /* of creates: a key or none, rank and name */
+    struct vel_names counts;    /* of creates: a key, rank and name */
     struct vel_map *patterns;   /* inferred: template with {n}; struct vel_pattern * */
     struct vel_names in_turn; /* files that ranks of several nodes write: one of them */
     struct vel_vec gone;      /* struct vel_rank_gone */
@@ -219,7 +220,7 @@ void vel_announce_advance(struct vel_leader *leader);
 void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *from,
                        const struct vel_msg *msg);
 
-/* steps: of vel_guess_steps(). NULL: out of memory. */
+/* This chair says so. steps: of vel_guess_steps(). NULL: out of memory. */
 struct vel_pattern *vel_announce_learn(struct vel_leader *leader, const char *template,
                                        int place, const char *steps);
 

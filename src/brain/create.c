@@ -71,8 +71,7 @@ static void answer_path(struct vel_leader *leader, const struct vel_leader_wait 
 
 /* --- how often was it created? --- */
 
-/* The count of creates of a name by a rank under a key, or in all; NULL: out of memory.
- */
+/* The count of creates of a name under a key by a rank; NULL: out of memory. */
 static int64_t *count_of(struct vel_leader *leader, const char *template,
                          const char *step, int64_t rank, const char *name)
 {
@@ -109,12 +108,8 @@ static int infer(struct vel_leader *leader, struct vel_leader_wait *wait,
     struct vel_buf split, numbers, template, step;
     const char *below = wait->record + rule->plain;
     const struct vel_pattern *pattern = NULL;
-    int64_t *made =
-        wait->count ? NULL : count_of(leader, "", "", wait->rank, wait->record);
     bool waits = false;
 
-    if (!wait->count) /* asked again for one create it is the same */
-        wait->count = made ? ++*made : 1;
     vel_buf_init(&split);
     vel_buf_init(&numbers);
     vel_buf_init(&template);
@@ -294,13 +289,25 @@ static void begin_file(struct vel_leader *leader, struct vel_leader_wait *wait,
     vel_announce_changed(leader, generation);
 }
 
+/* Of a family without a rule the first files were live, and another leader may have
+ * counted: the process knows. */
+static int64_t *count_for(struct vel_leader *leader, const struct vel_leader_wait *wait,
+                          const struct vel_leader_rule *rule)
+{
+    int64_t *count =
+        count_of(leader, rule->template, rule->step, wait->rank, wait->record);
+
+    if (count && !rule->is_there && !rule->is_alone && *count < wait->count - 1)
+        *count = wait->count - 1;
+    return count;
+}
+
 /* True: answered. */
 static bool begin(struct vel_leader *leader, struct vel_leader_wait *wait,
                   const struct vel_leader_rule *rule)
 {
     struct vel_file *begun = find_begun(leader, rule, wait->rank, wait->record);
-    int64_t *count =
-        count_of(leader, rule->template, rule->step, wait->rank, wait->record);
+    int64_t *count = count_for(leader, wait, rule);
     struct vel_generation *generation =
         begun && count && begun->generation->number >= *count ? begun->generation
         : count ? generation_for(leader, rule, *count)

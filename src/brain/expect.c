@@ -187,18 +187,20 @@ const struct vel_pattern *vel_expect_guess(struct vel_leader *leader,
         vel_map_get(leader->connector->patterns, guess->template);
     struct vel_guess *seen = known ? NULL : guess_of(leader, guess->template);
     struct vel_buf steps;
+    int place;
 
     if (!seen)
         return known;
     vel_guess_see(seen, (int64_t)guess->rank, guess->numbers);
-    if (vel_guess_place(seen) == 0) {
+    place = guess->place > 0 ? (int)guess->place : vel_guess_place(seen);
+    if (place == 0) {
         vel_guess_note(seen, guess->numbers, (int64_t)guess->count);
         return NULL;
     }
     vel_buf_init(&steps);
-    vel_guess_steps(seen, guess->template, vel_guess_place(seen), &steps);
-    known = vel_announce_learn(leader, guess->template, vel_guess_place(seen),
-                               vel_buf_text(&steps));
+    vel_buf_puts(&steps, guess->steps); /* of an earlier chair */
+    vel_guess_steps(seen, guess->template, place, &steps);
+    known = vel_announce_learn(leader, guess->template, place, vel_buf_text(&steps));
     vel_buf_fini(&steps);
     return known;
 }

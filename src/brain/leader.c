@@ -412,6 +412,8 @@ static bool is_fenced(struct vel_leader *leader, struct vel_leader_link *from,
     }
     if (term == leader->term || msg->kind == VEL_MSG_NO)
         return false;
+    if (vel_msg_row(msg->kind)->way == VEL_MSG_WAY_REPLY)
+        return true; /* of a chair before this one: nobody waits for it */
     vel_leader_no(leader, from->number, msg->seq, VEL_ESTATE, "there is a newer chair");
     return true;
 }

@@ -128,7 +128,7 @@ struct vel_leader_wait {
     uint64_t file, job; /* its number, and what it waits for */
     uint64_t again_at;  /* not before */
     bool is_done;       /* closed, but not sealed yet */
-    int64_t count;      /* CREATE without a rule: how often; 0: not counted yet */
+    int64_t count;      /* CREATE: how often the process has done so, with this */
     bool is_noted;      /* and nobody knows of a family: live */
 };
 

@@ -176,6 +176,7 @@ static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
         name = msg->u.create.name;
         wait->how = (int)msg->u.create.how;
         wait->sharers = msg->u.create.sharers;
+        wait->count = msg->u.create.count > 0 ? (int64_t)msg->u.create.count : 1;
         from->is_leaving = false;
         break;
     case VEL_MSG_CLOSE:

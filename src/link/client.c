@@ -51,6 +51,7 @@ static void client_free(struct vel_client *client)
     for (size_t i = 0; i < client->files.n; i++)
         free(((struct open_file *)vel_vec_at(&client->files, i))->name);
     vel_vec_fini(&client->files);
+    vel_names_fini(&client->made);
     vel_vec_fini(&client->calls);
     free(client->launch);
     free(client->node);
@@ -77,6 +78,7 @@ int vel_client_open(const struct vel_client_conf *conf, struct vel_client **ret_
     client->pid = getpid();
     vel_vec_init(&client->calls, sizeof(struct call *));
     vel_vec_init(&client->files, sizeof(struct open_file));
+    vel_names_init(&client->made, VEL_NAMES_MOST);
     pthread_mutex_init(&client->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -128,14 +130,20 @@ void vel_call_done(struct vel_client *client, struct call *call, int rc,
     pthread_cond_broadcast(&client->changed);
 }
 
-void vel_client_forget_file(struct vel_client *client, uint64_t handle)
+void vel_client_forget_file(struct vel_client *client, uint64_t handle,
+                            bool is_not_made)
 {
+    int64_t *made;
+
     pthread_mutex_lock(&client->lock);
     for (size_t i = 0; i < client->files.n; i++) {
         struct open_file *file = vel_vec_at(&client->files, i);
 
         if (file->handle != handle)
             continue;
+        made = is_not_made ? vel_names_number(&client->made, file->name) : NULL;
+        if (made && *made > 0)
+            --*made;
         free(file->name);
         vel_vec_remove(&client->files, i);
         break;

@@ -56,6 +56,20 @@ static int ask_place(struct vel_client *client, struct call *call,
     return rc;
 }
 
+/* Makes it more, and says how often it is then. */
+static int64_t count_made(struct vel_client *client, const char *name, int more)
+{
+    int64_t *made, now;
+
+    pthread_mutex_lock(&client->lock);
+    made = vel_names_number(&client->made, name);
+    now = made ? *made + more : 0;
+    if (made)
+        *made = now > 0 ? now : 0;
+    pthread_mutex_unlock(&client->lock);
+    return now;
+}
+
 int vel_client_file_create(struct vel_client *client, enum vel_create how,
                            uint64_t sharers, const char *name, struct vel_place *ret,
                            struct vel_err *err)
@@ -64,8 +78,12 @@ int vel_client_file_create(struct vel_client *client, enum vel_create how,
 
     call.msg.u.create.how = (uint64_t)how;
     call.msg.u.create.sharers = sharers;
+    call.msg.u.create.count = (uint64_t)count_made(client, name, 0) + 1;
     call.msg.u.create.name = name;
-    return ask_place(client, &call, ret, err);
+    int rc = ask_place(client, &call, ret, err);
+    if (rc == 0 && (ret->where == 1 || ret->where == 5))
+        count_made(client, name, 1);
+    return rc;
 }
 
 int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
@@ -78,7 +96,7 @@ int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_clo
     call.msg.u.close.crc = crc;
     int rc = ask_yes(client, &call, err);
     if (rc == 0 && how != VEL_CLOSE_VERSION)
-        vel_client_forget_file(client, file);
+        vel_client_forget_file(client, file, how == VEL_CLOSE_GIVEN_UP);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "brain/names.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "link/client.h"
@@ -52,8 +53,9 @@ struct vel_client {
     struct vel_vec calls; /* struct call * */
     struct vel_vec files; /* struct open_file */
     uint64_t handles;
-    bool is_silent;  /* has let a call wait for T, and said nothing since */
-    bool is_refused; /* by is_silent: the connection is to be begun anew */
+    struct vel_names made; /* how often a name was made, or changed */
+    bool is_silent;        /* has let a call wait for T, and said nothing since */
+    bool is_refused;       /* by is_silent: the connection is to be begun anew */
     bool is_met;
     bool is_agent;
     int64_t epoch;
@@ -75,8 +77,9 @@ int vel_client_call(struct vel_client *client, struct call *call, struct vel_msg
                     struct vel_err *err);
 void vel_call_fini(struct call *call);
 
-/* A file that was given a place is closed. */
-void vel_client_forget_file(struct vel_client *client, uint64_t handle);
+/* A file that was given a place is closed, or was not made or changed after all. */
+void vel_client_forget_file(struct vel_client *client, uint64_t handle,
+                            bool is_not_made);
 
 /* Under the lock: the call has its result. */
 void vel_call_done(struct vel_client *client, struct call *call, int rc,

@@ -259,7 +259,7 @@ static int with(size_t where, uint8_t value, struct vel_err *err)
 
 static void lies(void)
 {
-    enum { HOW = VEL_MSG_HEAD, LEN = HOW + 16, NAME = LEN + 4 };
+    enum { HOW = VEL_MSG_HEAD, LEN = HOW + 24, NAME = LEN + 4 };
     struct vel_err err;
     struct vel_buf buf;
 

@@ -2,6 +2,7 @@
 node_tests = test/unit/about.t \
 	test/unit/anchor.t \
 	test/unit/placeholders.t \
+	test/unit/family.t \
 	test/unit/attend.t \
 	test/unit/beside.t \
 	test/unit/client.t \
@@ -274,6 +275,10 @@ test_unit_upkeep_t_SOURCES = %D%/upkeep.c test/tap/filelab.c test/tap/filelab.h 
 	test/tap/hangfs.c test/tap/hangfs.h
 test_unit_upkeep_t_CPPFLAGS = $(test_cppflags)
 test_unit_upkeep_t_LDADD = $(test_ldadd)
+
+test_unit_family_t_SOURCES = %D%/family.c test/tap/filelab.c test/tap/filelab.h
+test_unit_family_t_CPPFLAGS = $(test_cppflags)
+test_unit_family_t_LDADD = $(test_ldadd)
 
 test_unit_connector_t_SOURCES = %D%/connector.c test/tap/filelab.c test/tap/filelab.h
 test_unit_connector_t_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks of two nodes write files of a family that no line has, one write after the
+ * other, while leaders are replaced in good order, or one has looked for its file
+ * before: each write is whole, and comes to its path on both. */
+#include "config.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap/filelab.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+enum { WRITES = 9, NODES = 2, LIMIT_S = 40 };
+
+struct scene {
+    const char *what;
+    bool has_steps;      /* in its names; else they are made anew */
+    int replaced, after; /* the leader of a node, after that write; 0: none is */
+    bool looks;          /* rank 0 opens what is not there, first */
+};
+
+static const char *name_of(const struct scene *scene, int write, int rank)
+{
+    static char name[64];
+
+    if (scene->has_steps)
+        snprintf(name, sizeof name, "ck.%d.%d.h5", write, rank);
+    else
+        snprintf(name, sizeof name, "st.%d.h5", rank);
+    return name;
+}
+
+static void look(struct filelab *lab, const struct scene *scene)
+{
+    struct vel_place place = {0};
+    struct vel_err err = {0};
+
+    if (vel_client_file_create(lab->client[0], VEL_CREATE_OPEN, 1,
+                               filelab_path(lab, name_of(scene, 1, 0)), &place,
+                               &err) < 0)
+        bail_out("%s", err.text);
+    vel_place_fini(&place);
+}
+
+/* Live, it is at its path at once, and nothing of it is in a cache any more. */
+static void write_one(struct filelab *lab, const struct scene *scene, int write,
+                      int rank)
+{
+    const char *name = name_of(scene, write, rank);
+    struct vel_place place = {0};
+    struct vel_err err = {0};
+    char text[40];
+    int rc = filelab_create(lab, rank, name, &place, &err);
+
+    snprintf(text, sizeof text, "write %d", write);
+    if (rc == 0 && place.where == 1) {
+        rc = filelab_close(lab, rank, &place, text, &err);
+    } else if (rc == 0) {
+        vel_client_file_remove(lab->client[rank], filelab_path(lab, name), NULL);
+        unlink(filelab_path(lab, name));
+        tap_put_file(filelab_path(lab, name), text);
+    }
+    if (rc < 0)
+        bail_out("%s", err.text);
+    vel_place_fini(&place);
+}
+
+/* Behind, it comes there when it is whole. */
+static bool await_all(const struct filelab *lab, const struct scene *scene, int write)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    char text[40];
+
+    snprintf(text, sizeof text, "write %d", write);
+    for (int i = 0; i < LIMIT_S * 200; i++) {
+        int stand = 0;
+
+        for (int rank = 0; rank < NODES; rank++)
+            stand += filelab_stands(lab, name_of(scene, write, rank), text);
+        if (stand == NODES)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static void play(const struct scene *scene)
+{
+    struct filelab lab;
+    int write = 0;
+    bool is_well = true;
+
+    filelab_init(&lab, "family", NODES, NODES, "");
+    filelab_begin(&lab, "first");
+    if (scene->looks)
+        look(&lab, scene);
+    while (is_well && write < WRITES) {
+        write++;
+        for (int rank = 0; rank < NODES; rank++)
+            write_one(&lab, scene, write, rank);
+        is_well = await_all(&lab, scene, write);
+        if (write == scene->after)
+            filelab_lead_again(&lab, scene->replaced);
+    }
+    ok(is_well, "%s: %d writes", scene->what, write);
+    filelab_drop(&lab);
+    filelab_fini(&lab);
+}
+
+int main(void)
+{
+    static const struct scene scenes[] = {
+        {"files of steps come to their paths on all ranks", true, 0, 0, false},
+        {"so are files that are made anew", false, 0, 0, false},
+        {"also when a rank has looked for its file before", false, 0, 0, true},
+        {"when a leader is replaced", false, 1, 4, false},
+        {"or that of the chair", false, 0, 4, false},
+        {"or of steps", true, 0, 4, false},
+        {"or before it is known that they are a family", true, 0, 1, false},
+    };
+
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
+        play(&scenes[i]);
+    return done_testing();
+}
