@@ -316,7 +316,8 @@ bool vel_files_session_find(const char *name, struct vel_session_found *ret)
 void vel_files_session_read(struct vel_session_found *found, int64_t dataset,
                             struct vel_file_answer *ret)
 {
-    if (!found->path || ret->file || is_newer(ret, dataset, found))
+    if (!found->path ||
+        (!found->is_under_way && (ret->file || is_newer(ret, dataset, found))))
         return;
     vel_file_answer_fini(ret);
     *ret = (struct vel_file_answer){.at = VEL_FILE_CACHED, .path = found->path};

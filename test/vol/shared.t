@@ -70,5 +70,11 @@ for mode in SYNC ASYNC; do
     program "MODE=$mode FLUSH=0" init write=1 wait kill >/dev/null
     program "MODE=$mode CACHE_PURGE=1" init finalize >/dev/null
     is "$(program '' file=state see)" 'plain -1' "$mode: CACHE_PURGE=1 removes HDF5 files that belong to a checkpoint"
+
+    begin
+    program "MODE=$mode FLUSH=1" init write=1 wait finalize >/dev/null
+    native file=state plain=9 >/dev/null
+    is "$(program "MODE=$mode FLUSH=0" init restart kill)" "init 1,$(restarted 1)" \
+        "$mode: a restart has the checkpoint's own HDF5 file, whatever somebody has put at its path since"
 done
 done_testing
