@@ -83,8 +83,8 @@ static void tell(const char *path, hid_t fapl)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, fapl), dxpl = collective(), data, own;
     int cells[CELLS] = {0}, size = 0;
-    MPI_Info info;
-    MPI_Comm comm;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
     hbool_t is_atomic = 0;
 
     must(file >= 0, "open");
