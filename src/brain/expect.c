@@ -161,16 +161,15 @@ static struct vel_guess *guess_of(struct vel_leader *leader, const char *templat
     struct vel_connector *connector = leader->connector;
     struct vel_guess *seen;
 
-    /* names of which each has other words in it tell nothing */
-    if (connector->guesses && vel_map_count(connector->guesses) >= GUESSES_MOST) {
-        vel_map_destroy(connector->guesses, destroy_guess);
-        connector->guesses = NULL;
-    }
     if (!connector->guesses)
         connector->guesses = vel_map_create();
     seen = connector->guesses ? vel_map_get(connector->guesses, template) : NULL;
     if (seen)
         return seen;
+    /* names of which each has other words in it tell nothing: the oldest goes */
+    if (connector->guesses && vel_map_count(connector->guesses) >= GUESSES_MOST)
+        destroy_guess(vel_map_remove(connector->guesses,
+                                     vel_map_key(connector->guesses, 0)));
     seen = calloc(1, sizeof *seen);
     if (connector->guesses && seen &&
         vel_map_set(connector->guesses, template, seen, NULL) == 0)

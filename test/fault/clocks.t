@@ -10,7 +10,7 @@ dir=$(tap_dir)
 export VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_LOG_FILE="$dir/log"
 export VELOC_LOG_LEVEL=INFO ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 expired='does not answer|nothing has moved|no progress|did not come|in vain|silent' # what is said of a timeout
-pick() { echo "${@:RANDOM % $# + 1:1}"; }
+pick() { printf -v "$1" %s "${@:RANDOM % ($# - 1) + 2:1}"; } # VAR WORD...: here, since a $(...) has chances of its own
 
 # run RANKS ARGS...: a job that is far quicker than a timeout; PEER_TIMEOUT is 30 s by default
 run() {
@@ -32,14 +32,15 @@ again() {
 run_scene() {
     RANDOM=$1
     local ranks crash n
-    ranks=$(pick 2 4 4)
-    crash=$(pick 15 35 55 75 100)
+    pick ranks 2 4 4
+    pick crash 15 35 55 75 100
     unset VELOC_PEER_TIMEOUT VELOC_FLUSH_STALL VELOC_VIEW_WAIT
-    timeouts=${CLOCKS_TIMEOUTS:-$(pick short default)}
+    pick timeouts short default
+    timeouts=${CLOCKS_TIMEOUTS:-$timeouts}
     [ "$timeouts" = default ] || export VELOC_PEER_TIMEOUT=3 VELOC_VIEW_WAIT=2 VELOC_FLUSH_STALL=4
-    VELOC_MODE=$(pick SYNC SYNC ASYNC)
-    VELOC_COPY_TYPE=$(pick XOR PARTNER SINGLE)
-    VELOC_FLUSH=$(pick 1 2 10)
+    pick VELOC_MODE SYNC SYNC ASYNC
+    pick VELOC_COPY_TYPE XOR PARTNER SINGLE
+    pick VELOC_FLUSH 1 2 10
     export VELOC_MODE VELOC_COPY_TYPE VELOC_FLUSH
     told="$ranks ranks, killed at step $crash, MODE=$VELOC_MODE COPY_TYPE=$VELOC_COPY_TYPE FLUSH=$VELOC_FLUSH, $timeouts timeouts"
     rm -rf "$dir/prefix" "$dir/cache" "$dir/log"

@@ -12,7 +12,7 @@
 #include "tap/files.h"
 #include "tap/tap.h"
 
-enum { WRITES = 9, NODES = 2, LIMIT_S = 40 };
+enum { WRITES = 9, NODES = 2, OTHERS = 1023, LIMIT_S = 40 };
 
 struct scene {
     const char *what;
@@ -109,6 +109,40 @@ static void play(const struct scene *scene)
     filelab_fini(&lab);
 }
 
+/* More names than a chair remembers, of which no two are alike, do not make it forget
+ * whom it has just heard: rank 0 is two writes ahead. */
+static void play_many(void)
+{
+    static const struct scene scene = {.has_steps = true};
+    struct filelab lab;
+    bool is_well = true;
+
+    filelab_init(&lab, "family", NODES, NODES, "");
+    filelab_begin(&lab, "first");
+    write_one(&lab, &scene, 1, 0);
+    write_one(&lab, &scene, 2, 0);
+    for (int i = 0; i < OTHERS; i++) {
+        char name[] = {'x', (char)('a' + i / 676), (char)('a' + i / 26 % 26),
+                       (char)('a' + i % 26), '.', '1', 0};
+        struct vel_place place = {0};
+        struct vel_err err = {0};
+
+        if (filelab_create(&lab, 0, name, &place, &err) < 0 ||
+            vel_client_file_remove(lab.client[0], filelab_path(&lab, name), &err) < 0)
+            bail_out("%s", err.text);
+        vel_place_fini(&place);
+    }
+    write_one(&lab, &scene, 1, 1);
+    write_one(&lab, &scene, 3, 0);
+    write_one(&lab, &scene, 2, 1);
+    write_one(&lab, &scene, 3, 1);
+    for (int write = 1; is_well && write <= 3; write++)
+        is_well = await_all(&lab, &scene, write);
+    ok(is_well, "after %d files of other names each write comes to its paths", OTHERS);
+    filelab_drop(&lab);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     static const struct scene scenes[] = {
@@ -123,5 +157,6 @@ int main(void)
 
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
         play(&scenes[i]);
+    play_many();
     return done_testing();
 }

@@ -13,24 +13,24 @@
 shopt -s extglob
 names=(both other)
 files=(plain both.1 both.2 own)
-pick() { echo "${@:RANDOM % $# + 1:1}"; }
+pick() { printf -v "$1" %s "${@:RANDOM % ($# - 1) + 2:1}"; } # VAR WORD...: here, since a $(...) has chances of its own
 chance() { ((RANDOM % $1 == 0)); }
 
 # Files that are closed, and checkpoints that are complete, are there afterwards though their program is killed.
 # has[file] is a pattern: of a program that is killed at any moment the versions that it may have left.
 step_files() {
-    local with=FLUSH_BANDWIDTH=0 words=() file i n=$((RANDOM % 3 + 1)) end='' ok=1 cut=''
-    ! chance 4 || cut=0.$(pick 04 06 08 12 16 24)
-    chance 2 && end='kill' && with=$(pick "$held" FLUSH_BANDWIDTH=0)
+    local with=FLUSH_BANDWIDTH=0 words=() file i n=$((RANDOM % 3 + 1)) end='' ok=1 cut='' safe
+    ! chance 4 || pick cut 0.04 0.06 0.08 0.12 0.16 0.24
+    chance 2 && end='kill' && pick with "$held" FLUSH_BANDWIDTH=0
     for ((i = 0; i < n; i++)); do
-        file=$(pick "${files[@]}")
+        pick file "${files[@]}"
         # one without a line is at its path when it is closed, if ever
-        [ "$with" != "$held" ] || while [ "$file" = own ]; do file=$(pick "${files[@]}"); done
+        [ "$with" != "$held" ] || while [ "$file" = own ]; do pick file "${files[@]}"; done
         number=$((number + 1))
         words+=("file=$file" "plain=$number")
         if [ "$cut" ]; then has[$file]="@(${has[$file]:--1}|$number)"; else has[$file]=$number; fi
     done
-    [ "$end" != kill ] || words+=("$(pick safe=2 safe=1)" kill)
+    [ "$end" != kill ] || { pick safe 2 1 && words+=("safe=$safe" kill); }
     told+=" [$with${cut:+ $cut s}: ${words[*]}]"
     said=$(program "$with" "${words[@]}")
     [ -z "$cut" ] || return 0
@@ -40,15 +40,17 @@ step_files() {
 
 # What is known of checkpoints: newest[name], or -1: none, or empty: anything up to `number`.
 step_session() {
-    local name with words n i ends='finalize' cut=''
-    ! chance 4 || cut=0.$(pick 04 06 08 12 16 24)
-    name=$(pick "${names[@]}")
-    with="MODE=$(pick SYNC ASYNC) FLUSH=$(pick 0 1 2)"
-    chance 3 && with+=" PREFIX_SIZE=$(pick 1 2)"
+    local name with words n i ends='finalize' cut='' mode flush size at other does
+    ! chance 4 || pick cut 0.04 0.06 0.08 0.12 0.16 0.24
+    pick name "${names[@]}"
+    pick mode SYNC ASYNC
+    pick flush 0 1 2
+    with="MODE=$mode FLUSH=$flush"
+    chance 3 && pick size 1 2 && with+=" PREFIX_SIZE=$size"
     chance 6 && with+=' CACHE_PURGE=1'
     chance 6 && with+=' PREFIX_PURGE=1'
-    chance 4 && with+=" CACHE_SIZE=$(pick 1 2)"
-    chance 6 && with+=" $(pick FLUSH_ON_RESTART=1 GLOBAL_RESTART=1 DROP_AFTER_CURRENT=1)"
+    chance 4 && pick size 1 2 && with+=" CACHE_SIZE=$size"
+    chance 6 && pick other FLUSH_ON_RESTART=1 GLOBAL_RESTART=1 DROP_AFTER_CURRENT=1 && with+=" $other"
     case $with in *PURGE* | *PREFIX_SIZE* | *DROP*) newest=() ;; esac
     words=("name=$name" init)
     n=$((RANDOM % 4))
@@ -58,12 +60,13 @@ step_session() {
         chance 2 && words+=(wait)
         newest[$name]=$number
         if chance 5; then
-            words+=("$(pick "current=$number" "remove=$number" "drop=$number")")
-            case ${words[-1]} in current*) ;; *) newest[$name]='' ;; esac
+            pick does current remove drop
+            words+=("$does=$number")
+            [ "$does" = current ] || newest[$name]=''
         fi
     done
     # of HDF5 files there may be some with such a number
-    chance 3 && words+=("$(pick remove drop current)=$(pick 1 2 $((number + 1)))")
+    chance 3 && pick does remove drop current && pick at 1 2 $((number + 1)) && words+=("$does=$at")
     case ${words[-1]} in remove* | drop* | current*) newest[$name]='' ;; esac
     chance 2 && ends='kill'
     words+=("$ends")
@@ -91,7 +94,7 @@ checkpoints_are_there() {
     local name mode
     for name in "${!newest[@]}"; do
         [ -n "${newest[$name]}" ] || continue
-        mode=$(pick SYNC ASYNC)
+        pick mode SYNC ASYNC
         said=$(program "MODE=$mode FLUSH=0" "name=$name" init restart kill)
         [ "$said" = "init 1,$(restarted "${newest[$name]}")" ] || { why="$mode: $name: $said, not ${newest[$name]}"; return 1; }
     done
@@ -99,11 +102,12 @@ checkpoints_are_there() {
 
 run_scene() {
     local -A has=() newest=()
-    local i number=10
+    local i number=10 step
     RANDOM=$1 told='' why=''
     begin
     for ((i = 0; i < 6; i++)); do
-        "$(pick step_files step_session)" || { why="the program itself: $said"; return 1; }
+        pick step step_files step_session
+        $step || { why="the program itself: $said"; return 1; }
         files_are_there && checkpoints_are_there || return 1
     done
 }
