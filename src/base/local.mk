@@ -3,6 +3,7 @@ core_sources += \
 	%D%/buf.c %D%/buf.h \
 	%D%/crc.c %D%/crc.h \
 	%D%/err.c %D%/err.h \
+	%D%/hex.c %D%/hex.h \
 	%D%/le.c %D%/le.h \
 	%D%/library.c %D%/library.h \
 	%D%/log.c %D%/log.h \

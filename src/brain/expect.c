@@ -168,8 +168,8 @@ static struct vel_guess *guess_of(struct vel_leader *leader, const char *templat
         return seen;
     /* names of which each has other words in it tell nothing: the oldest goes */
     if (connector->guesses && vel_map_count(connector->guesses) >= GUESSES_MOST)
-        destroy_guess(vel_map_remove(connector->guesses,
-                                     vel_map_key(connector->guesses, 0)));
+        destroy_guess(
+            vel_map_remove(connector->guesses, vel_map_key(connector->guesses, 0)));
     seen = calloc(1, sizeof *seen);
     if (connector->guesses && seen &&
         vel_map_set(connector->guesses, template, seen, NULL) == 0)

@@ -11,7 +11,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-enum { HEX_LEN = 2 * VEL_SEAL_ENCODING, NODE_MOST = 200 };
+enum { NODE_MOST = 200 };
 
 /* A member is one item in each of these lists, and one in "node": a place in "nodes".
  */
@@ -208,27 +208,14 @@ static int put_again(const struct vel_seal *seal, struct vel_node *body)
     return rc;
 }
 
-static void hex(const uint8_t *bytes, char *ret)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < VEL_SEAL_ENCODING; i++) {
-        ret[2 * i] = digits[bytes[i] >> 4];
-        ret[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    ret[HEX_LEN] = '\0';
-}
-
 int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
                     struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
-    char encoding[HEX_LEN + 1];
     struct vel_buf text;
     int rc = 0;
 
     vel_buf_init(&text);
-    hex(seal->encoding, encoding);
     if (!body || vel_node_set_int(body, "dataset", seal->id) ||
         vel_node_set_int(body, "verdict", seal->verdict) ||
         vel_node_set_int(body, "what", (int64_t)seal->what) ||
@@ -238,7 +225,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
         vel_node_set_int(body, "after", seal->after) ||
         (seal->point > 0 && vel_node_set_int(body, "point", seal->point)) ||
         (seal->by[0] && vel_node_set_text(body, "by", seal->by)) ||
-        vel_node_set_text(body, "encoding", encoding) ||
+        vel_node_set_bytes(body, "encoding", seal->encoding, sizeof seal->encoding) ||
         vel_node_set_int(body, "owner", seal->owner) ||
         vel_node_set_int(body, "attempt", seal->attempt) ||
         vel_node_set_bool(body, "encoded", seal->is_encoded) ||
@@ -263,22 +250,6 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
 }
 
 /* --- decode --- */
-
-static int get_encoding(const struct vel_node *body, uint8_t *ret, struct vel_err *err)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *text = NULL;
-    int rc = vel_node_get_text(body, "encoding", &text, err);
-
-    if (rc < 0)
-        return rc;
-    if (strlen(text) != HEX_LEN || strspn(text, digits) != HEX_LEN)
-        return vel_fail(err, VEL_ECORRUPT, "encoding: no 32 hex digits");
-    for (size_t i = 0; i < VEL_SEAL_ENCODING; i++)
-        ret[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 |
-                           (strchr(digits, text[2 * i + 1]) - digits));
-    return 0;
-}
 
 /* In lists of messages nodes are divided by blanks. */
 static bool is_node(const char *name)
@@ -398,7 +369,8 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
     if (rc == 0)
         rc = vel_node_get_bool(body, "encoded", &ret->is_encoded, err);
     if (rc == 0)
-        rc = get_encoding(body, ret->encoding, err);
+        rc = vel_node_get_bytes(body, "encoding", ret->encoding, sizeof ret->encoding,
+                                err);
     if (rc == 0)
         rc = get_members(body, ret, err);
     if (rc == 0)

@@ -11,6 +11,7 @@
 #include "cmd/ls.h"
 #include "ident/endpoint.h"
 #include "link/client.h"
+#include "meta/launch.h"
 
 /* As long as this many do not answer each is given its time; then no more are asked. */
 enum { MISSING_MOST = 3 };
@@ -100,21 +101,17 @@ static void ask_node(struct asking *a, const struct vel_endpoint *endpoint)
 
 static void ask_launch(struct asking *a)
 {
-    struct vel_buf dir;
+    char *dir = vel_ls_need(vel_launch_dir(a->unit->dir, a->launch));
     struct vel_vec nodes;
-    char *end;
+    bool is_over;
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", a->unit->dir, a->launch);
-    end = vel_ls_join(vel_buf_text(&dir), "end");
-    if (!vel_fs_exists(a->ls->fs, end) &&
-        vel_endpoint_list(a->ls->fs, vel_buf_text(&dir), &nodes, NULL) == 0) {
+    vel_launch_is_over(a->ls->fs, a->unit->dir, a->launch, &is_over, NULL);
+    if (!is_over && vel_endpoint_list(a->ls->fs, dir, &nodes, NULL) == 0) {
         for (size_t i = 0; i < nodes.n; i++)
             ask_node(a, vel_vec_at(&nodes, i));
         vel_endpoint_list_fini(&nodes);
     }
-    free(end);
-    vel_buf_fini(&dir);
+    free(dir);
 }
 
 /* Nobody makes one because somebody looks. */

@@ -265,30 +265,12 @@ static void read_caches(struct vel_ls *ls, struct vel_ls_unit *unit)
 
 /* --- the prefix --- */
 
-static void add_launch(struct vel_vec *launches, const char *launch)
-{
-    char *copy = vel_ls_copy(launch);
-
-    vel_ls_push(launches, &copy);
-}
-
 /* Of all launches, as if all had ended now: what could be restarted from then? */
 static void list_launches(struct vel_ls *ls, struct vel_ls_unit *unit,
                           struct vel_vec *ret)
 {
-    struct vel_vec names;
-
     vel_vec_init(ret, sizeof(char *));
-    vel_vec_init(&names, sizeof(char *));
-    if (vel_fs_list(ls->fs, unit->dir, &names, NULL) < 0)
-        return;
-    for (size_t i = 0; i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-
-        if (begins(name, "launch.") && vel_launchid_is_name(name + 7))
-            add_launch(ret, name + 7);
-    }
-    vel_fs_names_fini(&names);
+    vel_launch_list(ls->fs, unit->dir, ret, NULL);
 }
 
 static bool is_launch(const struct vel_evidence *evidence, const char *launch)

@@ -16,12 +16,11 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
+#include "meta/launch.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 
 struct vel_background;
-
-enum { VEL_LAUNCH_NAME = 65 }; /* room for the name of a launch */
 
 /* What is owed for a part. */
 enum vel_background_owed {
@@ -93,7 +92,7 @@ struct vel_background_ops {
      * is decided what can be restored (the view). *ret_launch: the name of ours, the
      * same on all ranks. */
     int (*open)(struct vel_background *b, const struct vel_background_of *of,
-                char ret_launch[VEL_LAUNCH_NAME], struct vel_err *err);
+                char ret_launch[VEL_LAUNCH_ROOM], struct vel_err *err);
 
     /* This node owes for a rank's part of a dataset, whose directory is `dir` (NULL: as
      * it was told before), just this, bits of enum vel_background_owed: on disk when it

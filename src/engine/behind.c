@@ -44,7 +44,7 @@ static const char *find_joined(struct vel_session *s,
 /* What one rank says is everyone's: who has a launch already, the lowest such rank, or
  * rank 0. Where caches differ the launches stay two. */
 static int choose_launch(struct vel_session *s, const struct vel_background_of *of,
-                         char ret[VEL_LAUNCH_NAME], struct vel_err *err)
+                         char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
 {
     bool differs = false;
     const char *own = find_joined(s, of, &differs);
@@ -69,7 +69,7 @@ static int choose_launch(struct vel_session *s, const struct vel_background_of *
     if (rc == 0)
         rc = vel_comm_bcast(s->world, from, &bytes, err);
     if (rc == 0)
-        snprintf(ret, VEL_LAUNCH_NAME, "%s", bytes.data);
+        snprintf(ret, VEL_LAUNCH_ROOM, "%s", bytes.data);
     if (rc == 0 && own && strcmp(own, ret) != 0)
         vel_log(VEL_LOG_WARN,
                 "HDF5 files of this process are in launch %s, its session in %s: they "
@@ -111,7 +111,7 @@ static int meet(struct vel_session *s, const struct vel_background_of *of,
 
 int vel_session_meet(struct vel_session *s, struct vel_err *err)
 {
-    char launch[VEL_LAUNCH_NAME] = "";
+    char launch[VEL_LAUNCH_ROOM] = "";
     struct vel_background_of of = {.conf = s->conf,
                                    .fs = s->fs,
                                    .clock = s->clock,

@@ -13,58 +13,17 @@
 #include "engine/session_in.h"
 #include "meta/cache.h"
 #include "meta/ids.h"
+#include "meta/launch.h"
 #include "record/record.h"
 
 enum { FORMAT = 1 };
 
-/* --- records --- */
-
-/* Whose dataset it is, and whether that launch's leaders have made it. */
-static int load_launch(const struct vel_session *s, int64_t id,
-                       char ret[VEL_LAUNCH_NAME], bool *ret_is_leaders,
-                       struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    const char *text;
-    char *path = vel_id_launch_path(s->dir, id);
-    int version,
-        rc = path ? vel_record_load(s->fs, path, "launch", FORMAT, &version, &body, err)
-                  : vel_out_of_memory(err, "a dataset");
-
-    if (rc == 0)
-        rc = vel_node_get_text(body, "launch", &text, err);
-    *ret_is_leaders = false;
-    if (rc == 0 && vel_node_has(body, "leaders"))
-        rc = vel_node_get_bool(body, "leaders", ret_is_leaders, err);
-    if (rc == 0 && (strlen(text) >= VEL_LAUNCH_NAME || !vel_dataset_is_name(text)))
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no launch", path, text);
-    if (rc == 0)
-        memcpy(ret, text, strlen(text) + 1);
-    vel_node_destroy(body);
-    free(path);
-    return rc;
-}
-
-/* A directory or a record of a launch; `unknown` when that cannot be seen now. */
-static bool is_there(const struct vel_session *s, const char *launch, const char *name,
-                     bool unknown)
-{
-    struct vel_buf path;
-    struct stat st;
-    int rc;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s%s", s->dir, launch, name);
-    rc = vel_buf_status(&path, NULL);
-    if (rc == 0)
-        rc = vel_fs_lstat(s->fs, path.data, &st, NULL);
-    vel_buf_fini(&path);
-    return rc == 0 || (rc != VEL_ENOENT && unknown);
-}
-
 bool vel_session_is_over(const struct vel_session *s, const char *launch)
 {
-    return !is_there(s, launch, "", true) || is_there(s, launch, "/end", false);
+    bool is_over;
+
+    vel_launch_is_over(s->fs, s->dir, launch, &is_over, NULL);
+    return is_over;
 }
 
 /* Leaders have datasets of HDF5 files that programs make outside of checkpoints. Those
@@ -72,9 +31,9 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch)
  * lose their names to a checkpoint, and that is all that a session does to them. */
 static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id)
 {
-    char launch[VEL_LAUNCH_NAME];
+    char *launch = NULL;
     bool is_leaders, is_over;
-    int rc = load_launch(s, id, launch, &is_leaders, NULL);
+    int rc = vel_id_launch(s->fs, s->dir, id, &launch, &is_leaders, NULL);
 
     if (rc == VEL_ENOENT) /* of a time when nobody else was there */
         return VEL_OWNER_SESSION;
@@ -86,6 +45,7 @@ static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id
         is_over = !is_leaders;
     else
         is_over = vel_session_is_over(s, launch);
+    free(launch);
     if (!is_over)
         return VEL_OWNER_BUSY;
     return is_leaders ? VEL_OWNER_LEADERS : VEL_OWNER_SESSION;
@@ -98,18 +58,29 @@ bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
 
 bool vel_session_is_own(const struct vel_session *s, int64_t id)
 {
-    char launch[VEL_LAUNCH_NAME];
-    bool is_leaders;
+    char *launch = NULL;
+    bool is_leaders, is_own;
 
     if (!s->background) /* nobody else is there */
         return id > s->first_id;
-    return load_launch(s, id, launch, &is_leaders, NULL) == 0 && !is_leaders &&
-           strcmp(launch, s->launch) == 0;
+    is_own = vel_id_launch(s->fs, s->dir, id, &launch, &is_leaders, NULL) == 0 &&
+             !is_leaders && strcmp(launch, s->launch) == 0;
+    free(launch);
+    return is_own;
 }
 
 bool vel_session_is_ended(const struct vel_session *s)
 {
-    return s->background && is_there(s, s->launch, "/end", true);
+    char *end;
+    struct stat st;
+    bool is_ended;
+
+    if (!s->background)
+        return false;
+    end = vel_launch_path(s->dir, s->launch, "end");
+    is_ended = !end || vel_fs_lstat(s->fs, end, &st, NULL) != VEL_ENOENT;
+    free(end);
+    return is_ended;
 }
 
 int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,

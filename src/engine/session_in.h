@@ -94,7 +94,7 @@ struct vel_session {
 
     struct vel_background *background; /* NULL: all is done in the calls */
     bool is_met;                       /* the leader of this node knows us */
-    char launch[VEL_LAUNCH_NAME];
+    char launch[VEL_LAUNCH_ROOM];
     char **homes; /* where datasets of this prefix are on this node */
     size_t n_homes;
     struct vel_settlement *seats; /* per level, rank 0's: who sits where */

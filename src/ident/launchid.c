@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/siphash.h"
@@ -27,19 +28,13 @@ enum {
 
 static const char meet_type[] = "meet";
 
-bool vel_launchid_is_name(const char *launch)
-{
-    return strlen(launch) <= VEL_LAUNCH_MOST && vel_host_is_name(launch);
-}
-
 static void hash_hex(const void *bytes, size_t len, char ret[HASH + 1])
 {
     const uint8_t no_secret[VEL_SIPHASH_KEY] = {0};
     uint8_t hash[VEL_SIPHASH_LEN];
 
     vel_siphash(no_secret, bytes, len, hash);
-    for (int i = 0; i < HASH / 2; i++)
-        snprintf(ret + 2 * i, 3, "%02x", hash[i]);
+    vel_hex(hash, HASH / 2, ret);
 }
 
 /* --- named by the launcher --- */
@@ -55,7 +50,7 @@ static void put_name(const char *text, char ret[VEL_LAUNCH_ROOM])
     const size_t most = VEL_LAUNCH_MOST - 1 - HASH;
     size_t n = 0;
 
-    if (vel_launchid_is_name(text)) {
+    if (vel_launch_is_name(text)) {
         snprintf(ret, VEL_LAUNCH_ROOM, "%s", text);
         return;
     }
@@ -79,7 +74,7 @@ int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH
     struct vel_buf name;
 
     if (is_given(texts->launch)) {
-        if (!vel_launchid_is_name(texts->launch))
+        if (!vel_launch_is_name(texts->launch))
             return vel_fail(err, VEL_ECONFIG,
                             "LAUNCH=%s: a launch is named by 1 to %d letters, digits, "
                             "dots, underscores and dashes",
@@ -107,6 +102,7 @@ int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_R
 {
     char launch[VEL_LAUNCH_ROOM];
     struct vel_buf text;
+    char *end;
     bool is_over = true;
     int rc = 0;
 
@@ -119,9 +115,10 @@ int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_R
             put_name(vel_buf_text(&text), launch);
             vel_buf_clear(&text);
         }
-        vel_buf_printf(&text, "%s/launch.%s/end", dir, launch);
-        rc = vel_buf_status(&text, err);
-        is_over = rc == 0 && vel_fs_exists(fs, text.data);
+        end = vel_launch_path(dir, launch, "end");
+        rc = end ? vel_buf_status(&text, err) : vel_out_of_memory(err, launch);
+        is_over = rc == 0 && vel_fs_exists(fs, end);
+        free(end);
     }
     if (rc == 0)
         snprintf(name, VEL_LAUNCH_ROOM, "%s", launch);
@@ -160,15 +157,6 @@ static int claim_name(const struct vel_launch_self *self, struct vel_buf *ret,
     }
     vel_buf_fini(&words);
     return rc;
-}
-
-static char *launch_dir(const struct vel_launch_self *self, const char *launch)
-{
-    struct vel_buf dir;
-
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", self->dir, launch);
-    return vel_buf_take(&dir, NULL);
 }
 
 /* A claim of a meeting, and the launch that it names. */
@@ -284,22 +272,23 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
 }
 
 /* Without a directory it has been removed: it was made before the claim. */
-static bool is_open(struct vel_fs *fs, const char *dir, const char *end)
+static bool is_open(struct vel_fs *fs, const char *dir, const char *launch)
 {
-    return vel_fs_exists(fs, dir) && !vel_fs_exists(fs, end);
+    bool is_over;
+
+    return vel_launch_is_over(fs, dir, launch, &is_over, NULL) == 0 && !is_over;
 }
 
 /* Can this be our launch? */
 static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
                         const struct claim *claim, bool *ret_fits, struct vel_err *err)
 {
-    char *dir = launch_dir(self, claim->launch);
-    char *end = dir ? vel_path_join(dir, "end") : NULL;
+    char *dir = vel_launch_dir(self->dir, claim->launch);
     struct joined joined;
     bool fits;
-    int rc = end ? 0 : vel_out_of_memory(err, claim->launch);
+    int rc = dir ? 0 : vel_out_of_memory(err, claim->launch);
 
-    fits = rc == 0 && is_open(fs, dir, end);
+    fits = rc == 0 && is_open(fs, self->dir, claim->launch);
     if (rc == 0 && fits)
         rc = find_joined(fs, self, claim->launch, dir, &joined, err);
     if (rc == 0 && fits)
@@ -308,8 +297,7 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     if (rc == 0 && fits && !joined.is_alive)
         rc = check_beat(fs, self, dir, claim, joined.has_any, &fits, err);
     if (rc == 0) /* what was removed meanwhile has told nothing */
-        *ret_fits = fits && is_open(fs, dir, end);
-    free(end);
+        *ret_fits = fits && is_open(fs, self->dir, claim->launch);
     free(dir);
     return rc;
 }
@@ -325,7 +313,7 @@ static int load_claim(struct vel_fs *fs, const struct vel_launch_self *self,
                         &record, err);
     if (rc == 0)
         rc = vel_node_get_text(record, "launch", &launch, err);
-    if (rc == 0 && !vel_launchid_is_name(launch))
+    if (rc == 0 && !vel_launch_is_name(launch))
         rc = vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a launch", launch);
     if (rc == 0)
         snprintf(claim->launch, sizeof claim->launch, "%s", launch);
@@ -345,7 +333,7 @@ static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
 
     if (rc < 0)
         goto out;
-    dir = launch_dir(self, launch);
+    dir = vel_launch_dir(self->dir, launch);
     if (!record || !dir || vel_node_set_text(record, "launch", launch) < 0) {
         rc = vel_out_of_memory(err, "a meeting");
         goto out;

@@ -13,10 +13,9 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "meta/launch.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
-
-enum { VEL_LAUNCH_MOST = 64, VEL_LAUNCH_ROOM = VEL_LAUNCH_MOST + 1 };
 
 /* What launchers say; NULL or "": nothing. */
 struct vel_launch_texts {
@@ -25,8 +24,6 @@ struct vel_launch_texts {
     const char *slurm_job, *slurm_step;
     const char *slurm_restart; /* SLURM_RESTART_COUNT: of a job that was requeued */
 };
-
-bool vel_launchid_is_name(const char *launch);
 
 /* "" when none of them names it. A name of the launcher that cannot be part of a path
  * is made one, the same everywhere; a LAUNCH that cannot is VEL_ECONFIG. */

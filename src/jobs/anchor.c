@@ -9,7 +9,6 @@
 #include "jobs/anchor.h"
 #include "meta/paths.h"
 #include "record/record.h"
-#include "view/hex.h"
 
 #define TYPE "anchors"
 enum { FORMAT = 1, NUMBER_BYTES = 8 };
@@ -136,23 +135,18 @@ int vel_anchor_renew(struct vel_fs *fs, const struct vel_anchor *older,
 static int put_number(struct vel_node *node, const char *key, uint64_t value)
 {
     uint8_t bytes[NUMBER_BYTES];
-    char text[VEL_HEX_ROOM(NUMBER_BYTES)];
 
     for (size_t i = 0; i < NUMBER_BYTES; i++)
         bytes[i] = (uint8_t)(value >> (8 * (NUMBER_BYTES - 1 - i)));
-    vel_hex(bytes, sizeof bytes, text);
-    return vel_node_set_text(node, key, text);
+    return vel_node_set_bytes(node, key, bytes, sizeof bytes);
 }
 
 static int get_number(const struct vel_node *node, const char *key, uint64_t *ret,
                       struct vel_err *err)
 {
     uint8_t bytes[NUMBER_BYTES];
-    const char *text;
-    int rc = vel_node_get_text(node, key, &text, err);
+    int rc = vel_node_get_bytes(node, key, bytes, sizeof bytes, err);
 
-    if (rc == 0 && !vel_unhex(text, bytes, sizeof bytes))
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no number", key, text);
     if (rc < 0)
         return rc;
     *ret = 0;

@@ -21,46 +21,6 @@ void vel_copying_fini(struct vel_copying *copying)
     vel_buf_fini(&copying->transfer);
 }
 
-/* A service's bytes, as text. */
-static int put_transfer(struct vel_node *body, const struct vel_buf *transfer)
-{
-    struct vel_buf hex;
-    int rc;
-
-    if (!transfer->len)
-        return 0;
-    vel_buf_init(&hex);
-    for (size_t i = 0; i < transfer->len; i++)
-        vel_buf_printf(&hex, "%02x", (unsigned char)transfer->data[i]);
-    rc = hex.data ? vel_node_set_text(body, "transfer", hex.data) : -1;
-    vel_buf_fini(&hex);
-    return rc;
-}
-
-static int nibble(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int get_transfer(const struct vel_node *body, struct vel_buf *ret,
-                        struct vel_err *err)
-{
-    const char *hex;
-    int rc;
-
-    if (!vel_node_has(body, "transfer"))
-        return 0;
-    rc = vel_node_get_text(body, "transfer", &hex, err);
-    for (; rc == 0 && *hex; hex += 2) {
-        int high = nibble(hex[0]), low = high < 0 ? -1 : nibble(hex[1]);
-
-        if (low < 0)
-            return vel_fail(err, VEL_ECORRUPT, "transfer: no bytes in hexadecimal");
-        vel_buf_putc(ret, (char)(high << 4 | low));
-    }
-    return rc < 0 ? rc : vel_buf_status(ret, err);
-}
-
 int vel_copying_save(struct vel_fs *fs, const char *home, const char *node,
                      const struct vel_copying *c, struct vel_err *err)
 {
@@ -68,13 +28,15 @@ int vel_copying_save(struct vel_fs *fs, const char *home, const char *node,
     char *path = NULL;
     int rc = vel_promise_path(home, "copying", node, &path, err);
 
-    if (rc == 0 && (!body || vel_node_set_int(body, "dataset", c->id) ||
-                    vel_node_set_int(body, "owner", c->owner) ||
-                    (c->name && (vel_node_set_int(body, "rank", c->rank) ||
-                                 vel_node_set_name(body, "name", c->name) ||
-                                 vel_node_set_int(body, "offset", (int64_t)c->offset) ||
-                                 vel_node_set_int(body, "crc", c->crc))) ||
-                    put_transfer(body, &c->transfer)))
+    if (rc == 0 &&
+        (!body || vel_node_set_int(body, "dataset", c->id) ||
+         vel_node_set_int(body, "owner", c->owner) ||
+         (c->name && (vel_node_set_int(body, "rank", c->rank) ||
+                      vel_node_set_name(body, "name", c->name) ||
+                      vel_node_set_int(body, "offset", (int64_t)c->offset) ||
+                      vel_node_set_int(body, "crc", c->crc))) ||
+         (c->transfer.len &&
+          vel_node_set_bytes(body, "transfer", c->transfer.data, c->transfer.len))))
         rc = vel_out_of_memory(err, "a note of a copy");
     else if (rc == 0)
         rc = vel_record_save(fs, path, "copying", FORMAT, body, err);
@@ -91,7 +53,8 @@ static int get_copying(const struct vel_node *body, struct vel_copying *c,
 
     if ((rc = vel_node_get_int(body, "dataset", 1, INT64_MAX - 1, &c->id, err)) < 0 ||
         (rc = vel_node_get_int(body, "owner", 1, INT64_MAX, &c->owner, err)) < 0 ||
-        (rc = get_transfer(body, &c->transfer, err)) < 0)
+        (vel_node_has(body, "transfer") &&
+         (rc = vel_node_get_all_bytes(body, "transfer", &c->transfer, err)) < 0))
         return rc;
     if (vel_node_has(body, "name") &&
         ((rc = vel_node_get_name(body, "name", &c->name, err)) < 0 ||

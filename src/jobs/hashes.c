@@ -8,7 +8,6 @@
 #include "jobs/hashes.h"
 #include "meta/paths.h"
 #include "record/record.h"
-#include "view/hex.h"
 
 #define TYPE "hashes"
 enum { FORMAT = 1 };
@@ -35,20 +34,6 @@ void vel_hashes_fini(struct vel_vec *hashes)
 
 /* --- to a record --- */
 
-static int put_hex(struct vel_node *node, const char *key, const uint8_t *bytes,
-                   size_t n)
-{
-    char *text = malloc(VEL_HEX_ROOM(n));
-    int rc = VEL_ENOMEM;
-
-    if (text) {
-        vel_hex(bytes, n, text);
-        rc = vel_node_set_text(node, key, text);
-    }
-    free(text);
-    return rc;
-}
-
 static int put(struct vel_node *node, const struct vel_hashed *h)
 {
     return vel_node_set_name(node, "name", h->name) ||
@@ -56,9 +41,9 @@ static int put(struct vel_node *node, const struct vel_hashed *h)
            vel_node_set_int(node, "size", (int64_t)h->size) ||
            vel_node_set_int(node, "mtime", h->mtime_s) ||
            vel_node_set_int(node, "mtime_ns", h->mtime_ns) ||
-           put_hex(node, "key", h->key, sizeof h->key) ||
-           put_hex(node, "hashes", h->hash,
-                   vel_hashed_blocks(h->size) * VEL_SIPHASH_LEN);
+           vel_node_set_bytes(node, "key", h->key, sizeof h->key) ||
+           vel_node_set_bytes(node, "hashes", h->hash,
+                              vel_hashed_blocks(h->size) * VEL_SIPHASH_LEN);
 }
 
 static struct vel_node *to_body(const struct vel_vec *hashes, struct vel_err *err)
@@ -106,17 +91,6 @@ int vel_hashes_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
 
 /* --- from a record --- */
 
-static int get_hex(const struct vel_node *node, const char *key, uint8_t *ret, size_t n,
-                   struct vel_err *err)
-{
-    const char *text;
-    int rc = vel_node_get_text(node, key, &text, err);
-
-    if (rc == 0 && !vel_unhex(text, ret, n))
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: not %zu bytes in hexadecimal", key, n);
-    return rc;
-}
-
 /* As many as the text has, which must be those of the size: before room is made for as
  * many as a damaged size asks for. */
 static int get_hashes(const struct vel_node *node, struct vel_hashed *h,
@@ -132,7 +106,7 @@ static int get_hashes(const struct vel_node *node, struct vel_hashed *h,
         return vel_fail(err, VEL_ECORRUPT, "hashes: not those of %llu bytes",
                         (unsigned long long)h->size);
     h->hash = malloc(n + 1);
-    return h->hash ? get_hex(node, "hashes", h->hash, n, err)
+    return h->hash ? vel_node_get_bytes(node, "hashes", h->hash, n, err)
                    : vel_out_of_memory(err, "hashes of a file");
 }
 
@@ -146,7 +120,7 @@ static int get(const struct vel_node *node, struct vel_hashed *h, struct vel_err
         (rc = vel_node_get_int(node, "mtime", INT64_MIN, INT64_MAX, &h->mtime_s, err)) <
             0 ||
         (rc = vel_node_get_int(node, "mtime_ns", 0, 999999999, &ns, err)) < 0 ||
-        (rc = get_hex(node, "key", h->key, sizeof h->key, err)) < 0 ||
+        (rc = vel_node_get_bytes(node, "key", h->key, sizeof h->key, err)) < 0 ||
         (rc = vel_node_get_name(node, "name", &h->name, err)) < 0)
         return rc;
     h->inode = (uint64_t)inode;

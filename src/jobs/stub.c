@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "jobs/stub.h"
 #include "sys/entropy.h"
-#include "view/hex.h"
 
 /* The signature of HDF5, for programs that look for it before they open a file; then a
  * version of the superblock that there is not: no library takes it for a file without

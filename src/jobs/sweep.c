@@ -52,14 +52,11 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path)
 
 static bool is_over(const struct vel_sweeping *s, const char *launch)
 {
-    char *dir = vel_sweep_path(s, "launch.", launch, "");
-    char *end = vel_sweep_path(s, "launch.", launch, "/end");
-    bool is = strcmp(launch, s->of->launch) != 0 &&
-              (vel_sweep_is_there(s, end) || vel_sweep_is_absent(s, dir));
+    bool is_over = false;
 
-    free(dir);
-    free(end);
-    return is;
+    if (strcmp(launch, s->of->launch) != 0)
+        vel_launch_is_over(s->of->fs, s->of->dir, launch, &is_over, NULL);
+    return is_over;
 }
 
 static int by_number(const void *a, const void *b)
@@ -122,13 +119,12 @@ static bool is_unheard(const struct vel_sweeping *s, const char *dir)
 static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_err *err)
 {
     struct vel_err why = {0};
-    char *dir = vel_sweep_path(s, "launch.", launch, "");
-    char *seals = vel_sweep_path(s, "launch.", launch, "/seals");
-    bool is_ended = vel_launchid_is_name(launch) &&
-                    strcmp(launch, s->of->launch) != 0 && is_over(s, launch) &&
-                    vel_sweep_is_there(s, seals);
+    char *dir = vel_launch_dir(s->of->dir, launch);
+    char *seals = dir ? vel_path_join(dir, "seals") : NULL;
+    bool has_ended = is_over(s, launch);
+    bool is_ended = has_ended && vel_sweep_is_there(s, seals);
 
-    if (dir && vel_launchid_is_name(launch) && is_over(s, launch))
+    if (dir && has_ended)
         vel_writing_sweep(s->of->fs, dir);
     bool is_needed = true;
     int rc = is_ended && dir ? vel_sweep_seals(s, dir, &is_needed, &why) : 0;
@@ -147,7 +143,7 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
 static int sweep_view(struct vel_sweeping *s, const char *name, const char *launch,
                       struct vel_err *err)
 {
-    char *dir = vel_sweep_path(s, "launch.", launch, "");
+    char *dir = vel_launch_dir(s->of->dir, launch);
     char *path = vel_sweep_path(s, name, "", "");
     int rc = strcmp(launch, s->of->launch) != 0 && vel_sweep_is_absent(s, dir) && path
                  ? vel_fs_unlink(s->of->fs, path, err)
@@ -444,9 +440,9 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
     int64_t id;
     int rc = 0;
 
-    if (strncmp(name, "launch.", 7) == 0)
-        return sweep_launch(s, name + 7, err);
-    if (strncmp(name, "view.", 5) == 0 && vel_launchid_is_name(name + 5))
+    if (vel_launch_of(name))
+        return sweep_launch(s, vel_launch_of(name), err);
+    if (strncmp(name, "view.", 5) == 0 && vel_launch_is_name(name + 5))
         return sweep_view(s, name, name + 5, err);
     path = vel_sweep_path(s, name, "", "");
     if (!path)

@@ -171,7 +171,7 @@ static int hear_hello(struct conn *conn, const struct vel_msg *msg, struct vel_e
     uint8_t proof[PROOF];
     int rc;
 
-    if (!vel_host_is_name(hello->node) || !vel_launchid_is_name(hello->launch))
+    if (!vel_host_is_name(hello->node) || !vel_launch_is_name(hello->launch))
         return vel_fail(err, VEL_ECORRUPT, "its node or launch is no name");
     rc = keep_hello(conn, msg, err);
     if (rc == 0)

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
+#include "meta/launch.h"
 #include "meta/paths.h"
 #include "record/record.h"
 
@@ -120,6 +121,8 @@ int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_lau
         rc = vel_node_get_text(body, "launch", &launch, err);
     if (rc == 0 && vel_node_has(body, "leaders"))
         rc = vel_node_get_bool(body, "leaders", &is_leaders, err);
+    if (rc == 0 && !vel_launch_is_name(launch))
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no launch", path, launch);
     if (rc == 0) {
         copy = strdup(launch);
         rc = copy ? 0 : vel_out_of_memory(err, "a dataset");

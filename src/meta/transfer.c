@@ -105,40 +105,6 @@ static char *path_of(const char *dir, const struct vel_transfer_id *id)
 /* --- its body ---------------------------------------------------------------------
  */
 
-/* Bytes as text: what a plug-in remembers may be anything. */
-static int set_bytes(struct vel_node *body, const char *key,
-                     const struct vel_buf *bytes)
-{
-    struct vel_buf hex;
-    int rc;
-
-    vel_buf_init(&hex);
-    for (size_t i = 0; i < bytes->len; i++)
-        vel_buf_printf(&hex, "%02x", (unsigned)(unsigned char)bytes->data[i]);
-    rc = hex.failed ? VEL_ENOMEM : vel_node_set_text(body, key, vel_buf_text(&hex));
-    vel_buf_fini(&hex);
-    return rc;
-}
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int get_bytes(const struct vel_node *body, const char *key, struct vel_buf *ret,
-                     struct vel_err *err)
-{
-    const char *text;
-    int rc = vel_node_get_text(body, key, &text, err);
-
-    for (; rc == 0 && *text; text += 2) {
-        if (digit(text[0]) < 0 || digit(text[1]) < 0)
-            return vel_fail(err, VEL_ECORRUPT, "%s: expected pairs of hex digits", key);
-        vel_buf_putc(ret, (char)(digit(text[0]) << 4 | digit(text[1])));
-    }
-    return rc < 0 ? rc : vel_buf_status(ret, err);
-}
-
 static struct vel_node *file_to_node(const struct vel_transfer_file *file)
 {
     struct vel_node *node = vel_node_object();
@@ -175,7 +141,8 @@ static int put(struct vel_node *body, const struct vel_transfer_record *r)
            (r->owner && vel_node_set_int(body, "owner", r->owner)) ||
            vel_node_set_name(body, "service", r->service) ||
            vel_node_set_name(body, "store", r->store) ||
-           (r->has_state && set_bytes(body, "state", &r->state)) ||
+           (r->has_state &&
+            vel_node_set_bytes(body, "state", r->state.data, r->state.len)) ||
            put_files(body, &r->files);
 }
 
@@ -248,7 +215,7 @@ static int get(const struct vel_node *body, struct vel_transfer_record *r,
     r->id.rank = (int)rank;
     r->id.attempt = (int)attempt;
     r->has_state = vel_node_has(body, "state");
-    return r->has_state ? get_bytes(body, "state", &r->state, err) : 0;
+    return r->has_state ? vel_node_get_all_bytes(body, "state", &r->state, err) : 0;
 }
 
 /* --- the record -------------------------------------------------------------------

@@ -223,7 +223,7 @@ static int get_all(const struct vel_node *body, struct vel_about *about,
     if (vel_node_has(body, "guest") &&
         (rc = vel_node_get_bool(body, "guest", &about->is_guest, err)) < 0)
         return rc;
-    if (!vel_launchid_is_name(about->launch) || !vel_host_is_name(about->host.node) ||
+    if (!vel_launch_is_name(about->launch) || !vel_host_is_name(about->host.node) ||
         !vel_host_is_name(about->host.user))
         return vel_fail(err, VEL_ECORRUPT, "a launch, node or user without a name");
     rc = get_settings(body, about, err);
@@ -259,18 +259,9 @@ int vel_about_load(struct vel_fs *fs, const char *dir, struct vel_about *ret,
 
 bool vel_about_is_over(struct vel_fs *fs, const struct vel_about *about)
 {
-    struct vel_buf path;
-    struct stat st;
     bool is_over;
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s", about->dir, about->launch);
-    is_over = vel_buf_status(&path, NULL) == 0 &&
-              vel_fs_lstat(fs, path.data, &st, NULL) == VEL_ENOENT;
-    vel_buf_puts(&path, "/end");
-    is_over = is_over || (vel_buf_status(&path, NULL) == 0 &&
-                          vel_fs_lstat(fs, path.data, &st, NULL) == 0);
-    vel_buf_fini(&path);
+    vel_launch_is_over(fs, about->dir, about->launch, &is_over, NULL);
     return is_over;
 }
 

@@ -41,13 +41,9 @@ static char **copy_texts(char *const *texts, size_t n)
 static int copy_of(struct vel_service *service, const struct vel_service_of *of,
                    struct vel_err *err)
 {
-    struct vel_buf dir;
-
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", of->dir, of->launch);
     service->clock = of->clock;
     service->conf = of->conf;
-    service->launch_dir = vel_buf_take(&dir, NULL);
+    service->launch_dir = vel_launch_dir(of->dir, of->launch);
     service->host.node = strdup(of->host->node);
     service->host.user = strdup(of->host->user);
     service->launch = strdup(of->launch);

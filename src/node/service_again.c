@@ -241,13 +241,10 @@ static void tell(const struct vel_left_key *key)
 /* What launches have recorded goes when no view needs it. */
 static bool has_record(const struct vel_service *service, const char *launch)
 {
-    struct vel_buf dir;
-    bool has;
+    char *dir = vel_launch_dir(service->dir, launch);
+    bool has = dir && vel_fs_exists(service->fs, dir);
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", service->dir, launch);
-    has = vel_fs_exists(service->fs, vel_buf_text(&dir));
-    vel_buf_fini(&dir);
+    free(dir);
     return has;
 }
 

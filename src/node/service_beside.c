@@ -192,16 +192,12 @@ static int ask_launch(struct asking *a, struct vel_err *err)
                                          .node = service->host.node,
                                          .limit_ms = service->limit_ms / 4};
     bool is_own = strcmp(a->launch, service->launch) == 0;
-    struct vel_buf path;
+    char *dir = vel_launch_dir(service->dir, a->launch);
     struct vel_vec nodes;
-    int rc;
+    int rc = dir ? vel_endpoint_list(service->fs, dir, &nodes, err)
+                 : vel_out_of_memory(err, "a launch");
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s", service->dir, a->launch);
-    rc = vel_buf_status(&path, err);
-    if (rc == 0)
-        rc = vel_endpoint_list(service->fs, vel_buf_text(&path), &nodes, err);
-    vel_buf_fini(&path);
+    free(dir);
     if (rc < 0)
         return rc;
     if (nodes.n > (is_own ? 1 : 0))

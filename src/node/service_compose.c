@@ -288,25 +288,22 @@ static int note_launch(struct vel_service *service, const char *launch, bool is_
                        struct vel_err *err)
 {
     struct vel_vec names;
-    struct vel_buf dir;
+    char *dir = vel_launch_dir(service->dir, launch);
     int rc;
 
     vel_vec_init(&names, sizeof(char *));
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", service->dir, launch);
-    rc = vel_buf_status(&dir, err);
-    if (rc == 0)
-        rc = vel_fs_list(service->fs, dir.data, &names, err);
+    rc = dir ? vel_fs_list(service->fs, dir, &names, err)
+             : vel_out_of_memory(err, "a launch");
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
-        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir.data, name) : NULL;
+        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir, name) : NULL;
 
         if (path)
             rc = note_record(service, path, is_ours, err);
         free(path);
     }
     vel_fs_names_fini(&names);
-    vel_buf_fini(&dir);
+    free(dir);
     return rc == VEL_ENOENT ? 0 : rc;
 }
 

@@ -21,6 +21,7 @@
 #include "jobs/work.h"
 #include "link/link.h"
 #include "meta/events.h"
+#include "meta/launch.h"
 #include "node/service.h"
 #include "pull/pull.h"
 #include "sys/fs_limit.h"

@@ -23,11 +23,7 @@ enum { FORMAT = 1 };
 static char *launch_path(const struct vel_service *service, const char *launch,
                          const char *name)
 {
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/%s", service->dir, launch, name);
-    return vel_buf_take(&path, NULL);
+    return vel_launch_path(service->dir, launch, name);
 }
 
 /* A once-record that says who made it, and nothing else. */
@@ -143,27 +139,10 @@ int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
     return vel_beat_save(service->fs, service->launch_dir, &beat, err);
 }
 
-/* A launch whose directory is gone was over long ago. */
 int vel_service_is_launch_over(struct vel_service *service, const char *launch,
                                bool *ret_is_over, struct vel_err *err)
 {
-    char *end = launch_path(service, launch, "end");
-    char *dir = launch_path(service, launch, ".");
-    struct stat st;
-    int rc = end && dir ? vel_fs_lstat(service->fs, end, &st, err)
-                        : vel_out_of_memory(err, "a path");
-
-    if (rc == 0)
-        *ret_is_over = true;
-    else if (rc == VEL_ENOENT) {
-        rc = vel_fs_lstat(service->fs, dir, &st, err);
-        if (rc == 0 || rc == VEL_ENOENT)
-            *ret_is_over = rc == VEL_ENOENT;
-        rc = rc == VEL_ENOENT ? 0 : rc;
-    }
-    free(end);
-    free(dir);
-    return rc;
+    return vel_launch_is_over(service->fs, service->dir, launch, ret_is_over, err);
 }
 
 /* Once. What is nowhere but in caches is not lost, when its records are. */
@@ -209,29 +188,17 @@ int vel_service_end(void *arg, struct vel_err *err)
 
 /* --- other launches --- */
 
-/* Names of launches that have a directory here, char *. */
-static int list_launches(struct vel_service *service, struct vel_vec *ret,
-                         struct vel_err *err)
+/* Of launches that have a directory here, char *. */
+static int list_others(struct vel_service *service, struct vel_vec *ret,
+                       struct vel_err *err)
 {
-    struct vel_vec names;
-    int rc;
+    int rc = vel_launch_list(service->fs, service->dir, ret, err);
 
-    vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(service->fs, service->dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-        char *launch;
-
-        if (strncmp(name, "launch.", 7) != 0 || !vel_launchid_is_name(name + 7) ||
-            strcmp(name + 7, service->launch) == 0)
-            continue;
-        launch = strdup(name + 7);
-        if (!launch || !vel_vec_push(ret, &launch)) {
-            free(launch);
-            rc = vel_out_of_memory(err, "launches");
+    for (size_t i = ret->n; rc == 0 && i-- > 0;)
+        if (strcmp(*(char **)vel_vec_at(ret, i), service->launch) == 0) {
+            free(*(char **)vel_vec_at(ret, i));
+            vel_vec_remove(ret, i);
         }
-    }
-    vel_fs_names_fini(&names);
     return rc;
 }
 
@@ -242,7 +209,7 @@ int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
-    rc = list_launches(service, &launches, err);
+    rc = list_others(service, &launches, err);
     for (size_t i = 0; rc == 0 && i < launches.n; i++) {
         const char *launch = *(char **)vel_vec_at(&launches, i);
 
@@ -258,7 +225,7 @@ int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)
 static int describe(struct vel_service *service, char *launch,
                     struct vel_leader_other *ret, struct vel_err *err)
 {
-    char *dir = launch_path(service, launch, ".");
+    char *dir = vel_launch_dir(service->dir, launch);
     struct vel_beat beat = {0};
     struct vel_vec nodes;
     struct vel_buf text;
@@ -296,7 +263,7 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
-    rc = list_launches(service, &launches, err);
+    rc = list_others(service, &launches, err);
     for (size_t i = 0; rc == 0 && i < launches.n; i++) {
         struct vel_leader_other other = {0};
         bool over = false;
@@ -321,7 +288,7 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
 int vel_service_list_seals(struct vel_service *service, const char *launch,
                            struct vel_err *err)
 {
-    char *dir = launch_path(service, launch, "."),
+    char *dir = vel_launch_dir(service->dir, launch),
          *path = launch_path(service, launch, "seals");
     struct vel_node *body = vel_node_object(), *list = vel_node_list();
     struct vel_vec names;
@@ -385,7 +352,7 @@ static int list_some(struct vel_service *service, bool are_over, struct vel_vec 
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
-    rc = list_launches(service, &launches, err);
+    rc = list_others(service, &launches, err);
     for (size_t i = 0; rc == 0 && i < launches.n; i++) {
         char **launch = vel_vec_at(&launches, i);
         bool over = false;
@@ -465,9 +432,9 @@ int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
-    rc = list_launches(service, &launches, err);
+    rc = list_others(service, &launches, err);
     for (size_t i = 0; rc == 0 && i < launches.n; i++) {
-        char *dir = launch_path(service, *(char **)vel_vec_at(&launches, i), ".");
+        char *dir = vel_launch_dir(service->dir, *(char **)vel_vec_at(&launches, i));
 
         vel_vec_init(&names, sizeof(char *));
         rc = dir ? vel_fs_list(service->fs, dir, &names, err)

@@ -20,8 +20,7 @@ static char *path_of(const struct vel_service *service)
     struct vel_buf path;
 
     vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/native.%s", service->dir, service->launch,
-                   service->host.node);
+    vel_buf_printf(&path, "%s/native.%s", service->launch_dir, service->host.node);
     return vel_buf_take(&path, NULL);
 }
 

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,16 +36,14 @@ static uint64_t key_of(const struct vel_seal *seal)
 static char *path_of(const struct vel_service *service, const char *launch,
                      const char *what, const struct vel_seal *seal)
 {
-    struct vel_buf path;
+    char name[64];
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/%s.", service->dir, launch, what);
     if (seal->template && *seal->template)
-        vel_buf_printf(&path, "%016" PRIx64 ".%" PRId64, key_of(seal),
-                       seal->generation);
+        snprintf(name, sizeof name, "%s.%016" PRIx64 ".%" PRId64, what, key_of(seal),
+                 seal->generation);
     else
-        vel_buf_printf(&path, "%" PRId64, seal->id);
-    return vel_buf_take(&path, NULL);
+        snprintf(name, sizeof name, "%s.%" PRId64, what, seal->id);
+    return vel_launch_path(service->dir, launch, name);
 }
 
 char *vel_service_seal_path(const struct vel_service *service, const char *launch,

@@ -44,15 +44,12 @@ static int decode(const struct vel_vec *held, struct vel_vec *ret, struct vel_er
 static int list_its_seals(struct vel_service *service, const char *launch,
                           struct vel_err *err)
 {
-    struct vel_buf path;
-    int rc;
+    char *path = vel_launch_path(service->dir, launch, "seals");
+    int rc = path ? 0 : vel_out_of_memory(err, "a launch");
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/seals", service->dir, launch);
-    rc = vel_buf_status(&path, err);
-    if (rc == 0 && !vel_fs_exists(service->fs, path.data))
+    if (rc == 0 && !vel_fs_exists(service->fs, path))
         rc = vel_service_list_seals(service, launch, err);
-    vel_buf_fini(&path);
+    free(path);
     return rc == VEL_ENOENT ? 0 : rc; /* it was removed meanwhile */
 }
 

@@ -15,7 +15,7 @@
 struct attendance {
     struct vel_background background; /* the first: it is what the engine sees */
     struct vel_presence *presence;    /* NULL: not open */
-    char launch[VEL_LAUNCH_NAME];
+    char launch[VEL_LAUNCH_ROOM];
     struct vel_background_of of; /* borrowed, while it is open */
 };
 
@@ -106,7 +106,7 @@ static int leave(struct vel_background *b, bool is_well, struct vel_err *err)
 
 /* One rank looks for the view, the others wait for it in what the session does next. */
 static int open_it(struct vel_background *b, const struct vel_background_of *of,
-                   char ret_launch[VEL_LAUNCH_NAME], struct vel_err *err)
+                   char ret_launch[VEL_LAUNCH_ROOM], struct vel_err *err)
 {
     struct attendance *a = (struct attendance *)b;
     int rc = vel_presence_open(of, &a->presence, err);
@@ -118,7 +118,7 @@ static int open_it(struct vel_background *b, const struct vel_background_of *of,
     snprintf(a->launch, sizeof a->launch, "%s", of->fresh);
     a->of = *of;
     if (rc == 0)
-        snprintf(ret_launch, VEL_LAUNCH_NAME, "%s", a->launch);
+        snprintf(ret_launch, VEL_LAUNCH_ROOM, "%s", a->launch);
     else
         leave(b, false, NULL);
     return rc;

@@ -17,6 +17,7 @@
 #include "engine/logsink.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
+#include "meta/launch.h"
 #include "meta/paths.h"
 #include "meta/prefix.h"
 #include "process/attend.h"
@@ -45,7 +46,7 @@ static struct here {
     struct vel_host host;
     char *cwd, *prefix, *dir, *node;
     char prefix_id[VEL_PREFIX_ID];
-    char launch[VEL_LAUNCH_NAME];
+    char launch[VEL_LAUNCH_ROOM];
     struct vel_homes homes;
     struct vel_launcher launcher;
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
@@ -354,13 +355,7 @@ const char *vel_files_dir(void)
 
 char *vel_files_launch_dir(void)
 {
-    struct vel_buf path;
-
-    if (!here.dir || !here.launch[0])
-        return NULL;
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s", here.dir, here.launch);
-    return vel_buf_take(&path, NULL);
+    return here.dir && here.launch[0] ? vel_launch_dir(here.dir, here.launch) : NULL;
 }
 
 const struct vel_launcher *vel_files_launcher(void)

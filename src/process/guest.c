@@ -116,12 +116,12 @@ static bool has_been_here(const struct vel_guest *guest, const char *dir)
 static bool is_wanted(struct vel_guest *guest, const char *launch, const char *dir)
 {
     struct seen *seen = see(guest, launch);
-    char *end = vel_path_join(dir, "end");
     struct vel_beat beat = {0};
-    bool is = false;
+    bool is = false, is_over;
 
-    if (seen && end && !vel_fs_exists(guest->fs, end) &&
-        vel_beat_load(guest->fs, dir, &beat, NULL) == 0) {
+    if (seen &&
+        vel_launch_is_over(guest->fs, guest->dir, launch, &is_over, NULL) == 0 &&
+        !is_over && vel_beat_load(guest->fs, dir, &beat, NULL) == 0) {
         is = seen->beat > 0 && beat.count != seen->beat && beat.living &&
              lives_elsewhere(guest, beat.living) && !has_been_here(guest, dir);
         seen->beat = beat.count;
@@ -129,7 +129,6 @@ static bool is_wanted(struct vel_guest *guest, const char *launch, const char *d
     if (seen)
         seen->is_there = true;
     vel_beat_fini(&beat);
-    free(end);
     return is;
 }
 
@@ -176,25 +175,22 @@ static int join(struct vel_guest *guest, const char *dir, struct vel_err *err)
 static void look_at(struct vel_guest *guest, const char *launch)
 {
     struct vel_err why = {0};
-    struct vel_buf dir;
+    char *dir = vel_launch_dir(guest->dir, launch);
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", guest->dir, launch);
-    if (vel_buf_status(&dir, NULL) == 0 &&
-        is_wanted(guest, launch, vel_buf_text(&dir))) {
-        if (join(guest, vel_buf_text(&dir), &why) == 0)
+    if (dir && is_wanted(guest, launch, dir)) {
+        if (join(guest, dir, &why) == 0)
             vel_log(VEL_LOG_INFO, "helps launch %s, which has no process on %s", launch,
                     guest->host->node);
         else
             vel_log(VEL_LOG_DEBUG, "launch %s is not helped: %s", launch, why.text);
     }
-    vel_buf_fini(&dir);
+    free(dir);
 }
 
 void vel_guest_look(struct vel_guest *guest)
 {
     uint64_t now = vel_clock_monotonic(vel_clock_system());
-    struct vel_vec names;
+    struct vel_vec launches;
 
     if (now < guest->look_at)
         return;
@@ -202,17 +198,13 @@ void vel_guest_look(struct vel_guest *guest)
     if (!guest->is_bound)
         vel_fs_limit_bind(guest->limit);
     guest->is_bound = true;
-    vel_vec_init(&names, sizeof(char *));
-    if (vel_fs_list(guest->fs, guest->dir, &names, NULL) == 0) {
-        for (size_t i = 0; i < names.n; i++) {
-            const char *name = *(char **)vel_vec_at(&names, i);
-
-            if (strncmp(name, "launch.", 7) == 0 && vel_launchid_is_name(name + 7))
-                look_at(guest, name + 7);
-        }
+    vel_vec_init(&launches, sizeof(char *));
+    if (vel_launch_list(guest->fs, guest->dir, &launches, NULL) == 0) {
+        for (size_t i = 0; i < launches.n; i++)
+            look_at(guest, *(char **)vel_vec_at(&launches, i));
         forget_gone(guest, false);
     }
-    vel_fs_names_fini(&names);
+    vel_fs_names_fini(&launches);
 }
 
 /* --- life --- */

@@ -12,6 +12,7 @@
 #include "meta/cache.h"
 #include "meta/cachename.h"
 #include "meta/events.h"
+#include "meta/launch.h"
 #include "meta/paths.h"
 #include "process/attend.h"
 #include "process/prerun_in.h"
@@ -124,7 +125,7 @@ static int describe(struct vel_prerun *p, struct vel_err *err)
 static int attend(struct vel_prerun *p, struct vel_err *err)
 {
     const struct vel_prerun_of *of = p->of;
-    char launch[VEL_LAUNCH_NAME];
+    char launch[VEL_LAUNCH_ROOM];
     const struct vel_background_of told = {.conf = of->conf,
                                            .fs = of->fs,
                                            .clock = of->clock,
@@ -283,32 +284,18 @@ static int recover_all(struct vel_prerun *p, struct vel_prerun_done *ret,
 
 /* --- stubs --- */
 
-static bool is_over(const struct vel_prerun *p, const char *launch)
-{
-    struct vel_buf path;
-    bool is;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s", p->dir, launch);
-    is = vel_buf_status(&path, NULL) == 0 && !vel_fs_exists(p->of->fs, path.data);
-    vel_buf_puts(&path, "/end");
-    is =
-        is || (vel_buf_status(&path, NULL) == 0 && vel_fs_exists(p->of->fs, path.data));
-    vel_buf_fini(&path);
-    return is;
-}
-
 /* What no cache gives and a launch that is over only announced is not there. */
 static bool remove_stub(const struct vel_prerun *p, const struct vel_view_name *name)
 {
     struct vel_stub stub;
     struct vel_err why = {0};
-    bool is_removed = false;
+    bool is_removed = false, is_over = false;
     char *path = NULL;
     int rc = vel_cachename_path(p->of->prefix, name->name, &path, &why);
 
-    if (rc == 0 && vel_stub_read(p->of->fs, path, &stub, NULL) == 0 &&
-        is_over(p, stub.launch))
+    if (rc == 0 && vel_stub_read(p->of->fs, path, &stub, NULL) == 0)
+        rc = vel_launch_is_over(p->of->fs, p->dir, stub.launch, &is_over, &why);
+    if (rc == 0 && is_over)
         rc = vel_stub_remove(p->of->fs, path, stub.launch, &is_removed, &why);
     if (rc < 0)
         vel_log(VEL_LOG_WARN, "the placeholder of a file that is lost stays: %s",

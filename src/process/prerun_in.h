@@ -8,6 +8,7 @@
 #include "engine/background.h"
 #include "meta/entry.h"
 #include "meta/filemap.h"
+#include "meta/launch.h"
 #include "meta/prefix.h"
 #include "process/prerun.h"
 #include "pull/pull.h"
@@ -28,7 +29,7 @@ struct vel_prerun {
     char **homes; /* of each store, "CACHE/USER/ID" */
     size_t n_homes;
     struct vel_background *background;
-    char launch[VEL_LAUNCH_NAME];
+    char launch[VEL_LAUNCH_ROOM];
     bool is_met; /* by the leader of this node */
     struct vel_view view;
     bool has_view;

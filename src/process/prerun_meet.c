@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "comm/sock.h"
 #include "conf/load.h"
 #include "ident/launchid.h"
@@ -18,7 +19,6 @@
 #include "record/record.h"
 #include "sys/entropy.h"
 #include "sys/sock.h"
-#include "view/hex.h"
 
 enum {
     FORMAT = 1,
@@ -42,15 +42,11 @@ struct meeting {
 
 static char *path_of(const struct meeting *m, int tool)
 {
-    struct vel_buf path;
+    char name[32] = "tools";
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/tool", m->p->dir, m->p->launch);
-    if (tool < 0)
-        vel_buf_puts(&path, "s");
-    else
-        vel_buf_printf(&path, ".%d", tool);
-    return vel_buf_take(&path, NULL);
+    if (tool >= 0)
+        snprintf(name, sizeof name, "tool.%d", tool);
+    return vel_launch_path(m->p->dir, m->p->launch, name);
 }
 
 static int save_self(const struct meeting *m, struct vel_err *err)
@@ -88,15 +84,15 @@ static int load_one(const struct meeting *m, int tool, char **ret, struct vel_er
 
 static int save_all(const struct meeting *m, struct vel_err *err)
 {
-    char *path = path_of(m, -1), hex[VEL_HEX_ROOM(VEL_COMM_TOKEN)];
+    char *path = path_of(m, -1);
     struct vel_node *body = vel_node_object(), *list = vel_node_list();
     bool is_made = path && body && list;
     int rc;
 
-    vel_hex(m->token, sizeof m->token, hex);
     for (int i = 0; is_made && i < m->p->of->nodes; i++)
         is_made = vel_node_append_text(list, m->told[i]) == 0;
-    is_made = is_made && vel_node_set_text(body, "token", hex) == 0;
+    is_made =
+        is_made && vel_node_set_bytes(body, "token", m->token, sizeof m->token) == 0;
     if (is_made) {
         is_made = vel_node_adopt(body, "tools", list) == 0;
         list = NULL;
@@ -112,14 +108,13 @@ static int save_all(const struct meeting *m, struct vel_err *err)
 static int read_all(struct meeting *m, const struct vel_node *body, struct vel_err *err)
 {
     const struct vel_node *list;
-    const char *hex, *text;
+    const char *text;
     int nodes = m->p->of->nodes;
-    int rc = vel_node_get_text(body, "token", &hex, err);
+    int rc = vel_node_get_bytes(body, "token", m->token, sizeof m->token, err);
 
     if (rc == 0)
         rc = vel_node_get_list(body, "tools", &list, err);
-    if (rc == 0 && (vel_node_count(list) != (size_t)nodes ||
-                    !vel_unhex(hex, m->token, sizeof m->token)))
+    if (rc == 0 && vel_node_count(list) != (size_t)nodes)
         rc = vel_fail(err, VEL_ECORRUPT, "the tools of this launch are %zu, not %d",
                       vel_node_count(list), nodes);
     for (int i = 0; rc == 0 && i < nodes; i++) {
@@ -338,15 +333,13 @@ int vel_prerun_meet(struct vel_prerun *p, struct vel_err *err)
 void vel_prerun_forgo(const struct vel_prerun *p)
 {
     struct vel_node *body = vel_node_object();
-    struct vel_buf path;
+    char *path = vel_launch_path(p->dir, p->launch, "end");
     bool is_mine;
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/end", p->dir, p->launch);
-    if (body && p->launch[0] && vel_buf_status(&path, NULL) == 0 &&
+    if (body && p->launch[0] && path &&
         vel_node_set_text(body, "launch", p->launch) == 0 &&
         vel_node_set_text(body, "node", p->node ? p->node : "") == 0)
-        vel_once(p->of->fs, path.data, "end", FORMAT, body, &is_mine, NULL);
+        vel_once(p->of->fs, path, "end", FORMAT, body, &is_mine, NULL);
     vel_node_destroy(body);
-    vel_buf_fini(&path);
+    free(path);
 }

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "ident/role.h"
+#include "meta/launch.h"
 #include "node/about.h"
 #include "node/agent.h"
 #include "node/service.h"
@@ -17,7 +19,7 @@
 
 struct vel_presence {
     struct vel_background_of of;
-    char launch[VEL_LAUNCH_NAME];
+    char launch[VEL_LAUNCH_ROOM];
     struct vel_host host;   /* texts are those of `of` */
     struct vel_role *alive; /* says that this process lives */
     struct vel_client *client;
@@ -39,24 +41,15 @@ static uint64_t limit_of(const struct vel_presence *p)
     return (uint64_t)(p->of.conf->peer_timeout * (double)VEL_CLOCK_S);
 }
 
-/* In the directory of this launch; NULL when out of memory. */
-static char *record_path(const struct vel_presence *p, const char *name)
-{
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/launch.%s/%s", p->of.dir, p->launch, name);
-    return vel_buf_take(&path, NULL);
-}
-
 /* --- to lead --- */
 
 /* Who would lead a launch that is over finds that it is, and leaves: the next one would
  * be looked for, again and again. */
 static int check_launch(const struct vel_presence *p, struct vel_err *err)
 {
-    char *end = record_path(p, "end"), *dir = record_path(p, ".");
-    int rc = end && dir ? 0 : vel_out_of_memory(err, "a launch");
+    char *dir = vel_launch_dir(p->of.dir, p->launch);
+    char *end = dir ? vel_path_join(dir, "end") : NULL;
+    int rc = end ? 0 : vel_out_of_memory(err, "a launch");
     struct stat st;
 
     if (rc == 0 && vel_fs_exists(p->of.fs, end))
@@ -252,7 +245,7 @@ int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
         limit_of(p) * 4 + (uint64_t)(p->of.conf->view_wait * (double)VEL_CLOCK_S);
     uint64_t until = vel_clock_deadline(p->of.clock, limit);
     char *path = vel_view_path(p->of.dir, p->launch);
-    char *end = record_path(p, "end");
+    char *end = vel_launch_path(p->of.dir, p->launch, "end");
     uint64_t value;
     int rc = path && end ? 0 : vel_out_of_memory(err, "the view");
 

@@ -7,6 +7,7 @@
 
 #include "ident/endpoint.h"
 #include "link/link.h"
+#include "meta/launch.h"
 #include "pull/pull_links.h"
 
 /* A node's leader. */
@@ -266,7 +267,6 @@ int vel_pull_links_create(const struct vel_pull_links_of *of,
                           struct vel_pull_source **ret_source, struct vel_err *err)
 {
     struct pull_links *p = calloc(1, sizeof *p);
-    struct vel_buf dir;
     int rc;
 
     if (!p)
@@ -275,9 +275,7 @@ int vel_pull_links_create(const struct vel_pull_links_of *of,
     p->of = *of;
     vel_vec_init(&p->peers, sizeof(struct peer));
     vel_vec_init(&p->asked, sizeof(struct asked));
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", of->dir, of->launch);
-    p->launch_dir = vel_buf_take(&dir, NULL);
+    p->launch_dir = vel_launch_dir(of->dir, of->launch);
     rc = p->launch_dir ? connect(p, err) : vel_out_of_memory(err, "pulling a part");
     p->of.dir = p->of.launch = p->of.node = NULL; /* borrowed until here */
     if (rc < 0)

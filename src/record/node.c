@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hex.h"
 #include "record/json.h"
 #include "record/name.h"
 #include "record/node.h"
@@ -82,6 +84,20 @@ int vel_node_set_text(struct vel_node *object, const char *key, const char *text
     json_t *json = json_string(text);
 
     return json ? put(object, key, json) : VEL_EINVAL;
+}
+
+int vel_node_set_bytes(struct vel_node *object, const char *key, const void *bytes,
+                       size_t n)
+{
+    char *text = malloc(VEL_HEX_ROOM(n));
+    int rc = VEL_ENOMEM;
+
+    if (text) {
+        vel_hex(bytes, n, text);
+        rc = vel_node_set_text(object, key, text);
+    }
+    free(text);
+    return rc;
 }
 
 int vel_node_set_name(struct vel_node *object, const char *key, const char *name)
@@ -212,6 +228,43 @@ int vel_node_get_text(const struct vel_node *object, const char *key,
 {
     return as_text(json_object_get(json_of(object), key), (struct place){.key = key},
                    ret_text, err);
+}
+
+static int as_bytes(const char *key, const char *text, void *ret, size_t n,
+                    struct vel_err *err)
+{
+    return vel_unhex(text, ret, n)
+               ? 0
+               : vel_fail(err, VEL_ECORRUPT, "%s: not %zu bytes in hexadecimal", key,
+                          n);
+}
+
+int vel_node_get_bytes(const struct vel_node *object, const char *key, void *ret,
+                       size_t n, struct vel_err *err)
+{
+    const char *text;
+    int rc = vel_node_get_text(object, key, &text, err);
+
+    return rc < 0 ? rc : as_bytes(key, text, ret, n, err);
+}
+
+int vel_node_get_all_bytes(const struct vel_node *object, const char *key,
+                           struct vel_buf *ret, struct vel_err *err)
+{
+    const char *text;
+    size_t n;
+    int rc = vel_node_get_text(object, key, &text, err);
+
+    if (rc < 0)
+        return rc;
+    n = strlen(text) / 2;
+    if (vel_buf_reserve(ret, n) < 0)
+        return vel_out_of_memory(err, key);
+    rc = as_bytes(key, text, ret->data + ret->len, n, err);
+    if (rc == 0)
+        ret->len += n;
+    ret->data[ret->len] = 0;
+    return rc;
 }
 
 int vel_node_get_name(const struct vel_node *object, const char *key, char **ret_name,

@@ -37,6 +37,10 @@ int vel_node_set_text(struct vel_node *object, const char *key, const char *text
 /* The name of a file, any bytes (doc/format-record.txt, 3). */
 int vel_node_set_name(struct vel_node *object, const char *key, const char *name);
 
+/* As hexadecimal digits. */
+int vel_node_set_bytes(struct vel_node *object, const char *key, const void *bytes,
+                       size_t n);
+
 /* Put a child into an object or at the end of a list, which takes it also when that
  * fails; a NULL child is VEL_ENOMEM, so that creation and adoption are one expression.
  */
@@ -65,6 +69,12 @@ int vel_node_get_text(const struct vel_node *object, const char *key,
 /* A new string that the caller frees. */
 int vel_node_get_name(const struct vel_node *object, const char *key, char **ret_name,
                       struct vel_err *err);
+
+/* Exactly `n` of them; and as many as there are, appended. */
+int vel_node_get_bytes(const struct vel_node *object, const char *key, void *ret,
+                       size_t n, struct vel_err *err);
+int vel_node_get_all_bytes(const struct vel_node *object, const char *key,
+                           struct vel_buf *ret, struct vel_err *err);
 
 /* The child belongs to the object. */
 int vel_node_get_object(const struct vel_node *object, const char *key,

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "ident/launchid.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "record/record.h"
 #include "view/evidence.h"
@@ -68,27 +69,17 @@ static bool says_nothing(int rc)
 
 static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
 {
-    char *dir = vel_dataset_dir(g->dir, id);
-    char *path = dir ? vel_path_join(dir, "launch") : NULL;
     struct vel_view_maker maker = {.id = id};
-    struct vel_node *body = NULL;
-    const char *launch;
-    int version,
-        rc = path ? vel_record_load(g->fs, path, "launch", FORMAT, &version, &body, err)
-                  : no_memory(err);
+    char *launch = NULL;
+    int rc = vel_id_launch(g->fs, g->dir, id, &launch, NULL, err);
 
-    free(dir);
-    free(path);
-    if (rc == 0 && vel_node_get_text(body, "launch", &launch, NULL) == 0 &&
-        vel_launchid_is_name(launch)) {
-        maker.launch = strdup(launch);
-        if (!maker.launch || !vel_vec_push(&g->all->makers, &maker)) {
-            free((char *)maker.launch);
-            rc = no_memory(err);
-        }
-    }
-    vel_node_destroy(body);
-    return rc < 0 && says_nothing(rc) ? 0 : rc;
+    if (rc < 0)
+        return says_nothing(rc) ? 0 : rc;
+    maker.launch = launch;
+    if (vel_vec_push(&g->all->makers, &maker))
+        return 0;
+    free(launch);
+    return no_memory(err);
 }
 
 /* Of every dataset that has one: also of those that no node holds, so that nobody takes
@@ -161,16 +152,11 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
 static int is_absent(struct gather *g, const char *launch, bool *ret_is,
                      struct vel_err *err)
 {
-    struct vel_buf dir;
+    char *dir = vel_launch_dir(g->dir, launch);
     struct stat st;
-    int rc;
+    int rc = dir ? vel_fs_lstat(g->fs, dir, &st, err) : no_memory(err);
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", g->dir, launch);
-    rc = vel_buf_status(&dir, err);
-    if (rc == 0)
-        rc = vel_fs_lstat(g->fs, dir.data, &st, err);
-    vel_buf_fini(&dir);
+    free(dir);
     *ret_is = rc == VEL_ENOENT;
     return rc == VEL_ENOENT ? 0 : rc;
 }
@@ -266,23 +252,20 @@ static int add_present(struct gather *g, const char *launch, const char *dir,
 
 static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
 {
-    struct vel_buf dir;
-    char *end;
+    char *dir = vel_launch_dir(g->dir, launch);
+    char *end = dir ? vel_path_join(dir, "end") : NULL;
     int rc;
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/launch.%s", g->dir, launch);
-    end = vel_path_join(vel_buf_text(&dir), "end");
-    if (!end || dir.failed)
+    if (!end)
         rc = no_memory(err);
     else if (vel_fs_exists(g->fs, end))
-        rc = add_listed(g, launch, vel_buf_text(&dir), err);
+        rc = add_listed(g, launch, dir, err);
     else
-        rc = add_present(g, launch, vel_buf_text(&dir), "seal.", err);
+        rc = add_present(g, launch, dir, "seal.", err);
     if (rc == 0)
-        rc = add_present(g, launch, vel_buf_text(&dir), "again.", err);
+        rc = add_present(g, launch, dir, "again.", err);
     free(end);
-    vel_buf_fini(&dir);
+    free(dir);
     return rc;
 }
 

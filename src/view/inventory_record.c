@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "record/record.h"
 #include "sys/host.h"
-#include "view/hex.h"
 #include "view/inventory.h"
 
 #define TYPE "held"
@@ -50,13 +49,11 @@ static int put_encoding(struct vel_node *encodings,
 {
     struct vel_node *node = vel_node_object(), *lists = vel_node_list();
     const struct vel_stock_list *l = from->lists.items;
-    char id[VEL_HEX_ROOM(VEL_ENCODING_ID)];
     int rc = node && lists ? 0 : VEL_ENOMEM;
 
-    vel_hex(from->id, sizeof from->id, id);
     for (size_t i = 0; rc == 0 && i < from->lists.n; i++)
         rc = put_list(lists, &l[i]);
-    if (rc < 0 || vel_node_set_text(node, "id", id) ||
+    if (rc < 0 || vel_node_set_bytes(node, "id", from->id, sizeof from->id) ||
         vel_node_set_int(node, "sequence", (int64_t)from->sequence) ||
         vel_node_set_text(node, "scheme", vel_scheme_name(from->scheme)) ||
         vel_node_set_int(node, "members", from->n) ||
@@ -214,20 +211,17 @@ static int get_encoding(const struct vel_node *node, struct vel_stock_encoding *
                         struct vel_err *err)
 {
     const struct vel_node *lists, *item;
-    const char *id;
     int64_t sequence;
     int rc;
 
     vel_vec_init(&ret->lists, sizeof(struct vel_stock_list));
-    if ((rc = vel_node_get_text(node, "id", &id, err)) < 0 ||
+    if ((rc = vel_node_get_bytes(node, "id", ret->id, sizeof ret->id, err)) < 0 ||
         (rc = vel_node_get_int(node, "sequence", 0, INT64_MAX, &sequence, err)) < 0 ||
         (rc = vel_node_get_bool(node, "whole", &ret->is_whole, err)) < 0 ||
         (rc = get_place(node, ret, err)) < 0 ||
         (rc = vel_node_get_list(node, "lists", &lists, err)) < 0)
         return rc;
     ret->sequence = (uint64_t)sequence;
-    if (!vel_unhex(id, ret->id, sizeof ret->id))
-        return vel_fail(err, VEL_ECORRUPT, "'%s' is no identity of an encoding", id);
     if (vel_node_count(lists) != (size_t)ret->m + 1)
         return vel_fail(err, VEL_ECORRUPT, "%zu lists where a member keeps %u",
                         vel_node_count(lists), (unsigned)ret->m + 1);

@@ -75,7 +75,7 @@ static int get_key(const struct vel_node *node, struct vel_new_key *ret,
             0 ||
         (rc = vel_node_get_int(node, "above", 0, INT64_MAX, &ret->above, err)) < 0)
         return rc;
-    if (!vel_launchid_is_name(launch))
+    if (!vel_launch_is_name(launch))
         return vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a launch", launch);
     ret->launch = strdup(launch);
     ret->step = strdup(step);

@@ -1,7 +1,6 @@
 # view - what there is: in a node's caches, of no dataset yet, and what a launch can restore from all of it.
 core_sources += \
 	%D%/evidence.c %D%/evidence.h \
-	%D%/hex.c %D%/hex.h \
 	%D%/inventory.c %D%/inventory.h \
 	%D%/inventory_pieces.c \
 	%D%/inventory_record.c \

@@ -91,7 +91,7 @@ static int get_key(const struct vel_node *body, struct vel_new_key *ret,
     const char *launch = "", *step = "";
     int rc = vel_node_get_text(body, "launch", &launch, err);
 
-    if (rc == 0 && !vel_launchid_is_name(launch))
+    if (rc == 0 && !vel_launch_is_name(launch))
         rc = vel_fail(err, VEL_ECORRUPT, "'%s' is no name of a launch", launch);
     if (rc == 0)
         rc = vel_node_get_text(body, "step", &step, err);

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "record/record.h"
 #include "sys/host.h"
-#include "view/hex.h"
 #include "view/view_in.h"
 
 char *vel_view_path(const char *dir, const char *launch)
@@ -52,14 +51,12 @@ static int put_cached(struct vel_node *node, const struct vel_view_dataset *from
 {
     struct vel_node *sets = vel_node_list();
     const struct vel_view_set *s = from->sets.items;
-    char id[VEL_HEX_ROOM(VEL_ENCODING_ID)];
     int rc = sets ? 0 : VEL_ENOMEM;
 
-    vel_hex(from->encoding, sizeof from->encoding, id);
     for (size_t i = 0; rc == 0 && i < from->sets.n; i++)
         rc = put_set(sets, &s[i]);
     if (rc < 0 || vel_node_set_int(node, "index", from->index) ||
-        vel_node_set_text(node, "encoding", id) ||
+        vel_node_set_bytes(node, "encoding", from->encoding, sizeof from->encoding) ||
         vel_node_set_text(node, "scheme", vel_scheme_name(from->scheme))) {
         vel_node_destroy(sets);
         return VEL_ENOMEM;
@@ -206,18 +203,17 @@ static int get_cached(const struct vel_node *node, size_t n_nodes,
                       struct vel_view_dataset *ret, struct vel_err *err)
 {
     const struct vel_node *sets, *item;
-    const char *encoding, *scheme;
+    const char *scheme;
     int rc;
 
     if ((rc = vel_node_get_int(node, "index", 0, INT64_MAX, &ret->index, err)) < 0 ||
-        (rc = vel_node_get_text(node, "encoding", &encoding, err)) < 0 ||
+        (rc = vel_node_get_bytes(node, "encoding", ret->encoding, sizeof ret->encoding,
+                                 err)) < 0 ||
         (rc = vel_node_get_text(node, "scheme", &scheme, err)) < 0 ||
         (rc = vel_node_get_list(node, "sets", &sets, err)) < 0)
         return rc;
-    if (!vel_unhex(encoding, ret->encoding, sizeof ret->encoding) ||
-        vel_scheme_parse(scheme, &ret->scheme, NULL) < 0)
-        return vel_fail(err, VEL_ECORRUPT, "'%s', '%s' is no encoding", encoding,
-                        scheme);
+    if (vel_scheme_parse(scheme, &ret->scheme, NULL) < 0)
+        return vel_fail(err, VEL_ECORRUPT, "'%s' is no scheme", scheme);
     ret->is_cached = true;
     for (size_t i = 0; rc == 0 && i < vel_node_count(sets); i++) {
         struct vel_view_set *set = vel_vec_push(&ret->sets, NULL);

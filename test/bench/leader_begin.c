@@ -43,11 +43,11 @@ enum { VIEW, BEGIN };
 
 static double view_seconds;
 static int (*open_it)(struct vel_background *background,
-                      const struct vel_background_of *of, char ret[VEL_LAUNCH_NAME],
+                      const struct vel_background_of *of, char ret[VEL_LAUNCH_ROOM],
                       struct vel_err *err);
 
 static int timed_open(struct vel_background *background,
-                      const struct vel_background_of *of, char ret[VEL_LAUNCH_NAME],
+                      const struct vel_background_of *of, char ret[VEL_LAUNCH_ROOM],
                       struct vel_err *err)
 {
     double begun = bench_now();

@@ -25,10 +25,10 @@ static struct {
 } he;
 
 static int he_opens(struct vel_background *b, const struct vel_background_of *of,
-                    char ret_launch[VEL_LAUNCH_NAME], struct vel_err *err)
+                    char ret_launch[VEL_LAUNCH_ROOM], struct vel_err *err)
 {
     (void)b, (void)err;
-    snprintf(ret_launch, VEL_LAUNCH_NAME, "%s", of->fresh);
+    snprintf(ret_launch, VEL_LAUNCH_ROOM, "%s", of->fresh);
     return 0;
 }
 

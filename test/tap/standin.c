@@ -133,7 +133,7 @@ static int leave(struct standin *st, int rc)
 }
 
 static int do_open(struct vel_background *b, const struct vel_background_of *of,
-                   char ret_launch[VEL_LAUNCH_NAME], struct vel_err *err)
+                   char ret_launch[VEL_LAUNCH_ROOM], struct vel_err *err)
 {
     struct seat *seat = (struct seat *)b;
     struct standin *st = enter(b, err);
@@ -143,7 +143,7 @@ static int do_open(struct vel_background *b, const struct vel_background_of *of,
     snprintf(seat->node, sizeof seat->node, "%s", of->node);
     if (!st->is_open)
         begin_launch(st, of);
-    memcpy(ret_launch, st->launch, VEL_LAUNCH_NAME);
+    memcpy(ret_launch, st->launch, VEL_LAUNCH_ROOM);
     return leave(st, 0);
 }
 

@@ -34,7 +34,7 @@ struct standin {
     struct seat seats[RANKS_MOST];
     int ranks;
     struct vel_fs *fs;
-    char prefix[512], dir[600], launch[VEL_LAUNCH_NAME];
+    char prefix[512], dir[600], launch[VEL_LAUNCH_ROOM];
     struct vel_lock *alive;
     struct one all[DATASETS];
     size_t n;

@@ -356,8 +356,8 @@ static void record(void)
         {"\"path\":\"/", "\"path\":\"", "no place"},
         {"\"path\":\"/", "\"path\":\"/../", "no place"},
         {"\"name\":\"ck\"", "\"name\":\"../k\"", "no place"},
-        {"\"inode\":\"0", "\"inode\":\"x", "no number"},
-        {"\"mark\":\"", "\"mark\":\"0", "no number"},
+        {"\"inode\":\"0", "\"inode\":\"x", "not 8 bytes in hexadecimal"},
+        {"\"mark\":\"", "\"mark\":\"0", "not 8 bytes in hexadecimal"},
         {"\"size\":", "\"size\":-", "integer"},
     };
     struct place place;

@@ -122,8 +122,13 @@ static void play_many(void)
     write_one(&lab, &scene, 1, 0);
     write_one(&lab, &scene, 2, 0);
     for (int i = 0; i < OTHERS; i++) {
-        char name[] = {'x', (char)('a' + i / 676), (char)('a' + i / 26 % 26),
-                       (char)('a' + i % 26), '.', '1', 0};
+        char name[] = {'x',
+                       (char)('a' + i / 676),
+                       (char)('a' + i / 26 % 26),
+                       (char)('a' + i % 26),
+                       '.',
+                       '1',
+                       0};
         struct vel_place place = {0};
         struct vel_err err = {0};
 

@@ -46,7 +46,7 @@ static void names(void)
                        &err);
     vel_launchid_named(&(struct vel_launch_texts){.pmix = "prterun-n1-4711@2"}, b,
                        &err);
-    ok(vel_launchid_is_name(a) && vel_launchid_is_name(b) && strcmp(a, b) != 0 &&
+    ok(vel_launch_is_name(a) && vel_launch_is_name(b) && strcmp(a, b) != 0 &&
            strncmp(a, "prterun-n1-4711x1-", 18) == 0,
        "a launcher's name that is none becomes one of its own: %s", a);
     vel_launchid_named(
@@ -54,15 +54,14 @@ static void names(void)
             .pmix =
                 "./012345678901234567890123456789012345678901234567890123456789012345"},
         a, &err);
-    ok(vel_launchid_is_name(a) && strlen(a) == VEL_LAUNCH_MOST, "a long one, too: %s",
-       a);
+    ok(vel_launch_is_name(a) && strlen(a) == VEL_LAUNCH_MOST, "a long one, too: %s", a);
     vel_launchid_named(&(struct vel_launch_texts){.slurm_job = "17",
                                                   .slurm_step = "3",
                                                   .slurm_restart = "2"},
                        a, &err);
     is_str(a, "17.3-r2", "a job that was requeued counts its steps anew");
     ok(vel_launchid_fresh(a, &err) == 0 && vel_launchid_fresh(b, &err) == 0 &&
-           vel_launchid_is_name(a) && strcmp(a, b) != 0,
+           vel_launch_is_name(a) && strcmp(a, b) != 0,
        "a fresh one is nobody's");
 }
 
@@ -83,6 +82,28 @@ static void names_again(void)
     snprintf(name, sizeof name, "17.3");
     vel_launchid_next(vel_fs_posix(), dir, name, &err);
     is_str(name, "17.3.3", "but not that of one that is over");
+}
+
+static bool is_over(const char *in, const char *launch, int expected)
+{
+    bool is;
+
+    return vel_launch_is_over(vel_fs_posix(), in, launch, &is, NULL) == expected && is;
+}
+
+static void over(void)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/launch.lives", dir);
+    tap_fresh_dir(path);
+    ok(is_over(dir, "17.3", 0), "a launch that was ended is over");
+    ok(is_over(dir, "none", 0), "so is one that nobody keeps any more");
+    ok(!is_over(dir, "lives", 0), "but not any other");
+    strcat(path, "/file");
+    tap_put_file(path, "");
+    ok(!is_over(path, "lives", 0) && !is_over(path, "lives", VEL_ENOENT),
+       "nor one of which nothing can be known");
 }
 
 /* --- meetings --- */
@@ -303,6 +324,7 @@ int main(void)
     tap_fresh_dir(dir);
     names();
     names_again();
+    over();
     meetings();
     half_begun();
     return done_testing();

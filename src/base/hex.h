@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hex - identities as text: two lower-case digits for each byte. */
-#ifndef VEL_VIEW_HEX_H
-#define VEL_VIEW_HEX_H
+/* hex - bytes as text: two lower-case digits for each. */
+#ifndef VEL_BASE_HEX_H
+#define VEL_BASE_HEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "view/hex.h"
+#include "base/hex.h"
 
 static const char digits[] = "0123456789abcdef";
 

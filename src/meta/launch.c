@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "meta/launch.h"
+#include "sys/host.h"
+
+static const char head[] = "launch.";
+
+bool vel_launch_is_name(const char *launch)
+{
+    return strlen(launch) <= VEL_LAUNCH_MOST && vel_host_is_name(launch);
+}
+
+const char *vel_launch_of(const char *name)
+{
+    const char *launch = name + strlen(head);
+
+    return strncmp(name, head, strlen(head)) == 0 && vel_launch_is_name(launch) ? launch
+                                                                                : NULL;
+}
+
+char *vel_launch_dir(const char *dir, const char *launch)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/%s%s", dir, head, launch);
+    return vel_buf_take(&path, NULL);
+}
+
+char *vel_launch_path(const char *dir, const char *launch, const char *name)
+{
+    char *of = vel_launch_dir(dir, launch);
+    char *path = of ? vel_path_join(of, name) : NULL;
+
+    free(of);
+    return path;
+}
+
+int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    struct vel_vec names;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    rc = vel_fs_list(fs, dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *launch = vel_launch_of(*(char **)vel_vec_at(&names, i));
+        char *copy = launch ? strdup(launch) : NULL;
+
+        if (launch && (!copy || !vel_vec_push(ret, &copy))) {
+            free(copy);
+            rc = vel_out_of_memory(err, "launches");
+        }
+    }
+    vel_fs_names_fini(&names);
+    return rc;
+}
+
+int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,
+                       bool *ret_is_over, struct vel_err *err)
+{
+    char *of = vel_launch_dir(dir, launch);
+    char *end = of ? vel_path_join(of, "end") : NULL;
+    struct stat st;
+    int rc = end ? vel_fs_lstat(fs, end, &st, err) : vel_out_of_memory(err, "a launch");
+
+    *ret_is_over = rc == 0;
+    if (rc == VEL_ENOENT) {
+        rc = vel_fs_lstat(fs, of, &st, err);
+        *ret_is_over = rc == VEL_ENOENT;
+        rc = rc == VEL_ENOENT ? 0 : rc;
+    }
+    free(end);
+    free(of);
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launch - the directory of a launch, PREFIX/.veloc/launch.NAME; `dir` is PREFIX/.veloc
+ * (doc/protocol-leader.txt, 2).
+ */
+#ifndef VEL_META_LAUNCH_H
+#define VEL_META_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "sys/fs.h"
+
+enum { VEL_LAUNCH_MOST = 64, VEL_LAUNCH_ROOM = VEL_LAUNCH_MOST + 1 };
+
+bool vel_launch_is_name(const char *launch);
+
+/* The launch to which a directory of this name belongs, in the name; or NULL. */
+const char *vel_launch_of(const char *name);
+
+/* New strings, NULL when out of memory: the directory, and what is in it. */
+char *vel_launch_dir(const char *dir, const char *launch);
+char *vel_launch_path(const char *dir, const char *launch, const char *name);
+
+/* Append the launches that have a directory, char *. */
+int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                    struct vel_err *err);
+
+/* Has somebody ended it? What has no directory any more was over long ago. Not so,
+ * when that cannot be known. */
+int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,
+                       bool *ret_is_over, struct vel_err *err);
+
+#endif
