@@ -17,6 +17,7 @@
 #include "conf/rules.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
+#include "meta/launch.h"
 #include "process/files_in.h"
 
 enum { NAMES_MOST = 4096 }; /* that are known again */
@@ -331,7 +332,7 @@ static void say_datasets(struct vel_buf *text)
 {
     const struct vel_index_range newer = {.above = told.above, .below = INT64_MAX};
     char *dir = vel_files_launch_dir();
-    struct datasets all = {.launch = dir ? strchr(vel_path_base(dir), '.') + 1 : NULL};
+    struct datasets all = {.launch = dir ? vel_launch_of(vel_path_base(dir)) : NULL};
 
     if (all.launch)
         vel_index_each(vel_fs_posix(), vel_files_dir(), &newer, add, &all, NULL);
@@ -351,6 +352,7 @@ static void say_datasets(struct vel_buf *text)
 
 void vel_files_tell_end(void)
 {
+    const char *whose = vel_files_launcher()->ranks > 1 ? " of rank 0" : "";
     const char *between = "";
     struct vel_buf text;
 
@@ -362,14 +364,15 @@ void vel_files_tell_end(void)
         between = "; ";
     }
     if (told.live) {
-        vel_buf_printf(&text, "%s%" PRIu64 " %s", between, told.live,
-                       told.live == 1 ? "file written at its own path"
-                                      : "files written at their own paths");
+        vel_buf_printf(&text, "%s%" PRIu64 " file%s%s written at %s", between,
+                       told.live, told.live == 1 ? "" : "s", whose,
+                       told.live == 1 ? "its own path" : "their own paths");
         between = "; ";
     }
     if (told.bare)
-        vel_buf_printf(&text, "%s%" PRIu64 " file%s not protected: %s", between,
-                       told.bare, told.bare == 1 ? "" : "s", told.why ? told.why : "");
+        vel_buf_printf(&text, "%s%" PRIu64 " file%s%s not protected: %s", between,
+                       told.bare, told.bare == 1 ? "" : "s", whose,
+                       told.why ? told.why : "");
     say(&text);
     vel_buf_fini(&text);
 }

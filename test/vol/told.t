@@ -45,10 +45,11 @@ like "$(VELOC_DATASET="$VELOC_DATASET KIND=NONE" told create=ck.4.h5 close)" "h5
 
 for r in 0 1; do
     PMI_RANK=$r PMI_SIZE=2 VELOC_LAUNCH=two VELOC_VIRTUAL_NODES=2 VELOC_DATASET='f PATTERN=f.{step}.{rank}.h5' \
-        told create=f.1.$r.h5 write=1 close meet=m >"$dir/told.$r" &
+        told create=f.1.$r.h5 write=1 close create=own.$r close meet=m >"$dir/told.$r" &
 done
 wait
 is "$(wc -l <"$dir/told.0")" 2 'of two ranks the first speaks'
+like "$(<"$dir/told.0")" '*; 1 file of rank 0 written at its own path' 'and tells of its own files'
 is "$(<"$dir/told.1")" '' 'and the other does not'
 
 # --- and the list, when files were removed ---
