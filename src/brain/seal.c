@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "brain/seal.h"
 #include "meta/dataset.h"
 #include "record/node.h"
@@ -134,47 +135,68 @@ bool vel_seal_has_node(const struct vel_seal *seal, const char *node)
     return false;
 }
 
-/* --- encode --- */
-
-/* The place of a node in a list of those that came before, by their first member. */
-static size_t first_with(const struct vel_seal *seal, size_t i)
+int vel_seal_nodes(const struct vel_seal *seal, struct vel_seal_nodes *ret,
+                   struct vel_err *err)
 {
-    const struct vel_seal_member *members = seal->members.items;
+    struct vel_map *numbers = vel_map_create();
+    size_t n = seal->members.n;
+    int rc = 0;
 
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(members[k].node, members[i].node) == 0)
-            return k;
-    return i;
+    *ret = (struct vel_seal_nodes){.names = calloc(n + 1, sizeof *ret->names),
+                                   .of = calloc(n + 1, sizeof *ret->of)};
+    if (!numbers || !ret->names || !ret->of)
+        rc = VEL_ENOMEM;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const char *node = vel_seal_member(seal, i)->node;
+        const char **known = vel_map_get(numbers, node);
+
+        if (!known) {
+            known = &ret->names[ret->n++];
+            *known = node;
+            rc = vel_map_set(numbers, node, known, NULL);
+        }
+        ret->of[i] = (size_t)(known - ret->names);
+    }
+    vel_map_destroy(numbers, NULL);
+    if (rc == 0)
+        return 0;
+    vel_seal_nodes_fini(ret);
+    return vel_out_of_memory(err, "the nodes of a dataset");
 }
+
+void vel_seal_nodes_fini(struct vel_seal_nodes *nodes)
+{
+    free(nodes->names);
+    free(nodes->of);
+    *nodes = (struct vel_seal_nodes){0};
+}
+
+/* --- encode --- */
 
 static int put_nodes(const struct vel_seal *seal, struct vel_node *body,
                      struct vel_err *err)
 {
-    const struct vel_seal_member *members = seal->members.items;
-    struct vel_node *nodes = vel_node_list(), *node = vel_node_list();
-    int64_t *numbers = calloc(seal->members.n + 1, sizeof *numbers);
-    int64_t n = 0;
-    int rc = nodes && node && numbers ? 0 : VEL_ENOMEM;
+    struct vel_node *list = vel_node_list(), *of = vel_node_list();
+    struct vel_seal_nodes nodes;
+    int rc = vel_seal_nodes(seal, &nodes, err);
 
-    for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
-        size_t first = first_with(seal, i);
-
-        numbers[i] = first == i ? n++ : numbers[first];
-        if (first == i)
-            rc = vel_node_append_name(nodes, members[i].node);
-        if (rc == 0)
-            rc = vel_node_append_int(node, numbers[i]);
+    if (rc == 0 && (!list || !of))
+        rc = VEL_ENOMEM;
+    for (size_t i = 0; rc == 0 && i < nodes.n; i++)
+        rc = vel_node_append_name(list, nodes.names[i]);
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+        rc = vel_node_append_int(of, (int64_t)nodes.of[i]);
+    vel_seal_nodes_fini(&nodes);
+    if (rc == 0) {
+        rc = vel_node_adopt(body, "nodes", list);
+        list = NULL;
     }
-    free(numbers);
-    if (rc < 0) {
-        vel_node_destroy(nodes);
-        vel_node_destroy(node);
-        return vel_out_of_memory(err, "a seal");
+    if (rc == 0) {
+        rc = vel_node_adopt(body, "node", of);
+        of = NULL;
     }
-    rc = vel_node_adopt(body, "nodes", nodes);
-    if (rc == 0)
-        return vel_node_adopt(body, "node", node);
-    vel_node_destroy(node);
+    vel_node_destroy(list);
+    vel_node_destroy(of);
     return rc;
 }
 

@@ -98,6 +98,17 @@ bool vel_seal_gives_way(const struct vel_seal *seal);
 
 bool vel_seal_has_node(const struct vel_seal *seal, const char *node);
 
+/* Its nodes, each once, in the order of their lowest ranks; the names are the seal's.
+ */
+struct vel_seal_nodes {
+    const char **names;
+    size_t n;
+    size_t *of; /* that of member i is names[of[i]] */
+};
+int vel_seal_nodes(const struct vel_seal *seal, struct vel_seal_nodes *ret,
+                   struct vel_err *err);
+void vel_seal_nodes_fini(struct vel_seal_nodes *nodes);
+
 /* The bytes, at most VEL_SEAL_MOST of them, and back: VEL_ECORRUPT for anything that no
  * encode makes. *ret is to be finished by the caller. */
 int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,

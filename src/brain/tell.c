@@ -220,18 +220,20 @@ static bool is_renaming(const struct vel_leader *leader, const struct vel_lead *
 void vel_chair_rename_for(struct vel_leader *leader, struct vel_lead *lead,
                           bool is_for_all)
 {
-    for (size_t i = 0; i < lead->seal.members.n; i++) {
-        const char *node = vel_seal_member(&lead->seal, i)->node;
-        bool is_first = true;
+    struct vel_seal_nodes nodes;
 
-        for (size_t k = 0; k < i; k++)
-            is_first &= strcmp(vel_seal_member(&lead->seal, k)->node, node) != 0;
-        if (is_first && strcmp(node, leader->conf.node) != 0 &&
+    if (vel_seal_nodes(&lead->seal, &nodes, NULL) < 0)
+        vel_leader_fail(leader, "the nodes of a dataset");
+    for (size_t i = 0; i < nodes.n; i++) {
+        const char *node = nodes.names[i];
+
+        if (strcmp(node, leader->conf.node) != 0 &&
             (is_for_all || !vel_roster_has(&leader->roster, node)) &&
             !vel_map_has(lead->done[VEL_DID_RENAME], node) &&
             !is_renaming(leader, lead, node))
             vel_part_start(leader, lead, VEL_WORK_RENAME, 0, node);
     }
+    vel_seal_nodes_fini(&nodes);
 }
 
 static bool tell_publish(struct vel_leader *leader, struct vel_lead *lead)

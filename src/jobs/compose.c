@@ -115,29 +115,23 @@ static struct vel_seal_member *member_at(const struct vel_seal *seal, size_t i)
     return vel_vec_at(&seal->members, i);
 }
 
-static int list_nodes(const struct vel_seal *seal, struct vel_settlement *ret)
+static int list_nodes(const struct vel_seal *seal, struct vel_settlement *ret,
+                      struct vel_err *err)
 {
-    struct vel_map *numbers = vel_map_create();
-    size_t n = seal->members.n;
-    int rc = numbers ? 0 : VEL_ENOMEM;
+    struct vel_seal_nodes nodes;
+    int rc = vel_seal_nodes(seal, &nodes, err);
 
-    ret->nodes = calloc(n + 1, sizeof *ret->nodes);
-    ret->seats = calloc(n + 1, sizeof *ret->seats);
-    if (!ret->nodes || !ret->seats)
-        rc = VEL_ENOMEM;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        const char *node = member_at(seal, i)->node;
-        char **known = vel_map_get(numbers, node);
-
-        if (!known) {
-            known = &ret->nodes[ret->n_nodes];
-            *known = strdup(node);
-            ret->n_nodes += *known != NULL;
-            rc = *known ? vel_map_set(numbers, node, known, NULL) : VEL_ENOMEM;
-        }
-        ret->seats[i].node = (uint32_t)(known - ret->nodes);
+    ret->nodes = calloc(nodes.n + 1, sizeof *ret->nodes);
+    ret->seats = calloc(seal->members.n + 1, sizeof *ret->seats);
+    for (size_t i = 0; ret->nodes && ret->n_nodes == i && i < nodes.n; i++) {
+        ret->nodes[i] = strdup(nodes.names[i]);
+        ret->n_nodes += ret->nodes[i] != NULL;
     }
-    vel_map_destroy(numbers, NULL);
+    for (size_t i = 0; rc == 0 && ret->seats && i < seal->members.n; i++)
+        ret->seats[i].node = (uint32_t)nodes.of[i];
+    if (rc == 0 && (!ret->seats || ret->n_nodes < nodes.n))
+        rc = vel_out_of_memory(err, "a dataset");
+    vel_seal_nodes_fini(&nodes);
     return rc;
 }
 
@@ -207,8 +201,8 @@ int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
         if (member_at(seal, i)->rank != (int64_t)i)
             rc = vel_fail(err, VEL_EINVAL, "a dataset without a part of rank %zu", i);
     settlement.level = (int64_t)level;
-    if (rc == 0 && list_nodes(seal, &settlement) < 0)
-        rc = vel_out_of_memory(err, "a dataset");
+    if (rc == 0)
+        rc = list_nodes(seal, &settlement, err);
     if (rc == 0)
         rc = deal(of, level, seal, &settlement, ret_why, err);
     if (rc == 0)

@@ -138,21 +138,6 @@ int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
 
 /* --- entries --- */
 
-static int count_nodes(const struct vel_seal *seal)
-{
-    int n = 0;
-
-    for (size_t i = 0; i < seal->members.n; i++) {
-        bool is_new = true;
-
-        for (size_t k = 0; k < i && is_new; k++)
-            is_new =
-                strcmp(vel_seal_at(seal, k)->node, vel_seal_at(seal, i)->node) != 0;
-        n += is_new;
-    }
-    return n;
-}
-
 /* What is known of it: the newest entry, else what was settled. */
 static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry *ret,
                        struct vel_err *err)
@@ -221,6 +206,7 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
 {
     struct vel_service *service = arg;
     struct vel_entry entry = {0};
+    struct vel_seal_nodes nodes;
     int rc = begin_entry(service, seal->id, &entry, err);
 
     if (rc < 0)
@@ -233,10 +219,16 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
     }
     entry.owner = seal->owner;
     entry.attempt = 0; /* a session's: our names have our number */
-    entry.lists = count_nodes(seal);
+    rc = vel_seal_nodes(seal, &nodes, err);
+    entry.lists = (int)nodes.n;
+    vel_seal_nodes_fini(&nodes);
     entry.is_encoded = seal->is_encoded;
     if (by > 0)
         entry.replaced = by;
+    if (rc < 0) {
+        vel_entry_fini(&entry);
+        return rc;
+    }
     if (place == VEL_ON_STAGED) {
         rc = vel_flushing_stage(&service->flushing, &entry, err);
         if (rc == 0)

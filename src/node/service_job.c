@@ -32,22 +32,19 @@ static void places_fini(struct places *places)
     free(places->store);
 }
 
-/* The place of a node among those of a seal, in the order of their lowest ranks. */
-static int list_of(const struct vel_seal *seal, const char *node)
+/* The place of a node among those of a seal. */
+static int find_list(const struct vel_seal *seal, const char *node, int *ret_list,
+                     struct vel_err *err)
 {
-    int n = 0;
+    struct vel_seal_nodes nodes;
+    int rc = vel_seal_nodes(seal, &nodes, err);
 
-    for (size_t i = 0; i < seal->members.n; i++) {
-        const char *name = vel_seal_at(seal, i)->node;
-        bool is_new = true;
-
-        for (size_t k = 0; k < i && is_new; k++)
-            is_new = strcmp(vel_seal_at(seal, k)->node, name) != 0;
-        if (is_new && strcmp(name, node) == 0)
-            return n;
-        n += is_new;
-    }
-    return 0;
+    *ret_list = 0;
+    for (size_t i = 0; rc == 0 && i < nodes.n; i++)
+        if (strcmp(nodes.names[i], node) == 0)
+            *ret_list = (int)i;
+    vel_seal_nodes_fini(&nodes);
+    return rc;
 }
 
 static int add_part(struct places *places, int64_t rank, struct vel_err *err)
@@ -72,9 +69,8 @@ static int find_places(const struct vel_service_job *job, struct places *ret,
 {
     const struct vel_service *service = job->service;
     const char *node = service->host.node;
-    struct places places = {.home = vel_service_home_of(service, job->seal.id),
-                            .list = list_of(&job->seal, job->node ? job->node : node)};
-    int rc = 0;
+    struct places places = {.home = vel_service_home_of(service, job->seal.id)};
+    int rc = find_list(&job->seal, job->node ? job->node : node, &places.list, err);
 
     vel_vec_init(&places.parts, sizeof(struct vel_flush_part));
     for (size_t i = 0; rc == 0 && places.home && i < job->seal.members.n; i++)

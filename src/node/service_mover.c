@@ -61,25 +61,16 @@ void vel_service_close_movers(struct vel_service *service)
 static int set_rate(struct vel_service_mover *mover, struct vel_service *service,
                     const struct vel_seal *seal, struct vel_err *err)
 {
-    const char **nodes = calloc(seal->members.n + 1, sizeof *nodes);
-    size_t n = 0;
+    struct vel_seal_nodes nodes;
+    int rc = vel_seal_nodes(seal, &nodes, err);
 
-    if (!nodes)
-        return vel_out_of_memory(err, "a job");
-    for (size_t i = 0; i < seal->members.n; i++) {
-        const char *node = vel_seal_at(seal, i)->node;
-        bool is_new = true;
-
-        for (size_t k = 0; is_new && k < n; k++)
-            is_new = strcmp(nodes[k], node) != 0;
-        if (is_new)
-            nodes[n++] = node;
-    }
-    vel_throttle_set_rate(
-        &mover->device,
-        vel_seats_bandwidth(service->conf, mover->line, service->host.node, nodes, n));
-    free(nodes);
-    return 0;
+    if (rc == 0)
+        vel_throttle_set_rate(&mover->device,
+                              vel_seats_bandwidth(service->conf, mover->line,
+                                                  service->host.node, nodes.names,
+                                                  nodes.n));
+    vel_seal_nodes_fini(&nodes);
+    return rc;
 }
 
 int vel_service_move(struct vel_service *service, const char *home,
