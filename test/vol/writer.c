@@ -294,7 +294,7 @@ static bool fits_dataset(hid_t file, const struct state *s, int i)
     int values[2 * CELLS] = {0};
     char *texts[2 * CELLS] = {0};
     hid_t data, space, type = H5Tcopy(H5T_C_S1);
-    bool fits;
+    bool fits, is_read;
 
     if (H5Lexists(file, name_of('d', i), H5P_DEFAULT) != d->is_there)
         return false;
@@ -304,14 +304,16 @@ static bool fits_dataset(hid_t file, const struct state *s, int i)
     space = data >= 0 ? H5Dget_space(data) : H5I_INVALID_HID;
     fits = data >= 0 && H5Sget_simple_extent_npoints(space) == d->cells;
     H5Tset_size(type, H5T_VARIABLE);
-    fits = fits &&
-           H5Dread(data, d->kind == TEXTS ? type : H5T_NATIVE_INT, H5S_ALL, H5S_ALL,
-                   H5P_DEFAULT, d->kind == TEXTS ? (void *)texts : values) >= 0;
+    fits = is_read = fits && H5Dread(data, d->kind == TEXTS ? type : H5T_NATIVE_INT,
+                                     H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                     d->kind == TEXTS ? (void *)texts : values) >= 0;
     for (int k = 0; fits && k < d->cells; k++) {
         int value = d->kind == TEXTS ? atoi(texts[k] ? texts[k] : "") : values[k];
 
         fits = value >= d->value && value <= told->newest[i];
     }
+    if (d->kind == TEXTS && is_read)
+        H5Treclaim(type, space, H5P_DEFAULT, texts);
     H5Tclose(type);
     H5Sclose(space);
     H5Dclose(data);
