@@ -159,22 +159,23 @@ void vel_expect_gone(struct vel_leader *leader, const char *node)
 static struct vel_guess *guess_of(struct vel_leader *leader, const char *template)
 {
     struct vel_connector *connector = leader->connector;
-    struct vel_guess *seen;
+    struct vel_guess *seen = NULL;
 
     if (!connector->guesses)
         connector->guesses = vel_map_create();
-    seen = connector->guesses ? vel_map_get(connector->guesses, template) : NULL;
+    if (connector->guesses) {
+        seen = vel_map_remove(connector->guesses, template);
+        /* names of which each has other words in it tell nothing: which was not heard
+         * for longest goes */
+        if (!seen && vel_map_count(connector->guesses) >= GUESSES_MOST)
+            destroy_guess(
+                vel_map_remove(connector->guesses, vel_map_key(connector->guesses, 0)));
+        seen = seen ? seen : calloc(1, sizeof *seen);
+    }
+    if (seen && vel_map_set(connector->guesses, template, seen, NULL) == 0)
+        return seen;
     if (seen)
-        return seen;
-    /* names of which each has other words in it tell nothing: the oldest goes */
-    if (connector->guesses && vel_map_count(connector->guesses) >= GUESSES_MOST)
-        destroy_guess(
-            vel_map_remove(connector->guesses, vel_map_key(connector->guesses, 0)));
-    seen = calloc(1, sizeof *seen);
-    if (connector->guesses && seen &&
-        vel_map_set(connector->guesses, template, seen, NULL) == 0)
-        return seen;
-    free(seen);
+        destroy_guess(seen);
     vel_leader_fail(leader, "a pattern");
     return NULL;
 }

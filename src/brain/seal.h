@@ -99,7 +99,7 @@ bool vel_seal_gives_way(const struct vel_seal *seal);
 bool vel_seal_has_node(const struct vel_seal *seal, const char *node);
 
 /* Its nodes, each once, in the order of their lowest ranks; the names are the seal's.
- */
+ * None, when that fails. */
 struct vel_seal_nodes {
     const char **names;
     size_t n;

@@ -270,7 +270,8 @@ static void list_launches(struct vel_ls *ls, struct vel_ls_unit *unit,
                           struct vel_vec *ret)
 {
     vel_vec_init(ret, sizeof(char *));
-    vel_launch_list(ls->fs, unit->dir, ret, NULL);
+    if (vel_launch_list(ls->fs, unit->dir, ret, NULL) == VEL_ENOMEM)
+        vel_ls_need(NULL);
 }
 
 static bool is_launch(const struct vel_evidence *evidence, const char *launch)

@@ -14,9 +14,6 @@
 #include "meta/cache.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
-#include "record/record.h"
-
-enum { FORMAT = 1 };
 
 bool vel_session_is_over(const struct vel_session *s, const char *launch)
 {

@@ -113,7 +113,6 @@ int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_R
         if (k > 1) {
             vel_buf_printf(&text, "%s.%d", name, k);
             put_name(vel_buf_text(&text), launch);
-            vel_buf_clear(&text);
         }
         end = vel_launch_path(dir, launch, "end");
         rc = end ? vel_buf_status(&text, err) : vel_out_of_memory(err, launch);
@@ -272,11 +271,14 @@ static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
 }
 
 /* Without a directory it has been removed: it was made before the claim. */
-static bool is_open(struct vel_fs *fs, const char *dir, const char *launch)
+static int is_open(struct vel_fs *fs, const char *dir, const char *launch, bool *ret_is,
+                   struct vel_err *err)
 {
     bool is_over;
+    int rc = vel_launch_is_over(fs, dir, launch, &is_over, err);
 
-    return vel_launch_is_over(fs, dir, launch, &is_over, NULL) == 0 && !is_over;
+    *ret_is = rc == 0 && !is_over;
+    return rc;
 }
 
 /* Can this be our launch? */
@@ -285,10 +287,10 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
 {
     char *dir = vel_launch_dir(self->dir, claim->launch);
     struct joined joined;
-    bool fits;
-    int rc = dir ? 0 : vel_out_of_memory(err, claim->launch);
+    bool fits = false, is_still_open = false;
+    int rc = dir ? is_open(fs, self->dir, claim->launch, &fits, err)
+                 : vel_out_of_memory(err, claim->launch);
 
-    fits = rc == 0 && is_open(fs, self->dir, claim->launch);
     if (rc == 0 && fits)
         rc = find_joined(fs, self, claim->launch, dir, &joined, err);
     if (rc == 0 && fits)
@@ -297,7 +299,9 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     if (rc == 0 && fits && !joined.is_alive)
         rc = check_beat(fs, self, dir, claim, joined.has_any, &fits, err);
     if (rc == 0) /* what was removed meanwhile has told nothing */
-        *ret_fits = fits && is_open(fs, self->dir, claim->launch);
+        rc = is_open(fs, self->dir, claim->launch, &is_still_open, err);
+    if (rc == 0)
+        *ret_fits = fits && is_still_open;
     free(dir);
     return rc;
 }

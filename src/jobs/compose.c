@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "jobs/compose.h"
 #include "meta/paths.h"
 #include "topo/seats.h"
@@ -129,7 +128,7 @@ static int list_nodes(const struct vel_seal *seal, struct vel_settlement *ret,
     }
     for (size_t i = 0; rc == 0 && ret->seats && i < seal->members.n; i++)
         ret->seats[i].node = (uint32_t)nodes.of[i];
-    if (rc == 0 && (!ret->seats || ret->n_nodes < nodes.n))
+    if (rc == 0 && (!ret->nodes || !ret->seats || ret->n_nodes < nodes.n))
         rc = vel_out_of_memory(err, "a dataset");
     vel_seal_nodes_fini(&nodes);
     return rc;

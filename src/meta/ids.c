@@ -119,7 +119,7 @@ int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_lau
 
     if (rc == 0)
         rc = vel_node_get_text(body, "launch", &launch, err);
-    if (rc == 0 && vel_node_has(body, "leaders"))
+    if (rc == 0 && ret_is_leaders && vel_node_has(body, "leaders"))
         rc = vel_node_get_bool(body, "leaders", &is_leaders, err);
     if (rc == 0 && !vel_launch_is_name(launch))
         rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no launch", path, launch);

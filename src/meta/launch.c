@@ -18,10 +18,10 @@ bool vel_launch_is_name(const char *launch)
 
 const char *vel_launch_of(const char *name)
 {
-    const char *launch = name + strlen(head);
-
-    return strncmp(name, head, strlen(head)) == 0 && vel_launch_is_name(launch) ? launch
-                                                                                : NULL;
+    if (strncmp(name, head, strlen(head)) != 0)
+        return NULL;
+    name += strlen(head);
+    return vel_launch_is_name(name) ? name : NULL;
 }
 
 char *vel_launch_dir(const char *dir, const char *launch)
@@ -68,16 +68,18 @@ int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,
 {
     char *of = vel_launch_dir(dir, launch);
     char *end = of ? vel_path_join(of, "end") : NULL;
+    struct vel_err why = {0};
     struct stat st;
-    int rc = end ? vel_fs_lstat(fs, end, &st, err) : vel_out_of_memory(err, "a launch");
+    int rc =
+        end ? vel_fs_lstat(fs, end, &st, &why) : vel_out_of_memory(&why, "a launch");
 
     *ret_is_over = rc == 0;
     if (rc == VEL_ENOENT) {
-        rc = vel_fs_lstat(fs, of, &st, err);
+        rc = vel_fs_lstat(fs, of, &st, &why);
         *ret_is_over = rc == VEL_ENOENT;
         rc = rc == VEL_ENOENT ? 0 : rc;
     }
     free(end);
     free(of);
-    return rc;
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
 }

@@ -230,22 +230,15 @@ int vel_node_get_text(const struct vel_node *object, const char *key,
                    ret_text, err);
 }
 
-static int as_bytes(const char *key, const char *text, void *ret, size_t n,
-                    struct vel_err *err)
-{
-    return vel_unhex(text, ret, n)
-               ? 0
-               : vel_fail(err, VEL_ECORRUPT, "%s: not %zu bytes in hexadecimal", key,
-                          n);
-}
-
 int vel_node_get_bytes(const struct vel_node *object, const char *key, void *ret,
                        size_t n, struct vel_err *err)
 {
     const char *text;
     int rc = vel_node_get_text(object, key, &text, err);
 
-    return rc < 0 ? rc : as_bytes(key, text, ret, n, err);
+    if (rc == 0 && !vel_unhex(text, ret, n))
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: not %zu bytes in hexadecimal", key, n);
+    return rc;
 }
 
 int vel_node_get_all_bytes(const struct vel_node *object, const char *key,
@@ -260,9 +253,10 @@ int vel_node_get_all_bytes(const struct vel_node *object, const char *key,
     n = strlen(text) / 2;
     if (vel_buf_reserve(ret, n) < 0)
         return vel_out_of_memory(err, key);
-    rc = as_bytes(key, text, ret->data + ret->len, n, err);
-    if (rc == 0)
+    if (vel_unhex(text, (uint8_t *)ret->data + ret->len, n))
         ret->len += n;
+    else
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: no bytes in hexadecimal", key);
     ret->data[ret->len] = 0;
     return rc;
 }

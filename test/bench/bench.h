@@ -40,6 +40,9 @@ int bench_run(const struct bench *bench, void *arg);
  * `seconds` tells how long that took in the last call. */
 int bench_run_part(const struct bench *bench, double (*seconds)(void *arg), void *arg);
 
+/* The same with another target: b may take so many seconds more than a. */
+int bench_run_more(const struct bench *bench, double more, void *arg);
+
 /* Is that part of a program to be measured? BENCH_PART names the only one. */
 bool bench_is_wanted(const char *part);
 

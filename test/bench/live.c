@@ -247,18 +247,6 @@ static void open_work(struct work *w)
     must(H5Pset_vol_veloc(w->veloc, NULL), "connector veloc");
 }
 
-/* So much longer than native, in seconds, as a ratio of speeds. */
-static double at_most_more(bench_work_f *native, void *arg, double more)
-{
-    double begin;
-
-    native(arg);
-    begin = bench_now();
-    native(arg);
-    begin = bench_now() - begin;
-    return begin / (begin + more);
-}
-
 static int measure(struct work *w)
 {
     struct bench small = {.name = "live small",
@@ -291,14 +279,8 @@ static int measure(struct work *w)
                             .target = 1 / 1.3};
     int missed = 0;
 
-    if (bench_is_wanted("small")) {
-        small.target = at_most_more(small_native, w, SMALL * 0.3e-3);
-        missed |= bench_run(&small, w);
-    }
-    if (bench_is_wanted("process")) {
-        process.target = at_most_more(process_native, w, 10e-3);
-        missed |= bench_run(&process, w);
-    }
+    missed |= bench_is_wanted("small") && bench_run_more(&small, SMALL * 0.3e-3, w);
+    missed |= bench_is_wanted("process") && bench_run_more(&process, 10e-3, w);
     missed |= bench_is_wanted("created") && bench_run(&large, w);
     missed |= bench_is_wanted("rewritten") && bench_run(&again, w);
     missed |= bench_is_wanted("attrs") && bench_run_part(&changed, seconds_of, w);

@@ -84,11 +84,12 @@ static void names_again(void)
     is_str(name, "17.3.3", "but not that of one that is over");
 }
 
-static bool is_over(const char *in, const char *launch, int expected)
+static bool is_over(const char *in, const char *launch)
 {
-    bool is;
+    bool is = true;
 
-    return vel_launch_is_over(vel_fs_posix(), in, launch, &is, NULL) == expected && is;
+    vel_launch_is_over(vel_fs_posix(), in, launch, &is, NULL);
+    return is;
 }
 
 static void over(void)
@@ -97,13 +98,12 @@ static void over(void)
 
     snprintf(path, sizeof path, "%s/launch.lives", dir);
     tap_fresh_dir(path);
-    ok(is_over(dir, "17.3", 0), "a launch that was ended is over");
-    ok(is_over(dir, "none", 0), "so is one that nobody keeps any more");
-    ok(!is_over(dir, "lives", 0), "but not any other");
+    ok(is_over(dir, "17.3"), "a launch that was ended is over");
+    ok(is_over(dir, "none"), "so is one that nobody keeps any more");
+    ok(!is_over(dir, "lives"), "but not any other");
     strcat(path, "/file");
     tap_put_file(path, "");
-    ok(!is_over(path, "lives", 0) && !is_over(path, "lives", VEL_ENOENT),
-       "nor one of which nothing can be known");
+    ok(!is_over(path, "lives"), "nor one of which nothing can be known");
 }
 
 /* --- meetings --- */
