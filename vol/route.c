@@ -39,14 +39,14 @@ static void note_self(struct vel_route *route)
 }
 
 /* The list for where the file is. */
-static int place(struct vel_route *route, hid_t *fapl_id)
+static int place(struct vel_route *route, const struct vel_info *info, hid_t *fapl_id)
 {
     hid_t placed;
 
     if (route->answer.is_off || (route->is_self ? route->answer.at == VEL_FILE_OWN
                                                 : !vel_driver_fits(*fapl_id)))
         return 0;
-    placed = H5Pcopy(*fapl_id);
+    placed = vel_info_fapl_below(info, *fapl_id);
     if (placed < 0)
         return -1;
     if ((route->is_self && vel_mpi_leave(placed) < 0) ||
@@ -85,13 +85,13 @@ int vel_route_create(struct vel_route *route, const struct vel_info *info,
     route->is_new = true;
     if (why) {
         vel_files_native(&files_of, name, why, &route->answer);
-        return place(route, fapl_id);
+        return place(route, info, fapl_id);
     }
     if (vel_files_create(&files_of, name, flags & H5F_ACC_EXCL, &route->answer, &err) <
         0)
         return fail(&err);
     note_self(route);
-    return place(route, fapl_id);
+    return place(route, info, fapl_id);
 }
 
 int vel_route_open(struct vel_route *route, const struct vel_info *info,
@@ -117,7 +117,7 @@ int vel_route_open(struct vel_route *route, const struct vel_info *info,
         vel_files_native(&files_of, name, why, &route->answer);
     note_self(route);
     route->is_read = !why && !route->answer.file;
-    return place(route, fapl_id);
+    return place(route, info, fapl_id);
 }
 
 int vel_route_look(struct vel_route *route, const struct vel_info *info,
@@ -133,7 +133,7 @@ int vel_route_look(struct vel_route *route, const struct vel_info *info,
     if (vel_files_look(&files_of, name, &route->answer, &err) < 0)
         return fail(&err);
     route->is_read = !route->answer.file;
-    return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, fapl_id);
+    return route->answer.at == VEL_FILE_AWAY ? 0 : place(route, info, fapl_id);
 }
 
 /* What the system refuses is refused again, and then without a word of ours in HDF5's

@@ -21,22 +21,27 @@
 struct file_call {
     struct vel_call call;
     struct vel_info *info;
-    hid_t fapl_id; /* for the connector below */
+    hid_t given_id; /* the program's list */
+    hid_t fapl_id;  /* the same for the connector below; below 0: nobody needs it yet */
 };
+
+/* To copy a list costs as much as a small read. */
+static hid_t list_below(struct file_call *f)
+{
+    if (f->fapl_id < 0)
+        f->fapl_id = vel_info_fapl_below(f->info, f->given_id);
+    return f->fapl_id;
+}
 
 static int file_call_begin(struct file_call *f, hid_t fapl_id)
 {
-    *f = (struct file_call){.fapl_id = -1};
+    *f = (struct file_call){.given_id = fapl_id, .fapl_id = -1};
     if (vel_info_of_fapl(fapl_id, &f->info) < 0)
         return -1;
     f->call.id = f->info->under_id;
     f->call.under = vel_under_create(f->call.id);
-    if (!f->call.under)
+    if (!f->call.under) {
         vel_push(H5E_NOSPACE, "there is no memory for a file");
-    else
-        f->fapl_id = vel_info_fapl_below(f->info, fapl_id);
-    if (f->fapl_id < 0) {
-        vel_under_release(f->call.under);
         vel_info_free(f->info);
         return -1;
     }
@@ -49,7 +54,8 @@ static void file_call_release(struct file_call *f)
 {
     hid_t stack = vel_stack_save();
 
-    H5Pclose(f->fapl_id);
+    if (f->fapl_id >= 0)
+        H5Pclose(f->fapl_id);
     vel_info_free(f->info);
     vel_stack_restore(stack);
 }
@@ -119,7 +125,7 @@ static void begin_live(const struct file_call *f, void *obj, const struct openin
 {
     bool is_new = o->fcpl_id >= 0;
     const char *why = !f->call.under->is_native ? "another connector is below ours"
-                      : H5Pget_driver(f->fapl_id) != H5FD_SEC2
+                      : H5Pget_driver(f->given_id) != H5FD_SEC2
                           ? "its driver is another than sec2"
                           : NULL;
 
@@ -134,12 +140,13 @@ static void begin_live(const struct file_call *f, void *obj, const struct openin
 }
 
 /* As without us. */
-static void *open_unseen(const struct opening *o, const struct vel_route *route)
+static void *open_unseen(struct file_call *f, const struct opening *o,
+                         const struct vel_route *route)
 {
     void *obj;
 
     H5Eclear2(H5E_DEFAULT);
-    obj = open_below(o, route->own_id);
+    obj = open_below(o, list_below(f));
     if (obj && route->answer.journals)
         vel_journal_tell_none(o->name, "it could not be opened at first");
     return obj;
@@ -148,25 +155,26 @@ static void *open_unseen(const struct opening *o, const struct vel_route *route)
 static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fapl_id,
                          const struct opening *o)
 {
-    void *obj = open_below(o, fapl_id);
+    bool is_placed = fapl_id != f->given_id;
+    void *obj = open_below(o, is_placed ? fapl_id : list_below(f));
     bool is_open = is_open_now(f, obj, o->req);
 
     if (vel_route_settle(route, fapl_id, is_open))
-        return open_unseen(o, route);
+        return open_unseen(f, o, route);
     if (is_open && route->placed.is_unseen)
         vel_driver_adopt(&route->placed, handle_of(f->call.under, obj), o->flags);
     if (is_open && route->answer.journals)
         begin_live(f, obj, o);
     if (is_open)
         f->call.under->file = route->answer.file;
-    f->call.under->is_self = route->is_self && fapl_id != route->own_id;
+    f->call.under->is_self = route->is_self && is_placed;
     return obj;
 }
 
 /* *ret_is_stale: it is to be tried again. */
 static void *open_once(struct file_call *f, const struct opening *o, bool *ret_is_stale)
 {
-    hid_t routed = f->fapl_id;
+    hid_t routed = f->given_id;
     struct vel_route route;
     void *obj = NULL;
     int rc = o->fcpl_id >= 0
@@ -224,18 +232,18 @@ static herr_t look_once(struct file_call *f, H5VL_file_specific_args_t *args,
 {
     H5VL_file_specific_args_t below = *args;
     const char *name = args->args.is_accessible.filename;
-    hid_t routed = f->fapl_id;
+    hid_t routed = f->given_id;
     struct vel_route route;
     herr_t rc = vel_route_look(&route, f->info, name, &routed);
 
-    below.args.is_accessible.fapl_id = routed;
+    below.args.is_accessible.fapl_id = routed == f->given_id ? list_below(f) : routed;
     if (rc == 0 && route.answer.at == VEL_FILE_AWAY)
         *args->args.is_accessible.accessible = true;
     else if (rc == 0)
         rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
     if (vel_route_settle(&route, routed, false) && rc < 0) {
         H5Eclear2(H5E_DEFAULT);
-        below.args.is_accessible.fapl_id = route.own_id;
+        below.args.is_accessible.fapl_id = list_below(f);
         rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
     }
     *ret_is_stale = rc < 0 && vel_route_is_stale(&route);
@@ -263,9 +271,9 @@ static herr_t remove_it(struct file_call *f, H5VL_file_specific_args_t *args,
     H5VL_file_specific_args_t below = *args;
     bool is_gone;
     herr_t rc =
-        vel_route_remove(f->info, args->args.del.filename, f->fapl_id, &is_gone);
+        vel_route_remove(f->info, args->args.del.filename, f->given_id, &is_gone);
 
-    below.args.del.fapl_id = f->fapl_id;
+    below.args.del.fapl_id = list_below(f);
     if (rc == 0 && !is_gone)
         rc = H5VLfile_specific(NULL, f->call.id, &below, dxpl_id, req);
     return rc;
