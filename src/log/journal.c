@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "log/journal_in.h"
 #include "sys/entropy.h"
+#include "sys/pages.h"
 
 #define TWO_WRITERS "another process has it open to be written, too"
 
@@ -29,11 +30,15 @@ struct vel_journal {
     struct vel_vec failed;    /* struct range, of metadata */
     bool has_many_failed;
     bool is_given_up, is_ended;
+    bool knows_size; /* of the file, which only we change */
+    bool keeps_tail; /* of the last change */
+    uint64_t most;   /* the end of the last entry */
     char *name;
-    int fd;                       /* -1: it has no entry yet */
-    struct vel_journal_head head; /* as it stands there */
-    char *piece;                  /* an entry, and what is compared with it */
-    size_t room;                  /* in it */
+    int fd;                                 /* -1: it has no entry yet */
+    struct vel_journal_head head;           /* as it stands there */
+    volatile struct vel_journal_head *page; /* the same as memory; NULL: it cannot be */
+    char *piece;                            /* an entry, and what is compared with it */
+    size_t room;                            /* in it */
 };
 
 int vel_journal_create(const struct vel_journal_of *of, struct vel_journal **ret,
@@ -85,6 +90,14 @@ void vel_journal_tell_none(const char *path, const char *why)
             path, why);
 }
 
+static void close_file(struct vel_journal *j)
+{
+    vel_pages_free((void *)j->page, VEL_JOURNAL_PAGE);
+    vel_fs_close(j->of.fs, j->fd, j->name, NULL);
+    j->page = NULL;
+    j->fd = -1;
+}
+
 void vel_journal_give_up(struct vel_journal *j, const char *why)
 {
     if (j->is_given_up)
@@ -93,8 +106,7 @@ void vel_journal_give_up(struct vel_journal *j, const char *why)
     vel_journal_tell_none(j->of.path, why);
     if (j->fd >= 0 && is_there(j))
         vel_fs_unlink(j->of.fs, j->name, NULL);
-    vel_fs_close(j->of.fs, j->fd, j->name, NULL);
-    j->fd = -1;
+    close_file(j);
 }
 
 /* --- its file --- */
@@ -113,10 +125,10 @@ static int write_page(struct vel_journal *j, int fd, const char *name,
     char page[VEL_JOURNAL_PAGE] = {0};
     int rc = vel_journal_boot(j->of.fs, j->head.boot, err);
 
+    j->head.crc = vel_journal_head_crc(&j->head);
+    memcpy(page, &j->head, sizeof j->head);
     strncpy(page + VEL_JOURNAL_AT_PATH, j->of.path, VEL_JOURNAL_PATH - 1);
-    if (rc == 0)
-        rc = vel_fs_write_at(j->of.fs, fd, page, sizeof page, 0, name, err);
-    return rc < 0 ? rc : write_head(j, fd, name, err);
+    return rc < 0 ? rc : vel_fs_write_at(j->of.fs, fd, page, sizeof page, 0, name, err);
 }
 
 /* VEL_EEXIST: there is another one. */
@@ -144,10 +156,14 @@ static int begin(struct vel_journal *j, struct vel_err *err)
         rc = vel_fs_link(fs, draft.data, j->name, err);
     if (fd >= 0)
         vel_fs_unlink(fs, draft.data, NULL);
-    if (rc < 0)
+    if (rc < 0) {
         vel_fs_close(fs, fd, draft.data, NULL);
-    else
+    } else {
         j->fd = fd;
+        j->page = vel_pages_map(fd, VEL_JOURNAL_PAGE);
+        j->most = VEL_JOURNAL_PAGE + j->of.most(j->of.dir);
+        j->keeps_tail = !j->of.is_local(j->of.path);
+    }
     vel_buf_fini(&draft);
     return rc;
 }
@@ -164,14 +180,28 @@ static int begin_alone(struct vel_journal *j, struct vel_err *err)
     return vel_fail(err, VEL_EEXIST, TWO_WRITERS);
 }
 
+/* Killed between two stores it tells of the file as it is, too (doc/format-journal.txt,
+ * 4): `start` is the last. */
 static int write_state(struct vel_journal *j, struct vel_err *err)
 {
+    if (j->page) {
+        j->page->state.next_size = j->head.state.next_size;
+        j->page->state.size = j->head.state.size;
+        j->page->state.before = j->head.state.before;
+        j->page->state.after = j->head.state.after;
+        j->page->state.start = j->head.state.start;
+        return 0;
+    }
     return vel_fs_write_at(j->of.fs, j->fd, &j->head.state, sizeof j->head.state,
                            offsetof(struct vel_journal_head, state), j->name, err);
 }
 
 static int write_end(struct vel_journal *j, struct vel_err *err)
 {
+    if (j->page) {
+        j->page->end = j->head.end;
+        return 0;
+    }
     return vel_fs_write_at(j->of.fs, j->fd, &j->head.end, sizeof j->head.end,
                            offsetof(struct vel_journal_head, end), j->name, err);
 }
@@ -244,7 +274,7 @@ static int save_piece(struct vel_journal *j, struct range r,
         return 0;
     if (j->fd < 0 && (rc = begin_alone(j, err)) < 0)
         return rc;
-    if (j->head.end + sizeof entry + entry.len > VEL_JOURNAL_PAGE + j->of.most)
+    if (j->head.end + sizeof entry + entry.len > j->most)
         return vel_fail(err, VEL_ENOSPC, "more was overwritten than may be kept");
     entry.crc = vel_journal_entry_crc(&entry, old);
     memcpy(j->piece, &entry, sizeof entry);
@@ -299,6 +329,15 @@ static struct range to_be_saved(const struct vel_journal *j,
 
 /* --- changes --- */
 
+static int look_at_size(const struct vel_journal *j, uint64_t *ret, struct vel_err *err)
+{
+    struct stat now = {0};
+    int rc = vel_fs_stat(j->of.fs, j->of.fd, j->of.path, &now, err);
+
+    *ret = (uint64_t)now.st_size;
+    return rc;
+}
+
 void vel_journal_before(struct vel_journal *j, const struct vel_change *change)
 {
     struct range r = to_be_saved(j, change);
@@ -309,10 +348,9 @@ void vel_journal_before(struct vel_journal *j, const struct vel_change *change)
         return;
     rc = save(j, r, change, &why);
     if (rc == 0 && j->fd >= 0) {
-        struct stat now;
-
-        rc = vel_fs_stat(j->of.fs, j->of.fd, j->of.path, &now, &why);
-        j->head.state.size = (uint64_t)now.st_size;
+        if (!j->knows_size)
+            rc = look_at_size(j, &j->head.state.size, &why);
+        j->knows_size = true;
         j->head.state.next_size =
             change->bytes && change->at + change->len < j->head.state.size
                 ? j->head.state.size
@@ -367,13 +405,9 @@ void vel_journal_after(struct vel_journal *j, const struct vel_change *change,
         note_failed(j, r);
     if (j->fd < 0)
         return;
-    if (!is_done) {
-        struct stat now;
-
-        rc = vel_fs_stat(j->of.fs, j->of.fd, j->of.path, &now, &why);
-        j->head.state.next_size = (uint64_t)now.st_size;
-    }
-    if (rc == 0 && j->of.keeps_tail)
+    if (!is_done)
+        rc = look_at_size(j, &j->head.state.next_size, &why);
+    if (rc == 0 && j->keeps_tail)
         rc = keep_tail(j, change, &why);
     j->head.state.size = j->head.state.next_size;
     if (is_done) /* else the time of the file may be that of the change before */
@@ -466,7 +500,7 @@ void vel_journal_abandon(struct vel_journal *j)
 {
     if (!j)
         return;
-    vel_fs_close(j->of.fs, j->fd, j->name, NULL);
+    close_file(j);
     vel_vec_fini(&j->saved);
     vel_vec_fini(&j->failed);
     free((char *)j->of.path);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -28,14 +29,20 @@ uint32_t vel_journal_entry_crc(const struct vel_journal_entry *entry, const void
 
 int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT], struct vel_err *err)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char boot[VEL_JOURNAL_BOOT]; /* no process lives longer */
     struct vel_buf text;
+    int rc = 0;
 
     vel_buf_init(&text);
-    int rc = vel_fs_read_file(fs, boot_path, VEL_JOURNAL_BOOT - 1, &text, err);
-    if (rc == 0) {
-        memset(ret, 0, VEL_JOURNAL_BOOT);
-        memcpy(ret, vel_buf_text(&text), text.len);
+    pthread_mutex_lock(&lock);
+    if (!boot[0]) {
+        rc = vel_fs_read_file(fs, boot_path, sizeof boot - 1, &text, err);
+        if (rc == 0)
+            memcpy(boot, vel_buf_text(&text), text.len);
     }
+    memcpy(ret, boot, sizeof boot);
+    pthread_mutex_unlock(&lock);
     vel_buf_fini(&text);
     return rc;
 }

@@ -156,14 +156,15 @@ static bool is_as_left(const struct mending *m)
     const struct vel_journal_state *state = &m->head.state;
     uint64_t size = (uint64_t)m->stat.st_size;
     int64_t second = (int64_t)VEL_CLOCK_S, at = vel_journal_stamp(&m->stat);
-    int64_t last = at, apart = m->of->is_local ? 0 : (int64_t)APART;
+    bool is_local = m->of->is_local(m->of->path);
+    int64_t last = at, apart = is_local ? 0 : (int64_t)APART;
 
     if (at % second == 0) /* maybe it has no fractions */
         last = at + second - 1;
     if (size == state->size && state->before <= last + apart &&
         at <= state->after + apart)
-        return m->of->is_local || has_tail(m);
-    return m->of->is_local && state->start && state->start <= last &&
+        return is_local || has_tail(m);
+    return is_local && state->start && state->start <= last &&
            at <= state->start + (int64_t)SOON &&
            is_between(size, state->size, state->next_size);
 }

@@ -103,20 +103,19 @@ struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
                                 .dir = dir,
                                 .path = path ? path : name,
                                 .fd = fd,
+                                .most = room_in,
+                                .is_local = vel_fs_is_local,
                                 .close_head = head};
     static bool is_made;
     int rc = 0;
 
-    of.keeps_tail = !vel_fs_is_local(of.path);
     if (!is_made && (rc = vel_cache_make_dir(of.fs, dir, &why)) == 0) {
         vel_mend_sweep(of.fs, dir);
         is_made = true;
     }
 
-    if (rc == 0) {
-        of.most = room_in(dir);
+    if (rc == 0)
         rc = vel_journal_create(&of, &journal, &why);
-    }
     if (rc < 0)
         vel_journal_tell_none(of.path, why.text);
     free(path);
@@ -135,7 +134,7 @@ static int mend(const char *path, vel_file_head_f *head, struct vel_err *err)
         .clock = vel_clock_system(),
         .dir = dir,
         .path = path,
-        .is_local = vel_fs_is_local(path),
+        .is_local = vel_fs_is_local,
         .limit = (uint64_t)(vel_files_conf()->peer_timeout * (double)VEL_CLOCK_S),
         .close_head = head};
     int rc;

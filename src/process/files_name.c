@@ -40,9 +40,11 @@ char *vel_files_real_path(const char *name)
     if (!*name || (*name != '/' && vel_fs_working_dir(&cwd, NULL) < 0))
         return NULL;
     absolute = *name == '/' ? strdup(name) : vel_path_join(cwd, name);
+    free(cwd); /* which has no links in it */
+    if (absolute && !strchr(name, '/') && vel_fs_ends_without_link(absolute))
+        return absolute;
     if (absolute && vel_fs_real_path(absolute, &path, NULL) < 0)
         path = NULL;
-    free(cwd);
     free(absolute);
     return path;
 }

@@ -209,6 +209,10 @@ int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err)
  * system. */
 int vel_fs_working_dir(char **ret_dir, struct vel_err *err);
 
+/* Is the last name of a path no link, and none of "." and ".."? It need not be there.
+ */
+bool vel_fs_ends_without_link(const char *path);
+
 /* The path without links, as a new string; the last name need not be there yet. */
 int vel_fs_real_path(const char *path, char **ret_path, struct vel_err *err);
 

@@ -337,32 +337,42 @@ int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err)
     return 0;
 }
 
-int vel_fs_real_path(const char *path, char **ret_path, struct vel_err *err)
+bool vel_fs_ends_without_link(const char *path)
 {
-    char *real = realpath(path, NULL), *dir, *parent;
-
-    if (real) {
-        *ret_path = real;
-        return 0;
-    }
-    if (errno != ENOENT)
-        return vel_fail_errno(err, errno, "%s", path);
-    /* a link that leads nowhere yet is no name that could be told from others */
+    const char *base = vel_path_base(path);
     struct stat st;
-    if (lstat(path, &st) == 0)
-        return vel_fail(err, VEL_ENOENT, "%s is a link to nothing", path);
-    dir = vel_path_dir(path);
-    parent = dir ? realpath(dir, NULL) : NULL;
+
+    return *base && strcmp(base, ".") != 0 && strcmp(base, "..") != 0 &&
+           (lstat(path, &st) == 0 ? !S_ISLNK(st.st_mode) : errno == ENOENT);
+}
+
+/* A name that is no link is itself in its directory. */
+static int real_name(const char *path, char **ret_path, struct vel_err *err)
+{
+    char *dir = vel_path_dir(path), *parent = dir ? realpath(dir, NULL) : NULL;
     int rc = dir ? errno : ENOMEM;
-    real = parent ? vel_path_join(parent, vel_path_base(path)) : NULL;
-    if (real)
-        *ret_path = real;
-    rc = real     ? 0
-         : parent ? vel_out_of_memory(err, path)
-                  : vel_fail_errno(err, rc, "the directory of %s", path);
+
+    *ret_path = parent ? vel_path_join(parent, vel_path_base(path)) : NULL;
+    rc = *ret_path ? 0
+         : parent  ? vel_out_of_memory(err, path)
+                   : vel_fail_errno(err, rc, "the directory of %s", path);
     free(dir);
     free(parent);
     return rc;
+}
+
+int vel_fs_real_path(const char *path, char **ret_path, struct vel_err *err)
+{
+    char *real;
+
+    if (vel_fs_ends_without_link(path))
+        return real_name(path, ret_path, err);
+    real = realpath(path, NULL);
+    if (real)
+        *ret_path = real;
+    else if (errno == ENOENT) /* it is no name that could be told from others */
+        return vel_fail(err, VEL_ENOENT, "%s is a link to nothing", path);
+    return real ? 0 : vel_fail_errno(err, errno, "%s", path);
 }
 
 bool vel_fs_is_allowed(const char *path, bool writes)

@@ -33,6 +33,18 @@ struct writer {
     struct vel_rng rng;
 };
 
+static uint64_t most(const char *of)
+{
+    (void)of;
+    return 1 << 28;
+}
+
+static bool is_local(const char *of)
+{
+    (void)of;
+    return true;
+}
+
 static int create_journal(int fd, struct vel_journal **ret)
 {
     const struct vel_journal_of of = {.fs = deadlyfs(),
@@ -40,7 +52,8 @@ static int create_journal(int fd, struct vel_journal **ret)
                                       .dir = dir,
                                       .path = path,
                                       .fd = fd,
-                                      .most = 1 << 28};
+                                      .most = most,
+                                      .is_local = is_local};
 
     return vel_journal_create(&of, ret, NULL);
 }
@@ -139,7 +152,7 @@ static int mend_it(struct vel_fs *fs, enum vel_mended *ret)
                                    .path = path,
                                    .replaced = replaced,
                                    .limit = 60 * VEL_CLOCK_S,
-                                   .is_local = true};
+                                   .is_local = is_local};
     struct vel_err err = {0};
     char *where = NULL;
     int rc = vel_mend(&of, ret, &where, &err);
