@@ -36,7 +36,7 @@ struct vel_journal {
     char *name;
     int fd;                                 /* -1: it has no entry yet */
     struct vel_journal_head head;           /* as it stands there */
-    volatile struct vel_journal_head *page; /* the same as memory; NULL: it cannot be */
+    volatile struct vel_journal_head *page; /* the same as memory, where it may be */
     char *piece;                            /* an entry, and what is compared with it */
     size_t room;                            /* in it */
 };
@@ -160,7 +160,8 @@ static int begin(struct vel_journal *j, struct vel_err *err)
         vel_fs_close(fs, fd, draft.data, NULL);
     } else {
         j->fd = fd;
-        j->page = vel_pages_map(fd, VEL_JOURNAL_PAGE);
+        if (j->of.may_map(j->of.dir))
+            j->page = vel_pages_map(fd, VEL_JOURNAL_PAGE);
         j->most = VEL_JOURNAL_PAGE + j->of.most(j->of.dir);
         j->keeps_tail = !j->of.is_local(j->of.path);
     }

@@ -28,6 +28,7 @@ struct vel_journal_of {
     int fd;           /* of the file, to read what stands there; the caller's */
     uint64_t (*most)(const char *dir);  /* bytes of entries */
     bool (*is_local)(const char *path); /* times of its file system prove something */
+    bool (*may_map)(const char *dir);   /* vel_fs_overwrites_in_place() */
     vel_journal_head_f *close_head;     /* NULL: no head says that its file is open */
 };
 

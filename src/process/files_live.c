@@ -105,6 +105,7 @@ struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
                                 .fd = fd,
                                 .most = room_in,
                                 .is_local = vel_fs_is_local,
+                                .may_map = vel_fs_overwrites_in_place,
                                 .close_head = head};
     static bool is_made;
     int rc = 0;

@@ -226,6 +226,10 @@ int vel_fs_path_of(int fd, char **ret_path, struct vel_err *err);
 /* Is `path` on a file system of this node alone, whose times follow its clock? */
 bool vel_fs_is_local(const char *path);
 
+/* Does what is stored in a mapped page of a file there need no new room? Where it does,
+ * a full disk kills who stores it. */
+bool vel_fs_overwrites_in_place(const char *path);
+
 /* Bytes that an unprivileged writer may still put where `path` lies. */
 int vel_fs_space(struct vel_fs *fs, const char *path, uint64_t *ret_free,
                  struct vel_err *err);

@@ -400,3 +400,20 @@ bool vel_fs_is_local(const char *path)
         return false;
     }
 }
+
+bool vel_fs_overwrites_in_place(const char *path)
+{
+    struct statfs st;
+
+    if (statfs(path, &st) < 0)
+        return false;
+    switch ((unsigned long)st.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case RAMFS_MAGIC:
+    case TMPFS_MAGIC:
+    case XFS_SUPER_MAGIC:
+        return true;
+    default:
+        return false;
+    }
+}

@@ -45,6 +45,13 @@ static bool is_local(const char *of)
     return true;
 }
 
+static bool maps; /* every other case */
+static bool may_map(const char *of)
+{
+    (void)of;
+    return maps;
+}
+
 static int create_journal(int fd, struct vel_journal **ret)
 {
     const struct vel_journal_of of = {.fs = deadlyfs(),
@@ -53,6 +60,7 @@ static int create_journal(int fd, struct vel_journal **ret)
                                       .path = path,
                                       .fd = fd,
                                       .most = most,
+                                      .may_map = may_map,
                                       .is_local = is_local};
 
     return vel_journal_create(&of, ret, NULL);
@@ -218,6 +226,7 @@ static int kill_one(uint64_t seed)
     enum vel_mended mended;
     pid_t pid;
 
+    maps = seed % 2 == 0;
     start_anew(seed);
     vel_rng_init(&rng, seed + 1);
     fflush(stdout);
