@@ -7,7 +7,7 @@
 
 #include "brain/expect_in.h"
 
-enum { GUESSES_MOST = 1024 };
+enum { GUESSES_MOST = 256 };
 
 /* --- keys and templates --- */
 

@@ -32,7 +32,6 @@ struct vel_journal {
     bool is_given_up, is_ended;
     bool knows_size; /* of the file, which only we change */
     bool keeps_tail; /* of the last change */
-    uint64_t most;   /* the end of the last entry */
     char *name;
     int fd;                                 /* -1: it has no entry yet */
     struct vel_journal_head head;           /* as it stands there */
@@ -72,16 +71,6 @@ int vel_journal_create(const struct vel_journal_of *of, struct vel_journal **ret
     return rc;
 }
 
-/* Is its name still its own? Whoever else writes the file takes it away. */
-static bool is_there(const struct vel_journal *j)
-{
-    struct stat mine, there;
-
-    return vel_fs_stat(j->of.fs, j->fd, j->name, &mine, NULL) == 0 &&
-           vel_fs_lstat(j->of.fs, j->name, &there, NULL) == 0 &&
-           mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
-}
-
 void vel_journal_tell_none(const char *path, const char *why)
 {
     vel_log(VEL_LOG_INFO,
@@ -104,7 +93,7 @@ void vel_journal_give_up(struct vel_journal *j, const char *why)
         return;
     j->is_given_up = true;
     vel_journal_tell_none(j->of.path, why);
-    if (j->fd >= 0 && is_there(j))
+    if (j->fd >= 0 && vel_journal_is_named(j->of.fs, j->fd, j->name))
         vel_fs_unlink(j->of.fs, j->name, NULL);
     close_file(j);
 }
@@ -160,10 +149,9 @@ static int begin(struct vel_journal *j, struct vel_err *err)
         vel_fs_close(fs, fd, draft.data, NULL);
     } else {
         j->fd = fd;
-        if (j->of.may_map(j->of.dir))
+        if (j->of.may_map)
             j->page = vel_pages_map(fd, VEL_JOURNAL_PAGE);
-        j->most = VEL_JOURNAL_PAGE + j->of.most(j->of.dir);
-        j->keeps_tail = !j->of.is_local(j->of.path);
+        j->keeps_tail = !vel_fs_is_local(j->of.path);
     }
     vel_buf_fini(&draft);
     return rc;
@@ -275,7 +263,7 @@ static int save_piece(struct vel_journal *j, struct range r,
         return 0;
     if (j->fd < 0 && (rc = begin_alone(j, err)) < 0)
         return rc;
-    if (j->head.end + sizeof entry + entry.len > j->most)
+    if (j->head.end + sizeof entry + entry.len > VEL_JOURNAL_PAGE + j->of.most)
         return vel_fail(err, VEL_ENOSPC, "more was overwritten than may be kept");
     entry.crc = vel_journal_entry_crc(&entry, old);
     memcpy(j->piece, &entry, sizeof entry);
@@ -436,7 +424,7 @@ static bool forget_all(struct vel_journal *j)
     j->head.end = VEL_JOURNAL_PAGE;
     if (write_end(j, &why) < 0)
         vel_journal_give_up(j, why.text);
-    else if (!is_there(j))
+    else if (!vel_journal_is_named(j->of.fs, j->fd, j->name))
         vel_journal_give_up(j, TWO_WRITERS);
     return true;
 }
@@ -492,7 +480,7 @@ void vel_journal_destroy(struct vel_journal *j)
 {
     if (!j)
         return;
-    if (j->fd >= 0 && j->is_ended && is_there(j))
+    if (j->fd >= 0 && j->is_ended && vel_journal_is_named(j->of.fs, j->fd, j->name))
         vel_fs_unlink(j->of.fs, j->name, NULL);
     vel_journal_abandon(j);
 }

@@ -26,10 +26,9 @@ struct vel_journal_of {
     const char *dir;  /* where journals are; it is there */
     const char *path; /* of the file, for sentences */
     int fd;           /* of the file, to read what stands there; the caller's */
-    uint64_t (*most)(const char *dir);  /* bytes of entries */
-    bool (*is_local)(const char *path); /* times of its file system prove something */
-    bool (*may_map)(const char *dir);   /* vel_fs_overwrites_in_place() */
-    vel_journal_head_f *close_head;     /* NULL: no head says that its file is open */
+    uint64_t most;    /* bytes of entries */
+    bool may_map;     /* vel_fs_overwrites_in_place(dir) */
+    vel_journal_head_f *close_head; /* NULL: no head says that its file is open */
 };
 
 /* What is about to happen to the file. */

@@ -80,3 +80,12 @@ char *vel_journal_name(const char *dir, const struct stat *of)
                    (uint64_t)of->st_ino);
     return vel_buf_take(&name, NULL);
 }
+
+bool vel_journal_is_named(struct vel_fs *fs, int fd, const char *name)
+{
+    struct stat mine, there;
+
+    return vel_fs_stat(fs, fd, name, &mine, NULL) == 0 &&
+           vel_fs_lstat(fs, name, &there, NULL) == 0 && mine.st_dev == there.st_dev &&
+           mine.st_ino == there.st_ino;
+}

@@ -59,6 +59,9 @@ bool vel_journal_find_open(struct vel_fs *fs, int fd, uint64_t size,
 /* When the file was changed, in ns since 1970. */
 int64_t vel_journal_stamp(const struct stat *st);
 
+/* Does the name of a journal lead to it? Others may have taken it away. */
+bool vel_journal_is_named(struct vel_fs *fs, int fd, const char *name);
+
 /* DIR/DEVICE-INODE, a new string. */
 char *vel_journal_name(const char *dir, const struct stat *of);
 

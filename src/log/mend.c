@@ -39,15 +39,6 @@ struct mending {
 
 /* --- the journal --- */
 
-static bool is_named(const struct mending *m)
-{
-    struct stat mine, there;
-
-    return vel_fs_stat(m->of->fs, m->journal, m->name, &mine, NULL) == 0 &&
-           vel_fs_lstat(m->of->fs, m->name, &there, NULL) == 0 &&
-           mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
-}
-
 /* Locked here, and at its name; VEL_MEND_DONE: so it is. */
 static int take_journal(struct mending *m, enum vel_mended *ret, struct vel_err *err)
 {
@@ -59,7 +50,7 @@ static int take_journal(struct mending *m, enum vel_mended *ret, struct vel_err 
         return 0;
     if (rc == 0 && fs->ops->flock(fs, m->journal, LOCK_EX | LOCK_NB) < 0)
         *ret = VEL_MEND_HELD;
-    else if (rc == 0 && is_named(m))
+    else if (rc == 0 && vel_journal_is_named(m->of->fs, m->journal, m->name))
         *ret = VEL_MEND_DONE;
     return rc;
 }
@@ -156,7 +147,7 @@ static bool is_as_left(const struct mending *m)
     const struct vel_journal_state *state = &m->head.state;
     uint64_t size = (uint64_t)m->stat.st_size;
     int64_t second = (int64_t)VEL_CLOCK_S, at = vel_journal_stamp(&m->stat);
-    bool is_local = m->of->is_local(m->of->path);
+    bool is_local = vel_fs_is_local(m->of->path);
     int64_t last = at, apart = is_local ? 0 : (int64_t)APART;
 
     if (at % second == 0) /* maybe it has no fractions */

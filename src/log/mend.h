@@ -16,8 +16,7 @@ struct vel_mend_of {
     const char *path;     /* of the file */
     const char *replaced; /* a directory for what mending replaces */
     uint64_t limit;       /* ns: so long is waited for who has the file locked */
-    bool (*is_local)(const char *path); /* its file system has the clock of this node */
-    vel_journal_head_f *close_head;     /* NULL: it stays */
+    vel_journal_head_f *close_head; /* NULL: it stays */
 };
 
 enum vel_mended {

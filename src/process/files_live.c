@@ -103,20 +103,21 @@ struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
                                 .dir = dir,
                                 .path = path ? path : name,
                                 .fd = fd,
-                                .most = room_in,
-                                .is_local = vel_fs_is_local,
-                                .may_map = vel_fs_overwrites_in_place,
                                 .close_head = head};
-    static bool is_made;
+    static bool is_made, may_map;
     int rc = 0;
 
     if (!is_made && (rc = vel_cache_make_dir(of.fs, dir, &why)) == 0) {
         vel_mend_sweep(of.fs, dir);
+        may_map = vel_fs_overwrites_in_place(dir);
         is_made = true;
     }
 
-    if (rc == 0)
+    if (rc == 0) {
+        of.most = room_in(dir);
+        of.may_map = may_map;
         rc = vel_journal_create(&of, &journal, &why);
+    }
     if (rc < 0)
         vel_journal_tell_none(of.path, why.text);
     free(path);
@@ -135,7 +136,6 @@ static int mend(const char *path, vel_file_head_f *head, struct vel_err *err)
         .clock = vel_clock_system(),
         .dir = dir,
         .path = path,
-        .is_local = vel_fs_is_local,
         .limit = (uint64_t)(vel_files_conf()->peer_timeout * (double)VEL_CLOCK_S),
         .close_head = head};
     int rc;

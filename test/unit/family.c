@@ -12,7 +12,7 @@
 #include "tap/files.h"
 #include "tap/tap.h"
 
-enum { WRITES = 9, NODES = 2, OTHERS = 1500, LIMIT_S = 40 };
+enum { WRITES = 9, NODES = 2, OTHERS = 400, LIMIT_S = 40 };
 
 struct scene {
     const char *what;

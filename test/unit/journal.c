@@ -25,6 +25,7 @@ enum { MOST = 200000, PIECE = 9000, STEPS = 40 };
 /* --- the writer --- */
 
 static char *path, *dir, *replaced;
+static bool maps; /* every other case */
 
 struct writer {
     struct vel_journal *journal;
@@ -33,25 +34,6 @@ struct writer {
     struct vel_rng rng;
 };
 
-static uint64_t most(const char *of)
-{
-    (void)of;
-    return 1 << 28;
-}
-
-static bool is_local(const char *of)
-{
-    (void)of;
-    return true;
-}
-
-static bool maps; /* every other case */
-static bool may_map(const char *of)
-{
-    (void)of;
-    return maps;
-}
-
 static int create_journal(int fd, struct vel_journal **ret)
 {
     const struct vel_journal_of of = {.fs = deadlyfs(),
@@ -59,9 +41,8 @@ static int create_journal(int fd, struct vel_journal **ret)
                                       .dir = dir,
                                       .path = path,
                                       .fd = fd,
-                                      .most = most,
-                                      .may_map = may_map,
-                                      .is_local = is_local};
+                                      .most = 1 << 28,
+                                      .may_map = maps};
 
     return vel_journal_create(&of, ret, NULL);
 }
@@ -159,8 +140,7 @@ static int mend_it(struct vel_fs *fs, enum vel_mended *ret)
                                    .dir = dir,
                                    .path = path,
                                    .replaced = replaced,
-                                   .limit = 60 * VEL_CLOCK_S,
-                                   .is_local = is_local};
+                                   .limit = 60 * VEL_CLOCK_S};
     struct vel_err err = {0};
     char *where = NULL;
     int rc = vel_mend(&of, ret, &where, &err);
@@ -257,8 +237,7 @@ static void kill_many(struct tap_seeds seeds)
         int is = kill_one(seed);
 
         if (is < 0)
-            note("seed %llu: the file is not as at its newest point",
-                 (unsigned long long)seed);
+            note("seed %llu: not as at its newest point", (unsigned long long)seed);
         wrong += is < 0;
         by[is < 0 ? 0 : is]++;
     }
