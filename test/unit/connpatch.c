@@ -275,6 +275,7 @@ static void die_with_two(struct filelab *lab, bool in_place)
     if (!in_place)
         gate.inode = 0;
     gate.has_renames = !in_place;
+    filelab_reads(lab, 1, "x.h5", text_of(1)); /* it is known then, and has parts */
     write_version(lab, 2);
     wait_for_writer();
     write_version(lab, 3);
@@ -323,6 +324,8 @@ static void leave_owed(struct filelab *lab)
     if (pid == 0) {
         filelab_set(lab, RULE "FLUSH_DELTA=PATCH\nFLUSH_BANDWIDTH=1\n");
         filelab_begin(lab, "L2");
+        filelab_reads(lab, 1, "x.h5",
+                      text_of(1)); /* it is known then, and has a part */
         write_version(lab, 2);
         for (int node = 0; node < 2; node++)
             wait_for_part(lab, 2, node);

@@ -111,11 +111,12 @@ await [ -e "$there/chair.1" ]
 begin later 1 create=own.1.h5 close wait=go
 pids+=($!)
 begin later 2 read=none.h5 wait=.veloc/view.later
+reader=$!
 await [ -e "$prefix/.veloc/view.later" ]
 pkill -STOP -P "${pids[1]}"
-wait $!
 await [ -e "$there/left.$(uname -n | cut -d. -f1).v2" ]
 pkill -CONT -P "${pids[1]}"
+wait "$reader" # not before: they may be encoding together
 touch "$prefix/go"
 ends=''
 for pid in "${pids[@]}"; do
