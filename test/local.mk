@@ -35,6 +35,7 @@ AM_TESTS_ENVIRONMENT = \
 	MPI_CFLAGS='$(MPI_CFLAGS)'; MPI_LIBS='$(MPI_LIBS)'; export MPI_CFLAGS MPI_LIBS; \
 	HDF5_BINDIR='$(HDF5_BINDIR)'; export HDF5_BINDIR; \
 	HDF5_SOURCE='$(HDF5_SOURCE)'; PARALLEL_HDF5='$(parallel_hdf5)'; export HDF5_SOURCE PARALLEL_HDF5; \
+	$(if $(filter thread,$(SANITIZER)),UCX_MEM_EVENTS=n; export UCX_MEM_EVENTS;) \
 	LSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/lsan.supp':print_suppressions=0"; export LSAN_OPTIONS; \
 	TSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/tsan.supp':ignore_noninstrumented_modules=1"; export TSAN_OPTIONS; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH; \
@@ -43,6 +44,10 @@ AM_TESTS_ENVIRONMENT = \
 check_LTLIBRARIES += test/libtap.la
 test_libtap_la_SOURCES = \
 	%D%/tap/files.c %D%/tap/files.h \
+	%D%/tap/fs_fault.c %D%/tap/fs_fault.h \
+	%D%/tap/fs_undo.c %D%/tap/fs_undo.h \
+	%D%/tap/fs_undo_log.c %D%/tap/fs_undo_log.h \
+	%D%/tap/fs_undo_loss.c \
 	%D%/tap/seeds.c %D%/tap/seeds.h \
 	%D%/tap/sweep.c %D%/tap/sweep.h \
 	%D%/tap/tap.c %D%/tap/tap.h

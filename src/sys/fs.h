@@ -3,8 +3,9 @@
  * system.
  *
  * A file system is a table of operations: the posix one, and twins that wrap another
- * one (sys/fs_fault.h). Operations return what the system call returns, or a negative
- * errno; the functions below them turn a failure into a sentence that names the path.
+ * one (test/tap/fs_fault.h). Operations return what the system call returns, or a
+ * negative errno; the functions below them turn a failure into a sentence that names
+ * the path.
  */
 #ifndef VEL_SYS_FS_H
 #define VEL_SYS_FS_H

@@ -4,14 +4,10 @@ core_sources += \
 	%D%/entropy.c %D%/entropy.h \
 	%D%/fs.c %D%/fs.h \
 	%D%/fs_dir.c \
-	%D%/fs_fault.c %D%/fs_fault.h \
 	%D%/fs_limit.c %D%/fs_limit.h %D%/fs_limit_in.h \
 	%D%/fs_limit_call.c \
 	%D%/fs_posix.c \
 	%D%/fs_replace.c \
-	%D%/fs_undo.c %D%/fs_undo.h \
-	%D%/fs_undo_log.c %D%/fs_undo_log.h \
-	%D%/fs_undo_loss.c \
 	%D%/fs_watch.c %D%/fs_watch.h \
 	%D%/host.c %D%/host.h \
 	%D%/lock.c %D%/lock.h \

@@ -22,7 +22,7 @@
 #include "red/header.h"
 #include "red/redfile.h"
 #include "red/set.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/redlab.h"
 #include "tap/seeds.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/seeds.h"
 #include "tap/tap.h"

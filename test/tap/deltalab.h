@@ -4,7 +4,7 @@
 #ifndef TEST_TAP_DELTALAB_H
 #define TEST_TAP_DELTALAB_H
 
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/flushlab.h"
 
 /* How version n + 1 follows from n. */

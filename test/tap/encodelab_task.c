@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sys/clock.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/encodelab.h"
 
 static bool names_it(const char *text, const char *name)

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "red/plan.h"
 #include "red/set.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/redcases.h"
 #include "tap/redlab.h"
 #include "tap/tap.h"

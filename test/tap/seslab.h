@@ -5,7 +5,7 @@
 #define TEST_TAP_SESLAB_H
 
 #include "engine/session.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 
 enum { SESLAB_FILES = 3, SESLAB_SETTINGS = 12, SESLAB_TEXT = 512 };
 

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 
 enum sweep_state {
     SWEEP_OLD,

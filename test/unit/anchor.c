@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "jobs/anchor.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/recordlab.h"
 #include "tap/tap.h"

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "meta/cache.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

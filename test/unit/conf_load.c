@@ -12,7 +12,7 @@
 #include "conf/file.h"
 #include "conf/load.h"
 #include "conf/texts.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/rng.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/filelab.h"
 #include "tap/tap.h"
 

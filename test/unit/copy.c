@@ -12,7 +12,7 @@
 #include "base/crc.h"
 #include "base/path.h"
 #include "base/rng.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/session.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
 #include "tap/tap.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "red/redfile.h"
 #include "sys/clock.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/encodelab.h"
 #include "tap/redlab.h"
 #include "tap/tap.h"

@@ -15,7 +15,7 @@
 #include "red/plan.h"
 #include "red/rebuild.h"
 #include "red/set.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/crowd.h"
 #include "tap/encodelab.h"
 #include "tap/redlab.h"

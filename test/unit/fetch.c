@@ -13,7 +13,7 @@
 
 #include "meta/cachename.h"
 #include "meta/paths.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/crewlab.h"
 #include "tap/crowd.h"
 #include "tap/files.h"

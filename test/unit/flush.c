@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/crewlab.h"
 #include "tap/crowd.h"
 #include "tap/files.h"

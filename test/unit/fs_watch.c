@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "sys/clock.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "sys/fs_watch.h"
 #include "tap/files.h"
 #include "tap/tap.h"

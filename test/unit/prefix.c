@@ -12,7 +12,7 @@
 
 #include "meta/prefix.h"
 #include "record/record.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

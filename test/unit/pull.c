@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/pulllab.h"
 #include "tap/redlab.h"

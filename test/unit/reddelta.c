@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "red/set.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
 #include "tap/redlab.h"

@@ -14,7 +14,7 @@
 #include "meta/filelist.h"
 #include "recover/stream.h"
 #include "recover/stream_wire.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
 #include "tap/tap.h"

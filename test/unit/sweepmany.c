@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "jobs/sweep_single.h"
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/sweeplab.h"
 #include "tap/tap.h"

@@ -5,10 +5,10 @@
  * Files and directories are told apart by inode, because names move: a node knows where
  * its file is at the moment, and a change knows its directory as a node.
  */
-#ifndef VEL_SYS_FS_UNDO_LOG_H
-#define VEL_SYS_FS_UNDO_LOG_H
+#ifndef TEST_TAP_FS_UNDO_LOG_H
+#define TEST_TAP_FS_UNDO_LOG_H
 
-#include "sys/fs_undo.h"
+#include "tap/fs_undo.h"
 
 struct vel_undo_node {
     dev_t dev;

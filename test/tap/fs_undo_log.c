@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "sys/fs_undo_log.h"
+#include "tap/fs_undo_log.h"
 
 void vel_undo_log_init(struct vel_undo_log *log, struct vel_fs *under, char *take_aside)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "sys/fs_undo_log.h"
+#include "tap/fs_undo_log.h"
 
 enum { BLOCK = 4096 }; /* what a disk takes or loses as one */
 

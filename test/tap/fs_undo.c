@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/fs_undo_log.h"
+#include "tap/fs_undo_log.h"
 
 struct vel_fs_undo {
     struct vel_fs fs;

@@ -8,10 +8,10 @@
  * log of how to take back those that no fsync has covered yet:
  *
  *   bytes   of each write, append, copy and truncate of a file since its last fsync:
- * the bytes and the size that were there, and those that came names   of each create,
- * link, unlink, rename, mkdir and rmdir since the last fsync of its directory: where
- * the file was. A file that is replaced or removed gets one more name in the directory
- * aside, which keeps it alive.
+ *           the bytes and the size that were there, and those that came
+ *   names   of each create, link, unlink, rename, mkdir and rmdir since the last fsync
+ *           of its directory: where the file was. A file that is replaced or removed
+ *           gets one more name in the directory aside, which keeps it alive.
  *
  * What is lost is a policy, because a loss of power may take any part of that:
  *
@@ -20,7 +20,7 @@
  *   RANDOM  what a journaling file system does. Names are lost as a suffix of their
  *           order, chosen by the seed, behind the last one that an fsync covers. Bytes
  *           are lost by a coin for each block of 4 KiB of each write, in any order,
- * with zeros where only what follows has reached the disk.
+ *           with zeros where only what follows has reached the disk.
  *
  * A rename is one step on every file system worth using: never half of it is lost, and
  * the fsync of either directory covers it and what happened before it in the other one.
@@ -29,8 +29,8 @@
  * (nobody pulls the plug of the machine that runs the test), writes through mmap are
  * not seen, and a failed fsync makes nothing durable but loses nothing either.
  */
-#ifndef VEL_SYS_FS_UNDO_H
-#define VEL_SYS_FS_UNDO_H
+#ifndef TEST_TAP_FS_UNDO_H
+#define TEST_TAP_FS_UNDO_H
 
 #include "sys/fs.h"
 

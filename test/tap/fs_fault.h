@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fs_fault - a file system that fails, crashes and loses power when it is told to.
  *
- * Test equipment that lives in the library, so that tools and tests of every room use
- * the same one. A twin wraps another file system and counts its operations:
+ * A twin wraps another file system and counts its operations:
  *
- *   fail   the n-th operation of chosen kinds gives a chosen errno, once or from then
- * on crash  the n-th operation and all later ones fail with EIO and do nothing: the
+ *   fail   the n-th operation of chosen kinds gives a chosen errno, once or for good
+ *   crash  the n-th operation and all later ones fail with EIO and do nothing: the
  *          process is dead and does not know it. Only close still closes.
  *   loss   after a crash or at any other moment, vel_fs_fault_power_loss() puts the
- * real directory into a state that a loss of power at that moment could have left
+ *          real directory into a state that a loss of power could have left then
  *
  * A sweep runs an action with n = 1, 2, 3, ... until nothing fires any more; see
  * test/tap/sweep.h. Everything is chosen by number and seed, so every failure replays.
  *
  * What a loss may take away is told in fs_undo.h.
  */
-#ifndef VEL_SYS_FS_FAULT_H
-#define VEL_SYS_FS_FAULT_H
+#ifndef TEST_TAP_FS_FAULT_H
+#define TEST_TAP_FS_FAULT_H
 
 #include "sys/fs.h"
-#include "sys/fs_undo.h"
+#include "tap/fs_undo.h"
 
 /* kinds of operations, for a mask */
 enum vel_fs_kind {

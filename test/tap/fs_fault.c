@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/fs_fault.h"
+#include "tap/fs_fault.h"
 
 enum { FDS_MOST = 4096 };
 
