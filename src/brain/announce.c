@@ -288,27 +288,27 @@ static void announce(struct vel_leader *leader, struct vel_generation *generatio
 
 /* --- names without a rule --- */
 
-struct vel_pattern *vel_announce_learn(struct vel_leader *leader, const char *template,
-                                       int place, const char *steps)
+const struct vel_leader_family *vel_announce_learn(struct vel_leader *leader,
+                                                   const char *template,
+                                                   struct vel_leader_family family)
 {
-    struct vel_pattern *known = vel_map_get(leader->connector->patterns, template);
-    char *copy = strdup(steps);
+    struct vel_map *families = leader->connector->families;
+    struct vel_leader_family *known = vel_map_get(families, template);
 
-    if (copy && !known) {
+    if (!known && family.steps) {
         known = calloc(1, sizeof *known);
-        if (known &&
-            vel_map_set(leader->connector->patterns, template, known, NULL) < 0) {
+        if (known && vel_map_set(families, template, known, NULL) < 0) {
             free(known);
             known = NULL;
         }
     }
-    if (!copy || !known) {
-        free(copy);
-        vel_leader_fail(leader, "a pattern");
+    if (!known || !family.steps) {
+        free(family.steps);
+        vel_leader_fail(leader, "a family");
         return NULL;
     }
     free(known->steps);
-    *known = (struct vel_pattern){.place = place, .term = leader->term, .steps = copy};
+    *known = family;
     return known;
 }
 
@@ -338,31 +338,26 @@ static bool ask_chair(struct vel_leader *leader, struct vel_leader_wait *wait,
     return true;
 }
 
-/* Who knows from an earlier chair tells the present one. */
-const struct vel_pattern *vel_announce_guess(struct vel_leader *leader,
-                                             struct vel_leader_wait *wait,
-                                             const char *template, const char *numbers,
-                                             bool *ret_waits)
+const struct vel_leader_family *vel_announce_guess(struct vel_leader *leader,
+                                                   struct vel_leader_wait *wait,
+                                                   const char *template,
+                                                   const char *numbers, bool *ret_waits)
 {
-    const struct vel_pattern *known =
-        vel_map_get(leader->connector->patterns, template);
+    const struct vel_leader_family *known =
+        vel_map_get(leader->connector->families, template);
     struct vel_msg msg = {.kind = VEL_MSG_GUESS};
 
     *ret_waits = false;
-    if (wait->is_noted ||
-        (known &&
-         (leader->is_chair || (leader->is_welcome && known->term == leader->term))))
+    if (known || wait->is_noted)
         return known;
     msg.u.guess.term = (uint64_t)leader->term;
     msg.u.guess.rank = (uint64_t)wait->rank;
     msg.u.guess.count = (uint64_t)wait->count;
-    msg.u.guess.place = known ? (uint64_t)known->place : 0;
     msg.u.guess.template = template;
     msg.u.guess.numbers = numbers;
-    msg.u.guess.steps = known ? known->steps : "";
     if (!leader->is_chair) {
         *ret_waits = ask_chair(leader, wait, &msg);
-        return known;
+        return NULL;
     }
     known = vel_expect_guess(leader, &msg.u.guess);
     wait->is_noted = !known;
@@ -374,7 +369,7 @@ static void answer_guess(struct vel_leader *leader, uint64_t link,
                          const struct vel_msg *asked)
 {
     struct vel_msg msg = {.kind = VEL_MSG_PATTERN, .seq = asked->seq};
-    const struct vel_pattern *known;
+    const struct vel_leader_family *known;
 
     if (!leader->is_chair) {
         vel_leader_no(leader, link, asked->seq, VEL_ESTATE,
@@ -392,12 +387,14 @@ static void answer_guess(struct vel_leader *leader, uint64_t link,
 void vel_announce_answered(struct vel_leader *leader, struct vel_leader_wait *wait,
                            const struct vel_msg *msg)
 {
+    const struct vel_msg_pattern *pattern = &msg->u.pattern;
+
     wait->passed_on = 0;
-    if (msg->kind == VEL_MSG_PATTERN && msg->u.pattern.place > 0)
-        vel_announce_learn(leader, msg->u.pattern.template, (int)msg->u.pattern.place,
-                           msg->u.pattern.steps);
-    else
-        wait->is_noted = true;
+    wait->is_noted = msg->kind != VEL_MSG_PATTERN || pattern->place == 0;
+    if (!wait->is_noted)
+        vel_announce_learn(leader, pattern->template,
+                           (struct vel_leader_family){.place = (int)pattern->place,
+                                                      .steps = strdup(pattern->steps)});
 }
 
 /* --- what is told --- */

@@ -22,17 +22,17 @@ struct vel_connector *vel_connector_create(size_t many)
     connector->many = VEL_GENERATIONS_MANY;
     vel_names_init(&connector->counts, most);
     vel_names_init(&connector->in_turn, most);
-    connector->patterns = vel_map_create();
-    if (connector->patterns)
+    connector->families = vel_map_create();
+    if (connector->families)
         return connector;
     vel_connector_destroy(connector);
     return NULL;
 }
 
-static void destroy_pattern(void *pattern)
+static void destroy_family(void *family)
 {
-    free(((struct vel_pattern *)pattern)->steps);
-    free(pattern);
+    free(((struct vel_leader_family *)family)->steps);
+    free(family);
 }
 
 /* What it keeps as the chair, and what is to be told, is gone already. */
@@ -49,7 +49,7 @@ void vel_connector_destroy(struct vel_connector *connector)
     vel_vec_fini(&connector->expects);
     vel_names_fini(&connector->counts);
     vel_names_fini(&connector->in_turn);
-    vel_map_destroy(connector->patterns, destroy_pattern);
+    vel_map_destroy(connector->families, destroy_family);
     free(connector->present_told);
     free(connector);
 }

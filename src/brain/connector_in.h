@@ -69,13 +69,6 @@ enum vel_report_how {
 
 enum { VEL_GENERATIONS_MANY = 256 };
 
-/* Of names without a rule: the place of the rank among the numbers. */
-struct vel_pattern {
-    int place;
-    int64_t term; /* of the chair that says so */
-    char *steps;  /* that began before anybody knew it: none of the family */
-};
-
 struct vel_rank_gone {
     int64_t rank;
     bool has_vanished; /* without a word: it stays expected */
@@ -85,7 +78,8 @@ struct vel_connector {
     struct vel_vec generations; /* struct vel_generation *, as they came */
     size_t many;                /* so many are looked through for what is over */
     struct vel_names counts;    /* of creates: a key, rank and name */
-    struct vel_map *patterns;   /* inferred: template with {n}; struct vel_pattern * */
+    struct vel_map *families;   /* inferred: template with {n}; struct
+                                   vel_leader_family * */
     struct vel_names in_turn; /* files that ranks of several nodes write: one of them */
     struct vel_vec gone;      /* struct vel_rank_gone */
     bool has_work;            /* processes here have not only read */
@@ -220,16 +214,16 @@ void vel_announce_advance(struct vel_leader *leader);
 void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *from,
                        const struct vel_msg *msg);
 
-/* This chair says so. steps: of vel_guess_steps(). NULL: out of memory. */
-struct vel_pattern *vel_announce_learn(struct vel_leader *leader, const char *template,
-                                       int place, const char *steps);
+/* The family's steps are the map's then, or freed. NULL: out of memory. */
+const struct vel_leader_family *vel_announce_learn(struct vel_leader *leader,
+                                                   const char *template,
+                                                   struct vel_leader_family family);
 
 /* A rank makes a file of these numbers. NULL: nobody knows which is the rank, and all
  * files of its step are live; *ret_waits: the chair was asked. */
-const struct vel_pattern *vel_announce_guess(struct vel_leader *leader,
-                                             struct vel_leader_wait *wait,
-                                             const char *template, const char *numbers,
-                                             bool *ret_waits);
+const struct vel_leader_family *
+vel_announce_guess(struct vel_leader *leader, struct vel_leader_wait *wait,
+                   const char *template, const char *numbers, bool *ret_waits);
 
 /* The chair has answered what vel_announce_guess() has asked. */
 void vel_announce_answered(struct vel_leader *leader, struct vel_leader_wait *wait,
@@ -254,8 +248,8 @@ void vel_present_hear(struct vel_leader *leader, const struct vel_leader_link *f
 void vel_expect_hear(struct vel_leader *leader, uint64_t link,
                      const struct vel_msg_report *report);
 /* NULL: it is not known, and the file is noted. */
-const struct vel_pattern *vel_expect_guess(struct vel_leader *leader,
-                                           const struct vel_msg_guess *guess);
+const struct vel_leader_family *vel_expect_guess(struct vel_leader *leader,
+                                                 const struct vel_msg_guess *guess);
 void vel_expect_gone(struct vel_leader *leader, const char *node);
 void vel_expect_reset(struct vel_leader *leader);
 void vel_expect_advance(struct vel_leader *leader);

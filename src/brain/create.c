@@ -107,7 +107,7 @@ static int infer(struct vel_leader *leader, struct vel_leader_wait *wait,
 {
     struct vel_buf split, numbers, template, step;
     const char *below = wait->record + rule->plain;
-    const struct vel_pattern *pattern = NULL;
+    const struct vel_leader_family *family = NULL;
     bool waits = false;
 
     vel_buf_init(&split);
@@ -117,13 +117,13 @@ static int infer(struct vel_leader *leader, struct vel_leader_wait *wait,
     vel_buf_append(&split, wait->record, rule->plain);
     if (vel_template_split(below, &split, &numbers) > 0 && split.len <= TEMPLATE_MOST &&
         numbers.len <= NUMBERS_MOST)
-        pattern = vel_announce_guess(leader, wait, vel_buf_text(&split),
-                                     vel_buf_text(&numbers), &waits);
-    if (pattern)
-        vel_template_apply(vel_buf_text(&split), vel_buf_text(&numbers), pattern->place,
+        family = vel_announce_guess(leader, wait, vel_buf_text(&split),
+                                    vel_buf_text(&numbers), &waits);
+    if (family)
+        vel_template_apply(vel_buf_text(&split), vel_buf_text(&numbers), family->place,
                            &template, &step);
-    rule->is_alone = !pattern || vel_guess_has_step(pattern->steps, vel_buf_text(&step),
-                                                    wait->count);
+    rule->is_alone =
+        !family || vel_guess_has_step(family->steps, vel_buf_text(&step), wait->count);
     if (rule->is_alone) {
         vel_buf_clear(&template);
         vel_buf_clear(&step);

@@ -176,32 +176,61 @@ static struct vel_guess *guess_of(struct vel_leader *leader, const char *templat
         return seen;
     if (seen)
         destroy_guess(seen);
-    vel_leader_fail(leader, "a pattern");
+    vel_leader_fail(leader, "a family");
     return NULL;
 }
 
-const struct vel_pattern *vel_expect_guess(struct vel_leader *leader,
-                                           const struct vel_msg_guess *guess)
+/* What an earlier chair has said of it. */
+static const struct vel_leader_family *
+recall_family(struct vel_leader *leader, struct vel_guess *seen, const char *template)
 {
-    const struct vel_pattern *known =
-        vel_map_get(leader->connector->patterns, guess->template);
-    struct vel_guess *seen = known ? NULL : guess_of(leader, guess->template);
+    struct vel_leader_family family = {0};
+    int rc = seen->is_looked || leader->term == 1
+                 ? VEL_ENOENT
+                 : leader->ops->family(leader->arg, template, &family, NULL);
+
+    seen->is_looked = rc == 0 || rc == VEL_ENOENT;
+    return rc == 0 ? vel_announce_learn(leader, template, family) : NULL;
+}
+
+/* Now it is known: what was noted is none of it, on any rank. */
+static const struct vel_leader_family *make_family(struct vel_leader *leader,
+                                                   const struct vel_guess *seen,
+                                                   const char *template)
+{
+    struct vel_leader_family family = {.place = vel_guess_place(seen)};
     struct vel_buf steps;
-    int place;
+
+    if (family.place == 0)
+        return NULL;
+    vel_buf_init(&steps);
+    vel_guess_steps(seen, template, family.place, &steps);
+    vel_buf_append(&steps, "", 0);
+    family.steps = vel_buf_take(&steps, NULL);
+    if (family.steps &&
+        leader->ops->make_family(leader->arg, template, &family, NULL) < 0) {
+        free(family.steps); /* no other chair would know */
+        return NULL;
+    }
+    return vel_announce_learn(leader, template, family);
+}
+
+const struct vel_leader_family *vel_expect_guess(struct vel_leader *leader,
+                                                 const struct vel_msg_guess *guess)
+{
+    const struct vel_leader_family *known =
+        vel_map_get(leader->connector->families, guess->template);
+    struct vel_guess *seen = known ? NULL : guess_of(leader, guess->template);
 
     if (!seen)
         return known;
+    known = recall_family(leader, seen, guess->template);
+    if (known)
+        return known;
     vel_guess_see(seen, (int64_t)guess->rank, guess->numbers);
-    place = guess->place > 0 ? (int)guess->place : vel_guess_place(seen);
-    if (place == 0) {
+    known = make_family(leader, seen, guess->template);
+    if (!known)
         vel_guess_note(seen, guess->numbers, (int64_t)guess->count);
-        return NULL;
-    }
-    vel_buf_init(&steps);
-    vel_buf_puts(&steps, guess->steps); /* of an earlier chair */
-    vel_guess_steps(seen, guess->template, place, &steps);
-    known = vel_announce_learn(leader, guess->template, place, vel_buf_text(&steps));
-    vel_buf_fini(&steps);
     return known;
 }
 

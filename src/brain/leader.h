@@ -119,6 +119,12 @@ struct vel_leader_rule {
     char why[256]; /* is_native */
 };
 
+/* What a launch knows of names that no line has: files of one family. */
+struct vel_leader_family {
+    int place;   /* of the rank, among the numbers of a name, from 1 */
+    char *steps; /* none of the family: vel_guess_steps() */
+};
+
 /* What new.N is for: its record `about`. */
 struct vel_leader_key {
     const char *template, *step;
@@ -343,6 +349,14 @@ struct vel_leader_ops {
                        const char *name, struct vel_err *err);
 
     /* --- what the chair of the connector's datasets writes and reads --- */
+
+    /* Make it known to all chairs of this launch. When an earlier one has said
+     * something of this template *family is replaced: that counts. */
+    int (*make_family)(void *arg, const char *template,
+                       struct vel_leader_family *family, struct vel_err *err);
+    /* VEL_ENOENT: none has. */
+    int (*family)(void *arg, const char *template, struct vel_leader_family *ret,
+                  struct vel_err *err);
 
     /* The seal of a key of this launch: its id and verdict. VEL_ENOENT: none yet. */
     int (*sealed)(void *arg, const char *template, const char *step, int64_t generation,

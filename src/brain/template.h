@@ -28,9 +28,10 @@ void vel_template_apply(const char *template, const char *numbers, int place,
 
 /* What was seen of one template. In the beginning it is zero. */
 struct vel_guess {
-    int64_t rank; /* the first one */
-    int n;        /* numbers in a name; 0: nothing was seen */
-    bool has_two; /* ranks */
+    int64_t rank;   /* the first one */
+    int n;          /* numbers in a name; 0: nothing was seen */
+    bool has_two;   /* ranks */
+    bool is_looked; /* for what is known of it already */
     bool is_out[VEL_TEMPLATE_NUMBERS];
     int64_t above[VEL_TEMPLATE_NUMBERS]; /* number - rank */
     struct vel_buf notes; /* files that were made while nobody knew, the newest */

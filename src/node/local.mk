@@ -12,6 +12,7 @@ core_sources += \
 	%D%/service_dataset.c \
 	%D%/service_encode.c \
 	%D%/service_errand.c \
+	%D%/service_family.c \
 	%D%/service_files.c \
 	%D%/service_find.c \
 	%D%/service_home.c \

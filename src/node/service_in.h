@@ -286,6 +286,9 @@ static inline const struct vel_seal_member *vel_seal_at(const struct vel_seal *s
     return (const struct vel_seal_member *)seal->members.items + i;
 }
 
+/* A number of a key, for names of records. */
+uint64_t vel_service_key(const char *template, const char *step);
+
 /* The record of a dataset's seal in a launch's directory. */
 char *vel_service_seal_path(const struct vel_service *service, const char *launch,
                             const struct vel_seal *seal);
@@ -336,6 +339,12 @@ int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_k
 int vel_service_part_give(void *arg, const struct vel_leader_file *file, int64_t id,
                           struct vel_err *err);
 int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
+
+/* --- service_family.c --- */
+int vel_service_make_family(void *arg, const char *template,
+                            struct vel_leader_family *family, struct vel_err *err);
+int vel_service_family(void *arg, const char *template, struct vel_leader_family *ret,
+                       struct vel_err *err);
 
 /* --- service_native.c --- */
 int vel_service_note_native(void *arg, const struct vel_leader_key *key, int64_t rank,

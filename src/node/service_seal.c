@@ -17,7 +17,7 @@
 
 enum { FORMAT = 1 };
 
-static uint64_t key_of(const struct vel_seal *seal)
+uint64_t vel_service_key(const char *template, const char *step)
 {
     static const uint8_t none[VEL_SIPHASH_KEY];
     uint8_t hash[VEL_SIPHASH_LEN];
@@ -25,7 +25,7 @@ static uint64_t key_of(const struct vel_seal *seal)
     uint64_t key;
 
     vel_buf_init(&text);
-    vel_buf_printf(&text, "%s\n%s", seal->template, seal->step);
+    vel_buf_printf(&text, "%s\n%s", template, step);
     vel_siphash(none, text.data, text.len, hash);
     memcpy(&key, hash, sizeof key);
     vel_buf_fini(&text);
@@ -39,8 +39,8 @@ static char *path_of(const struct vel_service *service, const char *launch,
     char name[64];
 
     if (seal->template && *seal->template)
-        snprintf(name, sizeof name, "%s.%016" PRIx64 ".%" PRId64, what, key_of(seal),
-                 seal->generation);
+        snprintf(name, sizeof name, "%s.%016" PRIx64 ".%" PRId64, what,
+                 vel_service_key(seal->template, seal->step), seal->generation);
     else
         snprintf(name, sizeof name, "%s.%" PRId64, what, seal->id);
     return vel_launch_path(service->dir, launch, name);

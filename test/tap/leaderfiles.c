@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 
@@ -21,8 +22,15 @@ static void push(struct vel_vec *files, const struct lab_file *file)
         bail_out("no memory");
 }
 
+static void free_family(void *family)
+{
+    free(((struct vel_leader_family *)family)->steps);
+    free(family);
+}
+
 void lab_files_fini(struct lab *lab)
 {
+    vel_map_destroy(lab->families, free_family);
     vel_vec_fini(&lab->names);
     vel_vec_fini(&lab->voids);
     for (int i = 0; i < lab->nnodes; i++) {

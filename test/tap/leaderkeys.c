@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 
@@ -122,6 +123,61 @@ int lab_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
 }
 
 /* --- the chair --- */
+
+static void name_family(const struct lab_leader *of, const char *template,
+                        struct vel_buf *ret)
+{
+    vel_buf_init(ret);
+    vel_buf_printf(ret, "%d %s", of->launch, template);
+}
+
+static void copy_family(const struct vel_leader_family *from,
+                        struct vel_leader_family *ret)
+{
+    *ret = (struct vel_leader_family){from->place, strdup(from->steps)};
+    if (!ret->steps)
+        bail_out("out of memory");
+}
+
+int lab_family(void *arg, const char *template, struct vel_leader_family *ret,
+               struct vel_err *err)
+{
+    const struct lab_leader *of = arg;
+    const struct vel_leader_family *known;
+    struct vel_buf name;
+
+    name_family(of, template, &name);
+    known =
+        of->lab->families ? vel_map_get(of->lab->families, vel_buf_text(&name)) : NULL;
+    vel_buf_fini(&name);
+    if (!known)
+        return vel_fail(err, VEL_ENOENT, "no family");
+    copy_family(known, ret);
+    return 0;
+}
+
+int lab_make_family(void *arg, const char *template, struct vel_leader_family *family,
+                    struct vel_err *err)
+{
+    const struct lab_leader *of = arg;
+    struct vel_leader_family known, *made = calloc(1, sizeof *made);
+    struct vel_buf name;
+
+    if (lab_family(arg, template, &known, err) == 0) {
+        free(made);
+        free(family->steps);
+        *family = known;
+        return 0;
+    }
+    if (!of->lab->families)
+        of->lab->families = vel_map_create();
+    name_family(of, template, &name);
+    if (!made || vel_map_set(of->lab->families, vel_buf_text(&name), made, NULL) < 0)
+        bail_out("out of memory");
+    copy_family(family, made);
+    vel_buf_fini(&name);
+    return 0;
+}
 
 int lab_sealed(void *arg, const char *template, const char *step, int64_t generation,
                int64_t *ret_id, enum vel_verdict *ret_verdict, struct vel_err *err)

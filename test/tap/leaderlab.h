@@ -189,6 +189,7 @@ struct lab {
     uint64_t rolls; /* how often seals of launches before were read for who is known */
 
     /* files of the connector */
+    struct vel_map *families; /* launch and template; struct vel_leader_family * */
     const struct lab_script *script;
     struct vel_vec names; /* struct lab_name */
     struct vel_vec voids; /* struct lab_file: keys */
@@ -353,6 +354,10 @@ int lab_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
 int lab_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,
                       struct vel_err *err);
 int lab_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
+int lab_make_family(void *arg, const char *template, struct vel_leader_family *family,
+                    struct vel_err *err);
+int lab_family(void *arg, const char *template, struct vel_leader_family *ret,
+               struct vel_err *err);
 int lab_sealed(void *arg, const char *template, const char *step, int64_t generation,
                int64_t *ret_id, enum vel_verdict *ret_verdict, struct vel_err *err);
 int lab_previous(void *arg, const char *template, struct vel_leader_previous *ret,

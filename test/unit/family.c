@@ -12,13 +12,14 @@
 #include "tap/files.h"
 #include "tap/tap.h"
 
-enum { WRITES = 9, NODES = 2, OTHERS = 400, LIMIT_S = 40 };
+enum { WRITES = 9, NODES = 2, OTHERS = 400, LIMIT_S = 40, KNOWN = 3 };
 
 struct scene {
     const char *what;
-    bool has_steps;      /* in its names; else they are made anew */
-    int replaced, after; /* the leader of a node, after that write; 0: none is */
-    bool looks;          /* rank 0 opens what is not there, first */
+    bool has_steps;    /* in its names; else they are made anew */
+    unsigned replaced; /* leaders of these nodes (bits), one after the other, */
+    int after;         /* after that write; 0: none is */
+    bool looks;        /* rank 0 opens what is not there, first */
 };
 
 static const char *name_of(const struct scene *scene, int write, int rank)
@@ -44,8 +45,9 @@ static void look(struct filelab *lab, const struct scene *scene)
     vel_place_fini(&place);
 }
 
-/* Live, it is at its path at once, and nothing of it is in a cache any more. */
-static void write_one(struct filelab *lab, const struct scene *scene, int write,
+/* Live, it is at its path at once, and nothing of it is in a cache any more. Has it a
+ * place in the cache? */
+static bool write_one(struct filelab *lab, const struct scene *scene, int write,
                       int rank)
 {
     const char *name = name_of(scene, write, rank);
@@ -53,9 +55,10 @@ static void write_one(struct filelab *lab, const struct scene *scene, int write,
     struct vel_err err = {0};
     char text[40];
     int rc = filelab_create(lab, rank, name, &place, &err);
+    bool is_cached = place.where == 1;
 
     snprintf(text, sizeof text, "write %d", write);
-    if (rc == 0 && place.where == 1) {
+    if (rc == 0 && is_cached) {
         rc = filelab_close(lab, rank, &place, text, &err);
     } else if (rc == 0) {
         vel_client_file_remove(lab->client[rank], filelab_path(lab, name), NULL);
@@ -65,6 +68,7 @@ static void write_one(struct filelab *lab, const struct scene *scene, int write,
     if (rc < 0)
         bail_out("%s", err.text);
     vel_place_fini(&place);
+    return is_cached;
 }
 
 /* Behind, it comes there when it is whole. */
@@ -89,7 +93,7 @@ static bool await_all(const struct filelab *lab, const struct scene *scene, int 
 static void play(const struct scene *scene)
 {
     struct filelab lab;
-    int write = 0;
+    int write = 0, live = 0;
     bool is_well = true;
 
     filelab_init(&lab, "family", NODES, NODES, "");
@@ -99,12 +103,14 @@ static void play(const struct scene *scene)
     while (is_well && write < WRITES) {
         write++;
         for (int rank = 0; rank < NODES; rank++)
-            write_one(&lab, scene, write, rank);
+            live += !write_one(&lab, scene, write, rank) && write > KNOWN;
         is_well = await_all(&lab, scene, write);
-        if (write == scene->after)
-            filelab_lead_again(&lab, scene->replaced);
+        for (int node = 0; write == scene->after && node < NODES; node++)
+            if (scene->replaced & 1U << node)
+                filelab_lead_again(&lab, node);
     }
     ok(is_well, "%s: %d writes", scene->what, write);
+    is_int(live, 0, "those after the third are protected");
     filelab_drop(&lab);
     filelab_fini(&lab);
 }
@@ -155,10 +161,12 @@ int main(void)
         {"files of steps come to their paths on all ranks", true, 0, 0, false},
         {"so are files that are made anew", false, 0, 0, false},
         {"also when a rank has looked for its file before", false, 0, 0, true},
-        {"when a leader is replaced", false, 1, 4, false},
-        {"or that of the chair", false, 0, 4, false},
-        {"or of steps", true, 0, 4, false},
-        {"or before it is known that they are a family", true, 0, 1, false},
+        {"when a leader is replaced", false, 2, 4, false},
+        {"or the other", false, 1, 4, false},
+        {"or all of them", false, 3, 4, false},
+        {"or of steps", true, 1, 4, false},
+        {"or all of steps", true, 3, 4, false},
+        {"or before it is known that they are a family", true, 1, 1, false},
     };
 
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
