@@ -17,7 +17,7 @@ enum {
     VEL_IMAGE_LINE = 32,       /* bytes of a region's line in the table */
     VEL_IMAGE_MOST = 1 << 20,  /* regions */
     VEL_IMAGE_ALIGN = 8,       /* where tables and regions begin */
-    VEL_IMAGE_PAGE = 4096,     /* the same for regions that have so many bytes */
+    VEL_IMAGE_PAGE = 4096,     /* regions that have so many bytes lie as in memory */
     VEL_IMAGE_SHIFT_MOST = 62, /* no table begins behind 2^62 */
     /* Bytes moved at once when their checksum is taken: they and the kernel's copy of
      * them fit into the cache of one core. */
