@@ -13,6 +13,7 @@ core_sources += \
 	%D%/flushing_patch.c \
 	%D%/flushing_service.c \
 	%D%/flushing_share.c \
+	%D%/forget.c %D%/forget.h \
 	%D%/hashes.c %D%/hashes.h \
 	%D%/muster.c %D%/muster.h \
 	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \

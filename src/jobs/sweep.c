@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "ident/endpoint.h"
 #include "ident/launchid.h"
+#include "jobs/forget.h"
 #include "jobs/stub.h"
 #include "jobs/sweep_in.h"
 #include "jobs/sweep_single.h"
@@ -25,7 +26,6 @@
 enum { DATASETS_AT_ONCE = 256 };
 
 /* What is being removed: .launch.L.h5v-tmp, .dataset.D.h5v-tmp */
-#define GONE ".h5v-tmp"
 
 char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const char *name,
                      const char *behind)
@@ -80,7 +80,7 @@ static bool has_number(const struct vel_vec *sorted, int64_t number)
 static int remove_launch(struct vel_sweeping *s, const char *launch, const char *dir,
                          struct vel_err *err)
 {
-    char *gone = vel_sweep_path(s, ".launch.", launch, GONE);
+    char *gone = vel_sweep_path(s, ".launch.", launch, VEL_GONE);
     char *view = vel_view_path(s->of->dir, launch);
     int rc = gone && view ? vel_fs_rename(s->of->fs, dir, gone, err)
                           : vel_out_of_memory(err, "launches");
@@ -156,10 +156,10 @@ static int sweep_view(struct vel_sweeping *s, const char *name, const char *laun
 
 static bool is_gone_dir(const char *name)
 {
-    size_t len = strlen(name), tail = strlen(GONE);
+    size_t len = strlen(name), tail = strlen(VEL_GONE);
 
     return strncmp(name, ".launch.", 8) == 0 && len > tail &&
-           strcmp(name + len - tail, GONE) == 0;
+           strcmp(name + len - tail, VEL_GONE) == 0;
 }
 
 /* --- datasets --- */
@@ -230,46 +230,14 @@ static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
     return is;
 }
 
-/* Whose directory has its name no more: `gone` is what that is called. The entry first,
- * for it is found by the directory. */
-static int finish_dataset(struct vel_sweeping *s, int64_t id, const char *gone,
-                          struct vel_err *err)
-{
-    int rc = vel_entry_remove(s->of->fs, s->of->dir, id, err);
-
-    if (rc == 0)
-        rc = vel_fs_remove_tree(s->of->fs, gone, err);
-    s->ret.datasets += rc == 0;
-    return rc;
-}
-
-/* The directory vanishes as a whole: with half of it nobody would know any more that
- * the dataset is to go. And it does so before the entry, for a directory without one is
- * of a dataset that is not on the prefix. */
-static int remove_dataset(struct vel_sweeping *s, int64_t id, struct vel_err *err)
-{
-    char *dir = vel_dataset_dir(s->of->dir, id);
-    char *gone = dir ? vel_sweep_path(s, ".", vel_path_base(dir), GONE) : NULL;
-    int rc = gone ? vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, true, err)
-                  : vel_out_of_memory(err, "records");
-
-    if (rc == 0)
-        rc = vel_fs_rename(s->of->fs, dir, gone, err);
-    if (rc == 0 || rc == VEL_ENOENT) /* another sweep is at it */
-        rc = finish_dataset(s, id, gone, err);
-    free(gone);
-    free(dir);
-    return rc;
-}
-
 /* ".dataset.D.h5v-tmp": a sweep that was killed has not finished it. */
 static bool is_gone_dataset(const char *name, int64_t *ret_id)
 {
-    size_t len = strlen(name), tail = strlen(GONE);
+    size_t len = strlen(name), tail = strlen(VEL_GONE);
     char stem[64];
 
     if (len <= tail || len - tail >= sizeof stem ||
-        strcmp(name + len - tail, GONE) != 0)
+        strcmp(name + len - tail, VEL_GONE) != 0)
         return false;
     memcpy(stem, name, len - tail);
     stem[len - tail] = '\0';
@@ -286,7 +254,7 @@ static int sweep_gone_dataset(struct vel_sweeping *s, int64_t id, const char *go
     if (!dir)
         return vel_out_of_memory(err, "records");
     if (vel_sweep_is_absent(s, dir))
-        rc = finish_dataset(s, id, gone, err);
+        rc = vel_forget_rest(s->of->fs, s->of->dir, id, gone, err);
     else if (vel_sweep_is_there(s, dir))
         rc = vel_fs_remove_tree(s->of->fs, gone, err);
     free(dir);
@@ -303,7 +271,12 @@ static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err
 {
     struct vel_sweeping *s = arg;
     bool is_known = is_staged(entry);
-    int rc = is_forgotten(s, entry) ? remove_dataset(s, entry->dataset.id, err) : 0;
+    bool is_over = is_forgotten(s, entry);
+    int rc = is_over ? vel_forget_dataset(s->of->fs, s->of->prefix, s->of->dir,
+                                          entry->dataset.id, err)
+                     : 0;
+
+    s->ret.datasets += is_over && rc == 0;
 
     s->is_cut = s->ret.datasets >= DATASETS_AT_ONCE;
     if (rc == 0 && s->is_cut)

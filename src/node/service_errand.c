@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "jobs/forget.h"
 #include "jobs/sweep.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
@@ -87,18 +88,6 @@ void vel_service_sweep(struct vel_service *service)
 /* So many of the newest stay: other nodes may still have them. */
 enum { REPLACED_KEPT = 8, REPLACED_MOST = 24 };
 
-static int forget_dataset(struct vel_service *service, int64_t id, struct vel_err *err)
-{
-    char *dir = vel_dataset_dir(service->dir, id);
-    int rc = dir ? vel_fs_remove_tree(service->fs, dir, err)
-                 : vel_out_of_memory(err, "records");
-
-    if (rc == 0)
-        rc = vel_entry_remove(service->fs, service->dir, id, err);
-    free(dir);
-    return rc;
-}
-
 static int tidy(void *arg, const struct vel_work_job *how, struct vel_err *err)
 {
     struct vel_service_job *job = arg;
@@ -113,7 +102,8 @@ static int tidy(void *arg, const struct vel_work_job *how, struct vel_err *err)
         char *home = vel_service_home_of(service, id);
 
         if (!home)
-            rc = forget_dataset(service, id, err);
+            rc =
+                vel_forget_dataset(service->fs, service->prefix, service->dir, id, err);
         free(home);
     }
     vel_vec_fini(&ids);
