@@ -4,6 +4,7 @@
 #define VEL_JOBS_PLACEHOLDERS_IN_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/vec.h"
 #include "jobs/placeholders.h"
@@ -23,7 +24,7 @@ struct vel_placeholders {
     struct vel_fs *fs;
     pthread_mutex_t lock; /* guards all below, and the records */
     struct vel_vec items; /* struct vel_placeholder *, the oldest first */
-    size_t held;
+    atomic_size_t held;
     unsigned changes; /* versions that came to a path: what was seen before is stale */
 };
 

@@ -19,7 +19,7 @@ echo "static const char *config_srcdir = \"$src/test\";" >H5srcdir_str.h
 # A plug-in with a sanitizer can only be loaded by a program with it. Leaks are HDF5's,
 # as are two variables of one name.
 sanitize=
-case ${SANITIZER:-} in *address*) sanitize=-fsanitize=address ;; esac
+case ${SANITIZER:-} in *address*) sanitize=-fsanitize=address ;; *thread*) sanitize=-fsanitize=thread ;; esac
 export ASAN_OPTIONS="detect_leaks=0:detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 # build PROGRAM FILES...: the part of HDF5's test library that they need comes with them
