@@ -37,7 +37,7 @@ AM_TESTS_ENVIRONMENT = \
 	HDF5_SOURCE='$(HDF5_SOURCE)'; PARALLEL_HDF5='$(parallel_hdf5)'; export HDF5_SOURCE PARALLEL_HDF5; \
 	case '$(SANITIZER)' in thread) UCX_MEM_EVENTS=n; export UCX_MEM_EVENTS;; esac; \
 	LSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/lsan.supp':print_suppressions=0"; export LSAN_OPTIONS; \
-	TSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/tsan.supp':ignore_noninstrumented_modules=1"; export TSAN_OPTIONS; \
+	TSAN_OPTIONS="suppressions='$(abs_top_srcdir)/test/tsan.supp':ignore_noninstrumented_modules=1:die_after_fork=0"; export TSAN_OPTIONS; \
 	HDF5_PLUGIN_PATH='$(abs_top_builddir)/vol/.libs'; export HDF5_PLUGIN_PATH; \
 	VELOC_QUIET=1; export VELOC_QUIET;
 

@@ -104,6 +104,14 @@ static void watch(const struct filelab *lab, bool kills)
     pthread_mutex_unlock(&gate.lock);
 }
 
+static void watch_nothing(bool but_renames)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.inode = 0;
+    gate.has_renames = but_renames;
+    pthread_mutex_unlock(&gate.lock);
+}
+
 static void wait_for_writer(void)
 {
     pthread_mutex_lock(&gate.lock);
@@ -168,7 +176,7 @@ static void begin(struct filelab *lab, const char *name, const char *setting)
     snprintf(text, sizeof text, RULE "FLUSH_DELTA=%s\nWORKERS=2\n", setting);
     filelab_init(lab, name, 2, 2, text);
     lab->fs = watched_fs();
-    gate.inode = 0;
+    watch_nothing(false);
     filelab_begin(lab, "L1");
     ok(write_version(lab, 1), "a file is written");
     filelab_drain(lab);
@@ -177,7 +185,7 @@ static void begin(struct filelab *lab, const char *name, const char *setting)
 
 static void end(struct filelab *lab)
 {
-    gate.inode = 0;
+    watch_nothing(false);
     filelab_end(lab);
     filelab_fini(lab);
 }
@@ -273,8 +281,7 @@ static void die_with_two(struct filelab *lab, bool in_place)
     filelab_begin(lab, "L2");
     watch(lab, false);
     if (!in_place)
-        gate.inode = 0;
-    gate.has_renames = !in_place;
+        watch_nothing(true);
     filelab_reads(lab, 1, "x.h5", text_of(1)); /* it is known then, and has parts */
     write_version(lab, 2);
     wait_for_writer();
