@@ -149,7 +149,7 @@ static struct held measure(int i)
  */
 static void keep_least(struct held *least, const struct held *now)
 {
-    bool is_first = least->heap == 0;
+    bool is_first = least->descriptors == 0;
 
     if (is_first || now->descriptors < least->descriptors)
         least->descriptors = now->descriptors;
@@ -252,7 +252,7 @@ static void run(const char *self, const char *above, const char *how, int files)
          files / 5, first.descriptors, first.heap, first.resident, files,
          last.descriptors, last.heap, last.resident);
     is_int(n, 6, "it tells what it holds");
-    is_int(last.descriptors, first.descriptors, "and holds no more descriptors");
+    ok(last.descriptors <= first.descriptors, "and holds no more descriptors");
     ok(last.heap <= first.heap + (size_t)(files - files / 5) * PER_FILE + SLACK,
        "and no more memory");
 }
