@@ -112,7 +112,7 @@ static int write_page(struct vel_journal *j, int fd, const char *name,
                       struct vel_err *err)
 {
     char page[VEL_JOURNAL_PAGE] = {0};
-    int rc = vel_journal_boot(j->of.fs, j->head.boot, err);
+    int rc = vel_host_boot(j->of.fs, j->head.boot, err);
 
     j->head.crc = vel_journal_head_crc(&j->head);
     memcpy(page, &j->head, sizeof j->head);

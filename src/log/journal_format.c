@@ -2,15 +2,12 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/crc.h"
 #include "log/journal_in.h"
-
-static const char boot_path[] = "/proc/sys/kernel/random/boot_id";
 
 _Static_assert(offsetof(struct vel_journal_head, end) == 88, "as the page says");
 _Static_assert(sizeof(struct vel_journal_head) == 152, "as the page says");
@@ -25,26 +22,6 @@ uint32_t vel_journal_entry_crc(const struct vel_journal_entry *entry, const void
 {
     return vel_crc32c(vel_crc32c(0, entry, offsetof(struct vel_journal_entry, crc)),
                       bytes, entry->len);
-}
-
-int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT], struct vel_err *err)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char boot[VEL_JOURNAL_BOOT]; /* no process lives longer */
-    struct vel_buf text;
-    int rc = 0;
-
-    vel_buf_init(&text);
-    pthread_mutex_lock(&lock);
-    if (!boot[0]) {
-        rc = vel_fs_read_file(fs, boot_path, sizeof boot - 1, &text, err);
-        if (rc == 0)
-            memcpy(boot, vel_buf_text(&text), text.len);
-    }
-    memcpy(ret, boot, sizeof boot);
-    pthread_mutex_unlock(&lock);
-    vel_buf_fini(&text);
-    return rc;
 }
 
 bool vel_journal_find_open(struct vel_fs *fs, int fd, uint64_t size,

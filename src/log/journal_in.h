@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "log/journal.h"
+#include "sys/host.h"
 
 enum {
-    VEL_JOURNAL_BOOT = 40,
     VEL_JOURNAL_PAGE = 4096, /* entries begin behind it */
     VEL_JOURNAL_PIECE = 1 << 20,
     VEL_JOURNAL_PATH = 3072,
@@ -24,7 +24,7 @@ enum {
 struct vel_journal_head {
     char magic[8];
     uint64_t zero;
-    char boot[VEL_JOURNAL_BOOT]; /* ends with zeros */
+    char boot[VEL_HOST_BOOT]; /* ends with zeros */
     uint64_t device, inode;
     uint64_t point; /* S */
     uint32_t crc, zero_too;
@@ -45,10 +45,6 @@ struct vel_journal_entry {
 uint32_t vel_journal_head_crc(const struct vel_journal_head *head);
 uint32_t vel_journal_entry_crc(const struct vel_journal_entry *entry,
                                const void *bytes);
-
-/* Of this machine since it was started. */
-int vel_journal_boot(struct vel_fs *fs, char ret[VEL_JOURNAL_BOOT],
-                     struct vel_err *err);
 
 /* The head that says its file is open, at 0, 512, 1024 and so on: `bytes` as they are
  * of a closed one, so many from *ret_at on. False: there is none. */

@@ -73,11 +73,11 @@ static bool is_mended(const struct mending *m)
 
 static bool is_ours(const struct mending *m)
 {
-    char boot[VEL_JOURNAL_BOOT];
+    char boot[VEL_HOST_BOOT];
 
     return memcmp(m->head.magic, VEL_JOURNAL_MAGIC, sizeof m->head.magic) == 0 &&
            m->head.crc == vel_journal_head_crc(&m->head) &&
-           vel_journal_boot(m->of->fs, boot, NULL) == 0 &&
+           vel_host_boot(m->of->fs, boot, NULL) == 0 &&
            memcmp(boot, m->head.boot, sizeof boot) == 0 &&
            m->head.device == (uint64_t)m->stat.st_dev &&
            m->head.inode == (uint64_t)m->stat.st_ino;
@@ -456,10 +456,10 @@ static void sweep_one(struct vel_fs *fs, const char *path, const char *boot)
 
 void vel_mend_sweep(struct vel_fs *fs, const char *dir)
 {
-    char boot[VEL_JOURNAL_BOOT];
+    char boot[VEL_HOST_BOOT];
     struct vel_vec names;
 
-    if (vel_journal_boot(fs, boot, NULL) < 0 || vel_fs_list(fs, dir, &names, NULL) < 0)
+    if (vel_host_boot(fs, boot, NULL) < 0 || vel_fs_list(fs, dir, &names, NULL) < 0)
         return;
     for (size_t i = 0; i < names.n; i++) {
         char *path = vel_path_join(dir, *(char **)vel_vec_at(&names, i));

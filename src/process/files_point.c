@@ -57,8 +57,8 @@ static int begin_at(struct vel_file *file, struct vel_err *err)
     dir = of_rank ? vel_path_dir(of_rank) : NULL;
     if (dir && vel_number_behind(vel_path_base(of_rank), "rank.", &rank) &&
         vel_number_behind(vel_path_base(dir), "new.", &number))
-        rc = vel_point_begin(vel_fs_posix(), dir, rank, file->name, &file->points.point,
-                             err);
+        rc = vel_point_begin(vel_fs_posix(), dir, rank, file->name,
+                             vel_fs_overwrites_in_place(dir), &file->points.point, err);
     else
         vel_fail(err, VEL_EUNSUP, "%s is no place of a new file", file->place);
     free(dir);

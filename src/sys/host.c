@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,4 +128,25 @@ void vel_host_fini(struct vel_host *host)
     free(host->node);
     free(host->user);
     *host = (struct vel_host){0};
+}
+
+int vel_host_boot(struct vel_fs *fs, char ret[VEL_HOST_BOOT], struct vel_err *err)
+{
+    static const char path[] = "/proc/sys/kernel/random/boot_id";
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char boot[VEL_HOST_BOOT]; /* no process lives longer */
+    struct vel_buf text;
+    int rc = 0;
+
+    vel_buf_init(&text);
+    pthread_mutex_lock(&lock);
+    if (!boot[0]) {
+        rc = vel_fs_read_file(fs, path, sizeof boot - 1, &text, err);
+        if (rc == 0)
+            memcpy(boot, vel_buf_text(&text), text.len);
+    }
+    memcpy(ret, boot, sizeof boot);
+    pthread_mutex_unlock(&lock);
+    vel_buf_fini(&text);
+    return rc;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "sys/fs.h"
 
 struct vel_host {
     char *node; /* belongs to the struct */
@@ -32,5 +33,9 @@ bool vel_host_is_beside(const char *node, const char *other);
 
 /* 1 to 200 letters, digits, and "._-", not beginning with a dot or a dash. */
 bool vel_host_is_name(const char *name);
+
+/* Of this machine since it was started: text, and zeros behind it. */
+enum { VEL_HOST_BOOT = 40 };
+int vel_host_boot(struct vel_fs *fs, char ret[VEL_HOST_BOOT], struct vel_err *err);
 
 #endif

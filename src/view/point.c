@@ -8,19 +8,20 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "sys/host.h"
 #include "sys/pages.h"
 #include "view/part_new_in.h"
 #include "view/point.h"
 
-enum { COPIES = 2, BOOT = 40 };
+enum { COPIES = 2 };
 
 static const char magic[] = {'h', '5', 'v', 'p', 'o', 'i', 'n', 't'};
 
-/* Shared with the file: what is stored here stays when the process is killed. Numbers
- * are the last to be stored, and the first to go. */
+/* What is stored here, in the file, stays when the process is killed. Numbers are the
+ * last to be stored, and the first to go. */
 struct mark {
     char magic[sizeof magic];
-    char boot[BOOT];
+    char boot[VEL_HOST_BOOT];
     _Atomic uint64_t number; /* that the file is at; 0: at none */
     uint64_t size;
     uint64_t head; /* so many bytes are others than those in the file */
@@ -38,7 +39,8 @@ struct where {
 struct vel_point {
     struct vel_fs *fs;
     struct where where;
-    struct mark *mark;
+    struct mark *mark; /* the file's bytes; or a copy of them that is written there */
+    int fd;            /* then; else -1 */
     bool has_dirs;
 };
 
@@ -92,25 +94,11 @@ static int make_above(struct vel_fs *fs, const char *path, struct vel_err *err)
 
 /* --- the mark --- */
 
-/* What was in the memory of a node that was started again is none of the file. */
-static int read_boot(struct vel_fs *fs, char ret[BOOT], struct vel_err *err)
-{
-    static const char path[] = "/proc/sys/kernel/random/boot_id";
-    ssize_t n = -1;
-    int fd = -1, rc = vel_fs_open(fs, path, O_RDONLY, 0, &fd, err);
-
-    memset(ret, 0, BOOT);
-    if (rc == 0)
-        n = fs->ops->pread(fs, fd, ret, BOOT - 1, 0);
-    vel_fs_close(fs, fd, path, NULL);
-    return n > 0 ? 0 : vel_fail(err, VEL_EUNSUP, "%s does not tell", path);
-}
-
-static int make_mark(struct vel_point *point, struct vel_err *err)
+static int make_mark(struct vel_point *point, bool may_map, struct vel_err *err)
 {
     struct vel_fs *fs = point->fs;
     struct mark mark = {0};
-    int fd = -1, rc = read_boot(fs, mark.boot, err);
+    int fd = -1, rc = vel_host_boot(fs, mark.boot, err);
 
     memcpy(mark.magic, magic, sizeof magic);
     if (rc == 0)
@@ -122,20 +110,35 @@ static int make_mark(struct vel_point *point, struct vel_err *err)
     if (rc == 0)
         rc = vel_fs_write_at(fs, fd, &mark, sizeof mark, 0, point->where.mark, err);
     if (rc == 0) {
-        point->mark = vel_pages_map(fd, sizeof mark);
+        point->mark =
+            may_map ? vel_pages_map(fd, sizeof mark) : vel_pages_alloc(sizeof mark);
         rc = point->mark ? 0 : vel_out_of_memory(err, point->where.mark);
+    }
+    if (rc == 0 && !may_map) {
+        memcpy(point->mark, &mark, sizeof mark);
+        point->fd = fd;
+        return 0;
     }
     vel_fs_close(fs, fd, point->where.mark, NULL);
     return rc;
+}
+
+/* The mark has changed. What cannot be written is at no point. */
+static void put_mark(struct vel_point *point)
+{
+    if (point->fd >= 0 &&
+        vel_fs_write_at(point->fs, point->fd, point->mark, sizeof *point->mark, 0,
+                        point->where.mark, NULL) < 0)
+        vel_fs_unlink(point->fs, point->where.mark, NULL);
 }
 
 /* VEL_ENOENT: there is none that counts. */
 static int load_mark(struct vel_fs *fs, const struct where *where, struct mark *ret,
                      struct vel_err *err)
 {
-    char boot[BOOT];
+    char boot[VEL_HOST_BOOT];
     struct vel_buf bytes;
-    int rc = read_boot(fs, boot, err);
+    int rc = vel_host_boot(fs, boot, err);
 
     vel_buf_init(&bytes);
     if (rc == 0)
@@ -144,7 +147,7 @@ static int load_mark(struct vel_fs *fs, const struct where *where, struct mark *
         memcpy(ret, bytes.data, sizeof *ret);
     if (rc == 0 &&
         (bytes.len != sizeof *ret || memcmp(ret->magic, magic, sizeof magic) != 0 ||
-         memcmp(ret->boot, boot, BOOT) != 0))
+         memcmp(ret->boot, boot, sizeof boot) != 0))
         rc = vel_fail(err, VEL_ENOENT, "%s is no mark of now", where->mark);
     vel_buf_fini(&bytes);
     return rc;
@@ -156,6 +159,7 @@ void vel_point_end(struct vel_point *point, bool removes)
 {
     if (!point)
         return;
+    vel_fs_close(point->fs, point->fd, point->where.mark, NULL);
     vel_pages_free(point->mark, sizeof *point->mark);
     for (int i = 0; removes && i < COPIES; i++)
         vel_fs_unlink(point->fs, point->where.copies[i], NULL);
@@ -166,7 +170,7 @@ void vel_point_end(struct vel_point *point, bool removes)
 }
 
 int vel_point_begin(struct vel_fs *fs, const char *dir, int64_t rank, const char *name,
-                    struct vel_point **ret, struct vel_err *err)
+                    bool may_map, struct vel_point **ret, struct vel_err *err)
 {
     struct vel_point *point = calloc(1, sizeof *point);
     int rc = point ? find_where(dir, rank, name, &point->where, err)
@@ -177,7 +181,8 @@ int vel_point_begin(struct vel_fs *fs, const char *dir, int64_t rank, const char
         return rc;
     }
     point->fs = fs;
-    rc = make_mark(point, err);
+    point->fd = -1;
+    rc = make_mark(point, may_map, err);
     if (rc == 0)
         *ret = point;
     else
@@ -196,11 +201,13 @@ void vel_point_set(struct vel_point *point, const struct vel_point_is *is)
 void vel_point_renumber(struct vel_point *point, int64_t number)
 {
     atomic_store(&point->mark->number, (uint64_t)number);
+    put_mark(point);
 }
 
 void vel_point_leave(struct vel_point *point)
 {
     atomic_store(&point->mark->number, 0);
+    put_mark(point);
 }
 
 static int make_dirs(struct vel_point *point, struct vel_err *err)
@@ -235,6 +242,7 @@ int vel_point_copy(struct vel_point *point, struct vel_err *err)
     int rc;
 
     atomic_store(&mark->copies[older].number, 0);
+    put_mark(point);
     rc = make_dirs(point, err);
     if (rc == 0)
         rc = vel_fs_copy(point->fs, point->where.file, point->where.copies[older], err);
@@ -247,6 +255,7 @@ int vel_point_copy(struct vel_point *point, struct vel_err *err)
     mark->copies[older].size = mark->size;
     atomic_store(&mark->copies[older].number, mark->number);
     atomic_store(&mark->copies[!older].number, 0);
+    put_mark(point);
     return vel_fs_unlink(point->fs, point->where.copies[!older], err);
 }
 

@@ -23,10 +23,11 @@ struct vel_point;
 
 enum { VEL_POINT_HEAD = 64 };
 
-/* The file of a rank in new.N; nothing of it is kept before. VEL_EUNSUP: it cannot be
- * known here whether the node was started again. */
+/* The file of a rank in new.N; nothing of it is kept before. may_map:
+ * vel_fs_overwrites_in_place(dir). It fails where it cannot be known whether the node
+ * was started again. */
 int vel_point_begin(struct vel_fs *fs, const char *dir, int64_t rank, const char *name,
-                    struct vel_point **ret, struct vel_err *err);
+                    bool may_map, struct vel_point **ret, struct vel_err *err);
 
 /* What a file is at a point. Were it closed then, it would begin with these bytes. */
 struct vel_point_is {

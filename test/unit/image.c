@@ -155,30 +155,6 @@ static void whole(bool has_crc)
     program_fini(&p);
 }
 
-/* The kernel copies a page at once where memory and file have the same place in it. */
-static void places(void)
-{
-    const char *path = tap_path("places");
-    struct vel_err err = {0};
-    struct program p;
-    size_t len;
-    char *file;
-
-    program_init(&p, 1);
-    if (save(vel_fs_posix(), path, &p, true, &err) < 0 ||
-        !(file = tap_get_file(path, &len)))
-        bail_out("%s", err.text);
-    for (int i = 0; i < N; i++) {
-        const char *at = memmem(file, len, p.memory[i], sizes[i]);
-
-        if (sizes[i] >= 4096)
-            ok(at && ((uintptr_t)(at - file) - (uintptr_t)p.memory[i]) % 4096 == 0,
-               "a region of %zu bytes lies in the file as in its page", sizes[i]);
-    }
-    free(file);
-    program_fini(&p);
-}
-
 static void selected(void)
 {
     const char *path = tap_path("selected");
@@ -510,7 +486,6 @@ int main(void)
 
     whole(true);
     whole(false);
-    places();
     selected();
     again();
     sizes_change();

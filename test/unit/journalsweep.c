@@ -42,12 +42,12 @@ static bool is_there(const char *name)
 int main(void)
 {
     const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-    char boot[VEL_JOURNAL_BOOT];
+    char boot[VEL_HOST_BOOT];
     int locked;
 
     dir = tap_path("journal");
     mkdir(dir, 0700);
-    if (vel_journal_boot(vel_fs_posix(), boot, NULL) < 0)
+    if (vel_host_boot(vel_fs_posix(), boot, NULL) < 0)
         bail_out("no boot id");
     close(put("1-1", boot));
     close(put("1-2", "another boot"));

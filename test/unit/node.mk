@@ -40,6 +40,7 @@ node_tests = test/unit/about.t \
 	test/unit/muster.t \
 	test/unit/once.t \
 	test/unit/prerunplace.t \
+	test/unit/point.t \
 	test/unit/promise.t \
 	test/unit/pull.t \
 	test/unit/pulllinks.t \
@@ -204,6 +205,9 @@ test_unit_flushing_service_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
 test_unit_prerunplace_t_SOURCES = %D%/prerunplace.c
 test_unit_prerunplace_t_CPPFLAGS = $(test_cppflags)
 test_unit_prerunplace_t_LDADD = $(test_ldadd)
+test_unit_point_t_SOURCES = %D%/point.c
+test_unit_point_t_CPPFLAGS = $(test_cppflags)
+test_unit_point_t_LDADD = $(test_ldadd)
 test_unit_promise_t_SOURCES = %D%/promise.c
 test_unit_promise_t_CPPFLAGS = $(test_cppflags)
 test_unit_promise_t_LDADD = $(test_ldadd)
