@@ -203,7 +203,7 @@ changed() {
 }
 
 killed_script() {
-    local walk=$top_srcdir/h5examples/walk.py rounds=10 good=0 from=0 step began said i pid
+    local walk=$top_srcdir/h5examples/walk.py rounds=10 good=0 from=0 left=0 step began said i pid
     mkdir walk && cd walk || return
     for ((i = 1; i <= rounds; i++)); do
         through behind exec python3 -u "$walk" walk.h5 1000000000 >said 2>&1 &
@@ -215,12 +215,13 @@ killed_script() {
         began=$(sed -n 's/begins at step //p' said)
         step=$(HDF5_VOL_CONNECTOR=native h5dump -a /step walk.h5 2>&1 | sed -n 's/.*(0): //p')
         note "round $i: began at step ${began:-?}, was killed, and left step ${step:-?}"
-        [ "${began:--1}" -ge "$from" ] && [ "${step:--1}" -ge "$began" ] && good=$((good + 1))
-        from=${step:-0}
+        # what is at its path may be behind what is in the cache, and neither goes back
+        [ "${began:--1}" -ge "$from" ] && [ "${began:--1}" -ge "$left" ] && [ "${step:--1}" -ge "$left" ] && good=$((good + 1))
+        from=${began:-0} left=${step:-0}
     done
     is $good $rounds 'a script with h5py that is killed goes on from where it was, and HDF5 alone reads what it leaves'
-    said=$(through behind python3 "$walk" walk.h5 $((from + 1000)) | tail -n 1)
-    is "$said" "$(through native python3 "$walk" straight.h5 $((from + 1000)) | tail -n 1)" 'it ends where it would have'
+    said=$(through behind python3 "$walk" walk.h5 $((from + 10000)) | tail -n 1)
+    is "$said" "$(through native python3 "$walk" straight.h5 $((from + 10000)) | tail -n 1)" 'it ends where it would have'
     ok 'its file was in the cache' grep -q 'bytes in the cache' log
     cd ..
 }
