@@ -79,6 +79,7 @@ EXTRA_DIST += $(api_pages) \
 	%D%/format-descriptor.txt \
 	%D%/format-events.txt \
 	%D%/format-journal.txt \
+	%D%/format-ledger.txt \
 	%D%/format-mem.txt \
 	%D%/format-meta.txt \
 	%D%/format-parity.txt \

@@ -9,19 +9,19 @@ command -v spin >/dev/null || skip_all "there is no spin"
 command -v cc >/dev/null || skip_all "there is no C compiler for what spin makes"
 work=$(tap_dir)
 
-# search MODEL [-DFAULT_...]: what spin's checker says of all states
+# search OPTIMIZE MODEL [-D...]: what spin's checker says of all states
 search() {
     local dir
     dir=$(mktemp -d "$work/XXXXXX") && cd "$dir" || return
-    spin -a "${@:2}" "$top_srcdir/test/model/$1.pml" >spin.log 2>&1 || { cat spin.log; return; }
-    cc -w -O1 -DSAFETY -DMEMLIM=2048 -o pan pan.c 2>&1 || return
+    spin -a "${@:3}" "$top_srcdir/test/model/$2.pml" >spin.log 2>&1 || { cat spin.log; return; }
+    cc -w "$1" -DSAFETY -DMEMLIM=2048 -o pan pan.c 2>&1 || return
     ./pan -m10000 -w22
 }
 
-# holds MODEL TEXT: no claim is violated, and the search was complete
+# holds MODEL TEXT [-D...]: no claim is violated, and the search was complete
 holds() {
     local said
-    said=$(cd "$work" && search "$1")
+    said=$(cd "$work" && search -O2 "$1" "${@:3}")
     if grep -q 'errors: 0$' <<<"$said" && ! grep -Eq 'max search depth|out of memory|truncated' <<<"$said"; then
         pass "$1: $2 ($(awk '/states, stored/ { print $1 }' <<<"$said") states)"
     else
@@ -30,9 +30,9 @@ holds() {
     fi
 }
 
-# breaks MODEL FAULT CLAIM TEXT: without the rule the claim, a pattern of what is said, is violated
+# breaks MODEL FAULT CLAIM TEXT [-D...]: without the rule the claim, a pattern of what is said, is violated
 breaks() {
-    like "$(cd "$work" && search "$1" "-DFAULT_$2" | grep -E '^pan:1|^spin:')" "$3" \
+    like "$(cd "$work" && search -O0 "$1" "-DFAULT_$2" "${@:5}" | grep -E '^pan:1|^spin:')" "$3" \
         "$1: $4 ($2)"
 }
 
@@ -61,4 +61,30 @@ breaks publish RENAME_BLIND '*is_superseded*' \
     "an owner that thaws and renames without looking for a newer one is found out"
 breaks publish READ_FIRST '*name*' "so is one that reads how far the flush is and claims it then"
 breaks publish TEMP_SHARED '*name*3*' "so are two owners whose temporary files have the same names"
+
+two=(-DWITH_A1 -DWITH_READER) three=(-DWITH_A1 -DWITH_A2) launches=(-DWITH_A1 -DWITH_C)
+holds ledger "what was told counts, of two chairs of one launch, its heir and a reader" "${two[@]}"
+holds ledger "of three chairs of one launch and its heir" "${three[@]}"
+holds ledger "and of three launches; and whoever freezes, another carries it" "${launches[@]}"
+breaks ledger CLAIM_END '*told*' "a chair that takes over from an end is found out" "${two[@]}"
+breaks ledger CLAIM_EMPTY '*told*' "so is one that begins where nothing counts" "${launches[@]}"
+breaks ledger READ_FIRST '*told*' "so is one that reads first and claims then" "${two[@]}"
+breaks ledger END_READ_FIRST '*told*' "also when it ends another launch" "${two[@]}"
+breaks ledger HEIR '*at==255*' "so is an end whose heir was carried, and that nobody goes on with" "${launches[@]}"
+breaks ledger BEGIN_BLIND '*fixed*' "so is one that does not look behind its begin" "${launches[@]}"
+breaks ledger LOOK_OWN '*told*' "so is one that only looks for its own ledger" "${two[@]}"
+breaks ledger LOOK_NEXT '*told*' "or only for the next" "${three[@]}"
+breaks ledger LOOK_ORDER '*told*' "or for its own one first" "${three[@]}"
+breaks ledger TELL_BLIND '*told*' "so is one that thaws and tells" "${two[@]}"
+breaks ledger ACT_BLIND '*told*' "so is a reader that acts on what it has read long ago" "${two[@]}"
+breaks ledger REMOVE_SOURCE '*told*' "so is a source that goes at once" "${two[@]}"
+breaks ledger REMOVE_DOWN '*told*' "or the last one first" "${three[@]}"
+
+holds number "no number is used twice"
+breaks number LIST_ONCE '*used*' "one that does not list again is found out"
+breaks number REMOVE_HIGHEST '*used*' "so is a highest number that goes"
+
+holds follows "what is sealed later is newer"
+breaks follows READ_ONCE '*before*' "a chair that does not read again is found out"
+breaks follows SAME_PLACE '*order*' "so are places that two launches share"
 done_testing

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* number - launches take their numbers from the names of ledgers, may be frozen before any step,
+ * and older ones are removed meanwhile, so that a number that is free may have been used.
+ * The rules are those of doc/format-ledger.txt 3; each -DFAULT_... takes one of them away.
+ *
+ * Claim: no number is used twice. */
+#define MOST 5
+#define BIT(i) (1 << (i))
+
+byte there = BIT(0); /* launches that have a ledger */
+byte used = BIT(0);
+byte high;           /* the highest of them */
+
+inline count_high() {
+    high = MOST;
+    do
+    :: high > 0 && !(there & BIT(high)) -> high--
+    :: else -> break
+    od;
+    skip
+}
+
+proctype starter() {
+    byte mine;
+    bool is_made;
+
+    do
+    :: mine = high + 1;
+        if
+        :: mine > MOST -> break
+        :: else
+        fi;
+        /* one of many makes the name */
+        d_step {
+            is_made = !(there & BIT(mine));
+            there = there | BIT(mine);
+            count_high() }
+        if
+#ifdef FAULT_LIST_ONCE
+        :: is_made ->
+#else
+        :: is_made && high == mine ->
+#endif
+            assert(!(used & BIT(mine)));
+            used = used | BIT(mine);
+            break
+        :: else /* the name stays: it is ended as that of one who died */
+        fi
+    od
+}
+
+/* Who has carried a launch removes it; the highest stays. */
+#ifdef FAULT_REMOVE_HIGHEST
+#define may_go(i) (there & BIT(i))
+#else
+#define may_go(i) ((there & BIT(i)) && (i) < high)
+#endif
+#define remove(i) d_step { may_go(i) -> there = there & ~BIT(i); count_high() }
+proctype remover() {
+end:
+    do
+    :: remove(0)
+    :: remove(1)
+    :: remove(2)
+    :: remove(3)
+    :: remove(4)
+    :: remove(5)
+    od
+}
+
+init {
+    atomic {
+        run starter();
+        run starter();
+        run starter();
+        run remover()
+    }
+}
