@@ -387,8 +387,16 @@ static void encoded_by_difference(void)
     struct vel_err err = {0};
 
     filelab_init(&lab, "encoded", 3, 3,
-                 "DATASET=x PATTERN=x.h5 PUBLISH=BEHIND\nENCODE_DELTA=1\n");
+                 "DATASET=x PATTERN=x.h5 PUBLISH=BEHIND\nENCODE_DELTA=1\n"
+                 "DATASET=all PATTERN=all.{rank} PUBLISH=BEHIND\n");
     filelab_begin(&lab, "L1");
+    for (int rank = 0; rank < 3; rank++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "all.%d", rank);
+        filelab_write(&lab, rank, name, "here", &err);
+    }
+    filelab_drain(&lab); /* all nodes are there: x is protected */
     ok(write_version(&lab, 1), "a version is written");
     filelab_drain(&lab);
     ok(write_version(&lab, 2), "and the next one, with ENCODE_DELTA=1");

@@ -212,7 +212,7 @@ export VELOC_VIRTUAL_NODES=2
 while_open is_protected
 not_ok 'another one is protected, and not yet published' "$h5dump" -H st.0.h5
 rm -rf "$dir"/cache/*.v1
-is "$(ranks 2 2 read=st.%.h5 | sort | tr '\n' ' ')" \
+is "$(ranks 2 2 read=st.%.h5 meet="$dir/seen.both" | sort | tr '\n' ' ')" \
     'st.0.h5: all 2, 1000 cells, 2 at the end st.1.h5: all 2, 1000 cells, 2 at the end ' \
     'killed, with the node of a rank that never closed its file, it is rebuilt'
 unset VELOC_VIRTUAL_NODES
