@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/siphash.h"
 #include "ident/key.h"
-#include "ident/once.h"
 #include "sys/entropy.h"
 
 static int unsafe(const char *path, const char *what, struct vel_err *err)
@@ -71,7 +70,7 @@ int vel_key_get(struct vel_fs *fs, const char *dir, uid_t user, struct vel_key *
     if (rc == VEL_ENOENT) {
         rc = vel_entropy(key.bytes, VEL_KEY, err);
         if (rc == 0)
-            rc = vel_once_bytes(fs, path.data, key.bytes, VEL_KEY, &is_mine, err);
+            rc = vel_fs_once(fs, path.data, key.bytes, VEL_KEY, &is_mine, err);
         if (rc == 0)
             rc = key_load(fs, path.data, user, &key, err);
     }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* once - what is decided by who makes a file first (doc/protocol-leader.txt, 3).
+/* once - what is decided by who makes a file first (doc/protocol-leader.txt, 3): a
+ * record that is made once (vel_fs_once()). A claim is the same with a number: whoever
+ * makes NAME.K has taken the right from NAME.(K-1).
  *
- * A record is written and synced under a name of its own and then linked to its final
- * one, where it is never replaced: of many that try, on many nodes, one succeeds, and
- * all read the same afterwards. A claim is the same with a number: whoever makes NAME.K
- * has taken the right from NAME.(K-1).
- *
- * It does not know what is decided. What a crash leaves under a temporary name is
- * nothing to anybody; vel_once_sweep() removes it.
+ * It does not know what is decided.
  */
 #ifndef VEL_IDENT_ONCE_H
 #define VEL_IDENT_ONCE_H
@@ -29,10 +25,6 @@
 int vel_once(struct vel_fs *fs, const char *path, const char *type, int version,
              const struct vel_node *record, bool *ret_is_mine, struct vel_err *err);
 
-/* The same with any bytes, some of which nobody else can have. */
-int vel_once_bytes(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
-                   bool *ret_is_mine, struct vel_err *err);
-
 /* Make the claim above+1, once, as dir/NAME.K. VEL_EEXIST: someone has made it, or a
  * later one; *ret_k is written only when it is ours. */
 int vel_claim(struct vel_fs *fs, const char *dir, const char *name, int64_t above,
@@ -47,9 +39,5 @@ int vel_claim_newest(struct vel_fs *fs, const char *dir, const char *name,
 int vel_claim_load(struct vel_fs *fs, const char *dir, const char *name, int64_t k,
                    const char *type, int newest, struct vel_node **ret_record,
                    struct vel_err *err);
-
-/* Remove the temporary files in `dir` of records that are decided. Safe at any time:
- * whoever still needs one finds it gone, and reads what was decided. */
-int vel_once_sweep(struct vel_fs *fs, const char *dir, struct vel_err *err);
 
 #endif

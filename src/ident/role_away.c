@@ -9,7 +9,6 @@
 #include <sys/file.h>
 
 #include "base/path.h"
-#include "ident/once.h"
 #include "ident/role_in.h"
 
 enum {
@@ -107,7 +106,7 @@ enum vel_role_life vel_role_ask(const struct vel_role_here *here, const char *la
 static int remove_held(struct vel_role *role, struct vel_err *err)
 {
     static const char *const names[] = {"name", "about", "agent"};
-    int rc = vel_once_sweep(role->fs, role->dir, err);
+    int rc = vel_fs_once_sweep(role->fs, role->dir, err);
 
     for (size_t i = 0; rc == 0 && i < sizeof names / sizeof names[0]; i++) {
         char *path = vel_path_join(role->dir, names[i]);

@@ -148,6 +148,19 @@ int vel_fs_writer(int64_t *ret_writer, struct vel_err *err);
 /* Is `name`, without directory, such a temporary? No reader should look at one. */
 bool vel_fs_is_temporary(const char *name);
 
+/* Make a file of these bytes, some of which nobody else can have. It is written and
+ * synced under a name of its own and linked to `path`, where it is never replaced: of
+ * many that try, on many nodes, one succeeds, and all read the same afterwards.
+ * *ret_is_mine: false when another was there before. It survives a power loss when this
+ * returns. VEL_EUNSUP: the file system has no link(2). After another failure it may
+ * have been made or not; the same call with the same bytes tells. */
+int vel_fs_once(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
+                bool *ret_is_mine, struct vel_err *err);
+
+/* Remove the temporary files in `dir` of what is made. Safe at any time: whoever still
+ * needs one finds it gone, and reads what is there. */
+int vel_fs_once_sweep(struct vel_fs *fs, const char *dir, struct vel_err *err);
+
 int vel_fs_rename(struct vel_fs *fs, const char *from, const char *to,
                   struct vel_err *err);
 

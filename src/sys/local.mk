@@ -6,6 +6,7 @@ core_sources += \
 	%D%/fs_dir.c \
 	%D%/fs_limit.c %D%/fs_limit.h %D%/fs_limit_in.h \
 	%D%/fs_limit_call.c \
+	%D%/fs_once.c \
 	%D%/fs_posix.c \
 	%D%/fs_replace.c \
 	%D%/fs_watch.c %D%/fs_watch.h \

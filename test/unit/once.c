@@ -272,7 +272,7 @@ static int action(struct vel_fs *fs, const char *dir, void *arg, struct vel_err 
     (void)arg;
     path_in(dir, path);
     int rc = make(fs, path, 5, &is_mine, err);
-    return rc < 0 ? rc : vel_once_sweep(fs, dir, err);
+    return rc < 0 ? rc : vel_fs_once_sweep(fs, dir, err);
 }
 
 static enum sweep_state check(const char *dir, void *arg)
@@ -302,10 +302,10 @@ static void sweeping(void)
     tap_put_file(path, "of vel_fs_replace");
     snprintf(path, sizeof path, "%s/%s", dir, undecided);
     tap_put_file(path, "x");
-    ok(vel_once_sweep(vel_fs_posix(), dir, &err) == 0 && temporaries(dir) == 2 &&
+    ok(vel_fs_once_sweep(vel_fs_posix(), dir, &err) == 0 && temporaries(dir) == 2 &&
            access(path, F_OK) == 0,
        "temporaries of what is decided are removed, and no others");
-    is_int(vel_once_sweep(vel_fs_posix(), tap_path("nowhere"), &err), 0,
+    is_int(vel_fs_once_sweep(vel_fs_posix(), tap_path("nowhere"), &err), 0,
            "nothing is to be done without a directory");
 }
 
