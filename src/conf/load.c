@@ -138,7 +138,7 @@ static int take_datasets(struct vel_conf *conf, const char *from, const char *li
 /* VELOC_ wins over SCR_ when both are set. */
 static int take_dataset_variable(struct vel_conf *conf, struct vel_err *err)
 {
-    const char *ours = getenv("VELOC_DATASET");
+    const char *ours = either("VELOC_DATASET", NULL);
 
     return ours ? take_datasets(conf, "VELOC_DATASET", ours, err)
                 : take_datasets(conf, "SCR_DATASET", getenv("SCR_DATASET"), err);

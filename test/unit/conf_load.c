@@ -250,6 +250,9 @@ static void order_of_lines(void)
     setenv("SCR_DATASET", "c PATTERN=c.scr", 1);
     is_str(lines_are(NULL), "c:c.scr a:a.file b:b.file",
            "SCR's name of it does it, too");
+    setenv("VELOC_DATASET", "", 1);
+    is_str(lines_are(NULL), "c:c.scr a:a.file b:b.file",
+           "also where ours is set to nothing");
     setenv("VELOC_DATASET", "c PATTERN=c.env", 1);
     is_str(lines_are(NULL), "c:c.env a:a.file b:b.file", "ours wins over it");
 }
