@@ -76,6 +76,7 @@ dist_doc_DATA += %D%/migrating.md %D%/format-ls.txt %D%/h5veloc-ls.schema.json
 EXTRA_DIST += $(api_pages) \
 	%D%/architecture.md \
 	%D%/engine.txt \
+	%D%/facts.txt \
 	%D%/format-descriptor.txt \
 	%D%/format-events.txt \
 	%D%/format-journal.txt \

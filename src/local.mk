@@ -6,6 +6,8 @@ core_sources =
 include %D%/base/local.mk
 include %D%/sys/local.mk
 include %D%/log/local.mk
+include %D%/ledger/local.mk
+include %D%/facts/local.mk
 include %D%/conf/local.mk
 include %D%/record/local.mk
 include %D%/comm/local.mk

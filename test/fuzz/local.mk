@@ -1,19 +1,21 @@
 # test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
-fuzz_names = conf_parse descriptor_decode entry_decode event_decode filelist_decode \
-	filemap_decode frame_decode image_decode leader_decode link_hear node_decode parity_decode record_decode \
+fuzz_names = conf_parse descriptor_decode entry_decode event_decode fact_decode filelist_decode \
+	filemap_decode frame_decode image_decode leader_decode ledger_decode link_hear node_decode parity_decode record_decode \
 	texts_decode transfer_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
 	test/fuzz/entry_decode.t \
 	test/fuzz/event_decode.t \
+	test/fuzz/fact_decode.t \
 	test/fuzz/filelist_decode.t \
 	test/fuzz/filemap_decode.t \
 	test/fuzz/frame_decode.t \
 	test/fuzz/image_decode.t \
 	test/fuzz/leader_decode.t \
+	test/fuzz/ledger_decode.t \
 	test/fuzz/link_hear.t \
 	test/fuzz/node_decode.t \
 	test/fuzz/parity_decode.t \
@@ -49,6 +51,9 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/event_decode/full \
 	test/fuzz/corpus/event_decode/other-version \
 	test/fuzz/corpus/event_decode/wrong \
+	test/fuzz/corpus/fact_decode/dataset \
+	test/fuzz/corpus/fact_decode/node \
+	test/fuzz/corpus/fact_decode/wrong \
 	test/fuzz/corpus/filelist_decode/containers \
 	test/fuzz/corpus/filelist_decode/outside \
 	test/fuzz/corpus/filelist_decode/plain \
@@ -93,6 +98,12 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/leader_decode/good-owed-failed \
 	test/fuzz/corpus/leader_decode/good-seal \
 	test/fuzz/corpus/leader_decode/good-seals \
+	test/fuzz/corpus/ledger_decode/begin-lost \
+	test/fuzz/corpus/ledger_decode/end \
+	test/fuzz/corpus/ledger_decode/other-name \
+	test/fuzz/corpus/ledger_decode/torn \
+	test/fuzz/corpus/ledger_decode/whole \
+	test/fuzz/corpus/ledger_decode/wrong-tails \
 	test/fuzz/corpus/link_hear/leader.hex \
 	test/fuzz/corpus/link_hear/lies.hex \
 	test/fuzz/corpus/link_hear/process.hex \
@@ -130,6 +141,10 @@ test_fuzz_event_decode_t_SOURCES = %D%/event_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_event_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_event_decode_t_LDADD = $(test_ldadd)
 
+test_fuzz_fact_decode_t_SOURCES = %D%/fact_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_fact_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_fact_decode_t_LDADD = $(test_ldadd)
+
 test_fuzz_filelist_decode_t_SOURCES = %D%/filelist_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_filelist_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_filelist_decode_t_LDADD = $(test_ldadd)
@@ -149,6 +164,10 @@ test_fuzz_image_decode_t_LDADD = $(memory_ldadd)
 test_fuzz_leader_decode_t_SOURCES = %D%/leader_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_leader_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_leader_decode_t_LDADD = $(test_ldadd)
+
+test_fuzz_ledger_decode_t_SOURCES = %D%/ledger_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_ledger_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_ledger_decode_t_LDADD = $(test_ldadd)
 
 test_fuzz_link_hear_t_SOURCES = %D%/link_hear.c %D%/replay.c %D%/fuzz.h
 test_fuzz_link_hear_t_CPPFLAGS = $(test_cppflags)

@@ -2,6 +2,8 @@
 unit_tests =
 include %D%/base.mk
 include %D%/sys.mk
+include %D%/facts.mk
+include %D%/ledger.mk
 include %D%/log.mk
 include %D%/conf.mk
 include %D%/record.mk

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* read - a ledger as anybody reads it (doc/format-ledger.txt, 2). */
+#ifndef VEL_LEDGER_READ_H
+#define VEL_LEDGER_READ_H
+
+#include "ledger/ledger.h"
+#include "ledger/line.h"
+
+/* A ledger that a begin comes from; term -1: its launch is carried, and has no ledger
+ * that would have to be read. */
+struct vel_ledger_from {
+    int64_t launch, term;
+};
+
+struct vel_ledger_fact {
+    struct vel_ledger_name of; /* the ledger that has it */
+    struct vel_line line;
+};
+
+struct vel_ledger_text {
+    struct vel_ledger_name name;
+    uint64_t salt;
+    int64_t heir; /* of an end; else 0 */
+    int64_t process;
+    char *node, *address;
+
+    bool has_begin;       /* else there is nothing below */
+    int64_t floor;        /* launches below are carried, */
+    struct vel_vec from;  /* and these: struct vel_ledger_from, by launch; and what it
+                             comes from of its own */
+    struct vel_vec facts; /* struct vel_ledger_fact, in order; where a fact of the begin
+                             is wrong those of the ledgers that it comes from first */
+    size_t wrong;         /* lines that are wrong, with right ones behind */
+    bool is_lossy;        /* a fact of the begin is, and nobody has it any more */
+    struct vel_vec bytes; /* struct vel_buf, where the facts lie */
+};
+
+/* VEL_ENOENT: there is none of that name. VEL_ECORRUPT: nobody can say whose it is, and
+ * it has facts. */
+int vel_ledger_load(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                    struct vel_ledger_text *ret, struct vel_err *err);
+void vel_ledger_text_fini(struct vel_ledger_text *text);
+
+/* Does it say that another launch is carried? */
+bool vel_ledger_carries(const struct vel_ledger_text *text, int64_t launch);
+
+/* The one that counts below a term: of the list, the highest with a begin; *ret_has
+ * false: none is. VEL_ENOENT: one that is in the list is gone; list again. */
+int vel_ledger_counting(const struct vel_ledger_dir *dir, const struct vel_vec *list,
+                        struct vel_ledger_name below, struct vel_ledger_text *ret,
+                        bool *ret_has, struct vel_err *err);
+
+/* What counts of all launches, as items of *ret by launch: struct vel_ledger_text. */
+int vel_ledger_read_all(const struct vel_ledger_dir *dir, struct vel_vec *ret,
+                        struct vel_err *err);
+void vel_ledger_texts_fini(struct vel_vec *texts);
+
+/* Before somebody acts on what he has read, and was not told: sync it, and look whether
+ * it still counts. VEL_ECANCEL: it does not. */
+int vel_ledger_trust(const struct vel_ledger_dir *dir,
+                     const struct vel_ledger_text *text, struct vel_err *err);
+
+#endif
