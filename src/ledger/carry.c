@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/path.h"
 #include "ledger/carry.h"
 #include "ledger/ledger_in.h"
 
@@ -62,22 +63,6 @@ static int keep(struct vel_carry *carry, struct vel_ledger_text *text,
 
 /* --- to take --- */
 
-int vel_carry_own(struct vel_carry *carry, struct vel_err *err)
-{
-    struct vel_ledger_text text;
-    struct vel_vec list;
-    bool has = false;
-    int rc = vel_ledger_list(carry->dir, &list, err);
-
-    if (rc == 0)
-        rc = vel_ledger_counting(carry->dir, &list, carry->own, &text, &has, err);
-    vel_vec_fini(&list);
-    if (rc == VEL_ENOENT || (rc == 0 && !has))
-        return vel_fail(err, VEL_ECANCEL, "launch %" PRId64 " in %s is over",
-                        carry->own.launch, carry->dir->path);
-    return rc == 0 ? keep(carry, &text, err) : rc;
-}
-
 static bool is_listed(const struct vel_vec *list, struct vel_ledger_name name)
 {
     bool is = false;
@@ -90,19 +75,36 @@ static bool is_listed(const struct vel_vec *list, struct vel_ledger_name name)
     return is;
 }
 
-/* Is the end that a launch has one that this ledger goes on from? */
-static int check_end(const struct vel_carry *carry, struct vel_ledger_name name,
-                     bool *ret_is_end, bool *ret_is_mine, struct vel_err *err)
+/* VEL_ENOENT: ledgers come and go meanwhile. */
+static int take_own(struct vel_carry *carry, struct vel_err *err)
 {
     struct vel_ledger_text text;
-    int rc = vel_ledger_load(carry->dir, name, &text, err);
+    struct vel_vec list;
+    bool has = false;
+    int rc = vel_ledger_list(carry->dir, &list, err);
 
     if (rc < 0)
         return rc;
-    *ret_is_end = text.heir > 0;
-    *ret_is_mine = text.heir == carry->own.launch || vel_carry_has(carry, text.heir);
-    vel_ledger_text_fini(&text);
-    return 0;
+    rc = is_listed(&list, carry->own)
+             ? vel_ledger_counting(carry->dir, &list, carry->own, &text, &has, err)
+             : VEL_ECANCEL;
+    vel_vec_fini(&list);
+    if (rc == VEL_ECANCEL || (rc == 0 && !has))
+        return vel_fail(err, VEL_ECANCEL,
+                        "nothing counts of launch %" PRId64
+                        " in %s: others have carried it, or it has never begun",
+                        carry->own.launch, carry->dir->path);
+    return rc == 0 ? keep(carry, &text, err) : rc;
+}
+
+int vel_carry_own(struct vel_carry *carry, struct vel_err *err)
+{
+    int rc, round = 0;
+
+    do
+        rc = take_own(carry, err);
+    while (rc == VEL_ENOENT && vel_ledger_again(carry->dir, &round, err) == 0);
+    return rc;
 }
 
 /* Whoever has the end of a launch carries it. VEL_ENOENT: its ledgers change; look
@@ -113,11 +115,14 @@ static int take_end(const struct vel_carry *carry, const struct vel_ledger_self 
 {
     const struct vel_ledger_name end = {highest.launch, highest.term + 1};
     struct vel_vec list;
-    bool is_end, is_there;
-    int rc = check_end(carry, highest, &is_end, ret_is_mine, err);
+    int64_t heir;
+    int rc = vel_ledger_heir(carry->dir, highest, &heir, err);
 
-    if (rc < 0 || is_end)
+    if (rc < 0)
         return rc;
+    *ret_is_mine = heir == 0 || heir == carry->own.launch || vel_carry_has(carry, heir);
+    if (heir > 0)
+        return 0;
     rc = vel_ledger_end(carry->dir, end, self, carry->own.launch, err);
     if (rc == VEL_EEXIST)
         return VEL_ENOENT;
@@ -125,10 +130,9 @@ static int take_end(const struct vel_carry *carry, const struct vel_ledger_self 
         rc = vel_ledger_list(carry->dir, &list, err);
     if (rc < 0)
         return rc;
-    is_there = is_listed(&list, highest);
+    rc = is_listed(&list, highest) ? 0 : VEL_ENOENT;
     vel_vec_fini(&list);
-    *ret_is_mine = true;
-    return is_there ? 0 : VEL_ENOENT;
+    return rc;
 }
 
 /* What counts of a launch whose end is this ledger's. */
@@ -151,69 +155,73 @@ static int take_facts(struct vel_carry *carry, int64_t launch, struct vel_err *e
     return rc;
 }
 
+static int take_launch(struct vel_carry *carry, const struct vel_ledger_self *self,
+                       int64_t launch, struct vel_err *err)
+{
+    struct vel_ledger_name highest = {launch, -1};
+    struct vel_vec list;
+    bool is_mine = false;
+    int rc = vel_ledger_list(carry->dir, &list, err);
+
+    if (rc < 0)
+        return rc;
+    highest.term = vel_ledger_highest(&list, launch);
+    vel_vec_fini(&list);
+    if (highest.term < 0)
+        return 0;
+    rc = take_end(carry, self, highest, &is_mine, err);
+    return rc == 0 && is_mine ? take_facts(carry, launch, err) : rc;
+}
+
 int vel_carry_launch(struct vel_carry *carry, const struct vel_ledger_self *self,
                      int64_t launch, struct vel_err *err)
 {
-    int rc = VEL_ENOENT;
+    int rc, round = 0;
 
-    while (rc == VEL_ENOENT && launch < carry->own.launch &&
-           !vel_carry_has(carry, launch)) {
-        struct vel_ledger_name highest = {launch, -1};
-        struct vel_vec list;
-        bool is_mine = false;
-
-        rc = vel_ledger_list(carry->dir, &list, err);
-        if (rc < 0)
-            return rc;
-        highest.term = vel_ledger_highest(&list, launch);
-        vel_vec_fini(&list);
-        if (highest.term < 0)
-            return 0;
-        rc = take_end(carry, self, highest, &is_mine, err);
-        if (rc == 0 && is_mine)
-            rc = take_facts(carry, launch, err);
-    }
-    return rc == VEL_ENOENT ? 0 : rc;
+    if (launch >= carry->own.launch || vel_carry_has(carry, launch))
+        return 0;
+    do
+        rc = take_launch(carry, self, launch, err);
+    while (rc == VEL_ENOENT && vel_ledger_again(carry->dir, &round, err) == 0);
+    return rc == VEL_ENOENT ? VEL_EBUSY : rc;
 }
 
 /* --- what a begin says --- */
-
-static int compare_from(const void *a, const void *b)
-{
-    const struct vel_ledger_from *x = a, *y = b;
-
-    return (x->launch > y->launch) - (x->launch < y->launch);
-}
 
 /* A ledger that is a source stays one. */
 static int put_from(struct vel_vec *ret, struct vel_ledger_from from,
                     struct vel_err *err)
 {
     bool is_there;
-    size_t i = vel_vec_place(ret, &from, compare_from, &is_there);
+    size_t i = vel_vec_place(ret, &from, vel_ledger_from_compare, &is_there);
 
     return is_there || vel_vec_insert(ret, i, &from)
                ? 0
                : vel_out_of_memory(err, "ledgers");
 }
 
-/* The lowest launch that there is and nobody carries. */
+/* The lowest launch that nobody carries, of those that there are. */
 static int find_floor(const struct vel_carry *carry, int64_t *ret, struct vel_err *err)
 {
     struct vel_vec list;
-    int rc = vel_ledger_list(carry->dir, &list, err);
+    int rc = 0;
 
-    if (rc < 0)
-        return rc;
     *ret = carry->own.launch;
-    for (size_t i = list.n; i-- > 0;) {
+    if (carry->dir->has_all) { /* no list is needed, which may lack one that lives */
+        for (*ret = 1; *ret < carry->own.launch && vel_carry_has(carry, *ret);)
+            ++*ret;
+        return 0;
+    }
+    rc = vel_ledger_list(carry->dir, &list, err);
+    for (size_t i = rc == 0 ? list.n : 0; i-- > 0;) {
         const struct vel_ledger_name *name = vel_vec_at(&list, i);
 
         if (name->launch < *ret && !vel_carry_has(carry, name->launch))
             *ret = name->launch;
     }
-    vel_vec_fini(&list);
-    return 0;
+    if (rc == 0)
+        vel_vec_fini(&list);
+    return rc;
 }
 
 static int put_old(const struct vel_ledger_text *text, int64_t floor,
@@ -266,7 +274,8 @@ static int64_t find_needed(const struct vel_carry *carry, int64_t launch)
     return launch != carry->own.launch && was_carried(carry, launch) ? INT64_MAX : 0;
 }
 
-/* Items `first` to behind the last of a launch, from the lowest term up. */
+/* From the lowest term up, each when those before it are gone from the disk: a chain
+ * has no gap. */
 static int remove_chain(const struct vel_carry *carry, const struct vel_vec *list,
                         size_t first, size_t behind, struct vel_err *err)
 {
@@ -280,7 +289,7 @@ static int remove_chain(const struct vel_carry *carry, const struct vel_vec *lis
         name = vel_vec_at(list, i);
         if (name->term >= needed)
             break;
-        if (i + 1 == behind) /* a chain without its lowest names has no gap */
+        if (i > first)
             rc = vel_fs_sync_dir(carry->dir->fs, carry->dir->path, err);
         path = vel_ledger_path(carry->dir, *name);
         if (rc == 0)
@@ -291,22 +300,58 @@ static int remove_chain(const struct vel_carry *carry, const struct vel_vec *lis
     return rc;
 }
 
+/* Of what is torn there is no second copy but in the ledgers that it comes from. */
+static bool is_torn(const struct vel_carry *carry)
+{
+    bool is = false;
+
+    for (size_t i = 0; !is && i < carry->texts.n; i++)
+        is = ((struct vel_ledger_text *)vel_vec_at(&carry->texts, i))->is_torn;
+    return is;
+}
+
+/* Names that crashes have left: of claims, and of looks. */
+static int sweep(const struct vel_ledger_dir *dir, struct vel_err *err)
+{
+    struct vel_vec names;
+    int rc = vel_fs_once_sweep(dir->fs, dir->path, err);
+
+    if (rc == 0)
+        rc = vel_fs_list(dir->fs, dir->path, &names, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path = vel_ledger_is_look(name) ? vel_path_join(dir->path, name) : NULL;
+
+        if (path)
+            vel_fs_unlink(dir->fs, path, NULL);
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    return 0;
+}
+
 int vel_carry_remove(const struct vel_carry *carry, struct vel_err *err)
 {
     struct vel_vec list;
-    int rc = vel_ledger_list(carry->dir, &list, err);
+    int rc;
 
+    if (is_torn(carry))
+        return 0;
+    rc = sweep(carry->dir, err);
+    if (rc == 0)
+        rc = vel_ledger_list(carry->dir, &list, err);
     if (rc < 0)
         return rc;
-    for (size_t first = 0, i = 0; i < list.n; first = i) {
-        const struct vel_ledger_name *name = vel_vec_at(&list, first);
+    for (size_t first, i = 0; i < list.n;) {
         struct vel_err why = {0};
-        int64_t launch = name->launch;
+        int one;
 
-        while (i < list.n &&
-               ((struct vel_ledger_name *)vel_vec_at(&list, i))->launch == launch)
-            i++;
-        int one = remove_chain(carry, &list, first, i, &why);
+        vel_ledger_chain(&list,
+                         ((struct vel_ledger_name *)vel_vec_at(&list, i))->launch,
+                         &first, &i);
+        one = remove_chain(carry, &list, first, i, &why);
         if (one < 0 && rc == 0)
             rc = vel_fail(err, (enum vel_status)one, "%s", why.text);
     }

@@ -20,7 +20,7 @@ struct vel_ledger {
     uint64_t salt;
     int fd;
     uint64_t begin, end; /* bytes of title and begin, and of the whole */
-    bool is_out, has_failed;
+    bool has_begun, is_out, has_failed;
 };
 
 /* --- to claim --- */
@@ -62,53 +62,46 @@ static int make(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
     return rc;
 }
 
-/* Of the ledger that an open file is. VEL_ECORRUPT: it has no title of this name. */
-static int read_salt(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
-                     int fd, const char *path, uint64_t *ret, struct vel_err *err)
-{
-    char bytes[VEL_LEDGER_TITLE];
-    struct vel_ledger_text title;
-    struct vel_lines behind;
-    size_t len = 0;
-    ssize_t n;
-
-    do {
-        n = dir->fs->ops->pread(dir->fs, fd, bytes + len, sizeof bytes - len,
-                                (off_t)len);
-        if (n < 0)
-            return vel_fail_errno(err, (int)-n, "cannot read %s", path);
-        len += (size_t)n;
-    } while (n > 0 && len < sizeof bytes);
-    if (!vel_title_get(bytes, len, name, &title, &behind))
-        return vel_fail(err, VEL_ECORRUPT, "%s has no title", path);
-    *ret = title.salt;
-    vel_ledger_text_fini(&title);
-    return 0;
-}
-
 /* Open the ledger of this name and salt. VEL_ECANCEL: it is not there. */
 static int open_salted(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                        uint64_t salt, int flags, int *ret_fd, struct vel_err *err)
 {
-    char *path = vel_ledger_path(dir, name);
-    uint64_t found = 0;
-    int fd = -1, rc;
+    struct vel_ledger_text title;
+    int fd = -1, rc = vel_title_open(dir, name, flags, &fd, &title, err);
+    bool is_own = rc == 0 && title.salt == salt;
 
-    rc = path ? vel_fs_open(dir->fs, path, flags | O_NOFOLLOW, 0, &fd, err)
-              : vel_out_of_memory(err, "a ledger");
     if (rc == 0)
-        rc = read_salt(dir, name, fd, path, &found, err);
-    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT || (rc == 0 && found != salt))
-        rc = vel_fail(err, VEL_ECANCEL,
-                      "%s is not ours any more: others have ended its launch, or "
-                      "removed it",
-                      path);
-    if (rc == 0)
+        vel_ledger_text_fini(&title);
+    if (rc == 0 && is_own) {
         *ret_fd = fd;
-    else
-        vel_fs_close(dir->fs, fd, path, NULL);
-    free(path);
-    return rc;
+        return 0;
+    }
+    vel_fs_close(dir->fs, fd, dir->path, NULL);
+    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_ECORRUPT)
+        return rc;
+    return vel_fail(
+        err, VEL_ECANCEL,
+        "%s/%" PRId64 ".%" PRId64
+        " is not ours any more: others have ended its launch, or removed it",
+        dir->path, name.launch, name.term);
+}
+
+/* A chain that has more than its first name has had it before. */
+static int check_first(const struct vel_ledger *ledger, struct vel_err *err)
+{
+    struct vel_vec list;
+    int64_t highest;
+    int rc;
+
+    if (ledger->name.term > 0)
+        return 0;
+    rc = vel_ledger_list(&ledger->dir, &list, err);
+    if (rc < 0)
+        return rc;
+    highest = vel_ledger_highest(&list, ledger->name.launch);
+    vel_vec_fini(&list);
+    return highest == 0 ? 0
+                        : vel_fail(err, VEL_EEXIST, "%s was used before", ledger->path);
 }
 
 int vel_ledger_claim(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
@@ -128,6 +121,8 @@ int vel_ledger_claim(const struct vel_ledger_dir *dir, struct vel_ledger_name na
         rc = make(dir, name, self, 0, &ledger->salt, &ledger->end, err);
     if (rc == 0)
         rc = open_salted(dir, name, ledger->salt, O_RDWR, &ledger->fd, err);
+    if (rc == 0)
+        rc = check_first(ledger, err);
     if (rc == 0)
         *ret = ledger;
     else
@@ -160,9 +155,15 @@ struct vel_ledger_name vel_ledger_name(const struct vel_ledger *ledger)
 
 /* --- to look --- */
 
-/* A client of NFS remembers what was not there until the directory changes, which it
- * knows best when it has changed it. */
-static int see_anew(const struct vel_ledger_dir *dir, struct vel_err *err)
+static const char look_name[] = ".look.";
+
+bool vel_ledger_is_look(const char *name)
+{
+    return strncmp(name, look_name, strlen(look_name)) == 0 &&
+           vel_fs_is_temporary(name);
+}
+
+int vel_ledger_see_anew(const struct vel_ledger_dir *dir, struct vel_err *err)
 {
     struct vel_buf path;
     uint64_t random;
@@ -172,7 +173,7 @@ static int see_anew(const struct vel_ledger_dir *dir, struct vel_err *err)
         return 0;
     vel_buf_init(&path);
     rc = vel_entropy(&random, sizeof random, err);
-    vel_buf_printf(&path, "%s/.look.%016" PRIx64 ".h5v-tmp", dir->path, random);
+    vel_buf_printf(&path, "%s/%s%016" PRIx64 ".h5v-tmp", dir->path, look_name, random);
     if (rc == 0)
         rc = vel_buf_status(&path, err);
     if (rc == 0)
@@ -217,19 +218,31 @@ static int find_own(const struct vel_ledger_dir *dir, struct vel_ledger_name nam
 static int look_at(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                    uint64_t salt, struct vel_err *err)
 {
-    int rc = see_anew(dir, err);
+    int rc = vel_ledger_see_anew(dir, err);
 
     if (rc == 0)
         rc = find_next(dir, name, err);
     return rc == 0 ? find_own(dir, name, salt, err) : rc;
 }
 
+/* May it be written, and told of? */
+static int check(const struct vel_ledger *ledger, struct vel_err *err)
+{
+    if (ledger->is_out)
+        return vel_fail(err, VEL_ECANCEL, "%s does not count", ledger->path);
+    if (ledger->has_failed)
+        return vel_fail(err, VEL_ESTATE, "writing %s has failed before", ledger->path);
+    if (!ledger->has_begun)
+        return vel_fail(err, VEL_ESTATE, "%s has no begin", ledger->path);
+    return 0;
+}
+
 int vel_ledger_look(struct vel_ledger *ledger, struct vel_err *err)
 {
-    int rc = ledger->is_out
-                 ? vel_fail(err, VEL_ECANCEL, "%s does not count", ledger->path)
-                 : look_at(&ledger->dir, ledger->name, ledger->salt, err);
+    int rc = check(ledger, err);
 
+    if (rc == 0)
+        rc = look_at(&ledger->dir, ledger->name, ledger->salt, err);
     ledger->is_out = ledger->is_out || rc == VEL_ECANCEL;
     return rc;
 }
@@ -247,24 +260,17 @@ int vel_ledger_trust(const struct vel_ledger_dir *dir,
 
 /* --- to write --- */
 
-static int check(const struct vel_ledger *ledger, struct vel_err *err)
-{
-    if (ledger->is_out)
-        return vel_fail(err, VEL_ECANCEL, "%s does not count", ledger->path);
-    if (ledger->has_failed)
-        return vel_fail(err, VEL_ESTATE, "writing %s has failed before", ledger->path);
-    return 0;
-}
-
 /* Add the lines of `facts` to what will stand at the end. */
 static void add_lines(const struct vel_ledger *ledger, const char *facts, size_t len,
                       struct vel_buf *ret)
 {
+    uint64_t salt = ledger->salt + ledger->has_begun;
+
     while (len > 0) {
         const char *feed = memchr(facts, '\n', len);
         size_t n = feed ? (size_t)(feed - facts) : len;
 
-        vel_line_add(ret, ledger->salt, ledger->end, facts, n);
+        vel_line_add(ret, salt, ledger->end, facts, n);
         n += feed != NULL;
         facts += n;
         len -= n;
@@ -339,8 +345,7 @@ static void put_head(struct vel_buf *ret, const char *kind, int64_t floor, size_
         const struct vel_ledger_from *from = vel_vec_at(froms, i);
 
         vel_line_put_int(ret, from->launch);
-        if (from->term >= 0)
-            vel_buf_printf(ret, ".%" PRId64, from->term);
+        vel_line_put_int(ret, from->term);
     }
 }
 
@@ -378,16 +383,18 @@ int vel_ledger_begin(struct vel_ledger *ledger, const struct vel_carry *carry,
     struct vel_buf lines;
     struct vel_vec from;
     int64_t floor;
-    int rc = check(ledger, err);
+    int rc = ledger->has_begun
+                 ? vel_fail(err, VEL_ESTATE, "%s has a begin", ledger->path)
+                 : vel_carry_list(carry, &floor, &from, err);
 
-    if (rc == 0)
-        rc = vel_carry_list(carry, &floor, &from, err);
     if (rc < 0)
         return rc;
     vel_buf_init(&lines);
     put_begin(ledger, floor, &from, facts, len, &lines);
+    ledger->has_begun = true;
     rc = write_lines(ledger, &lines, err);
     ledger->begin = ledger->end;
+    ledger->has_failed = rc < 0;
     if (rc == 0)
         rc = vel_ledger_sync(ledger, err);
     vel_buf_fini(&lines);

@@ -22,6 +22,7 @@ struct vel_ledger_dir {
     struct vel_fs *fs;
     const char *path;
     bool is_shared; /* other machines write there, too */
+    bool has_all;   /* of each launch a ledger was here: it is the prefix */
 };
 
 /* Ledger N.K: term K, from 0, of launch N, from 1. */
@@ -40,7 +41,8 @@ struct vel_ledger;
 
 /* --- to claim --- */
 
-/* Make N.K; whoever made it is its writer. VEL_EEXIST: that is another. */
+/* Make N.K; whoever made it is its writer. VEL_EEXIST: that is another; or it is N.0,
+ * and N was used before. */
 int vel_ledger_claim(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                      const struct vel_ledger_self *self, struct vel_ledger **ret,
                      struct vel_err *err);
@@ -80,8 +82,8 @@ int vel_ledger_append(struct vel_ledger *ledger, const char *facts, size_t len,
                       struct vel_err *err);
 int vel_ledger_sync(struct vel_ledger *ledger, struct vel_err *err);
 
-/* Is it still the one that counts? After another failure than VEL_ECANCEL one does not
- * know: look again. */
+/* Is it still the one that counts? After another failure than VEL_ECANCEL and
+ * VEL_ESTATE one does not know: look again. */
 int vel_ledger_look(struct vel_ledger *ledger, struct vel_err *err);
 
 /* Append, sync, look: what may be told then. */
@@ -93,8 +95,8 @@ bool vel_ledger_is_long(const struct vel_ledger *ledger);
 
 /* --- names --- */
 
-/* Those in a directory, by launch and term: struct vel_ledger_name. None where there is
- * no directory. */
+/* Those in a directory, by launch and term: struct vel_ledger_name. It is not of one
+ * moment. VEL_EIO: there is no directory. */
 int vel_ledger_list(const struct vel_ledger_dir *dir, struct vel_vec *ret,
                     struct vel_err *err);
 

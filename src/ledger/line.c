@@ -90,12 +90,15 @@ bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret)
         return false;
     len = (size_t)(feed - lines->bytes);
     *ret = (struct vel_line){0};
-    if (len > CRC && lines->bytes[CRC] == ' ') {
+    for (int i = 0; !ret->text && i < 2 && len > CRC && lines->bytes[CRC] == ' '; i++) {
+        bool is_behind = lines->are_behind != (i > 0);
         const char *text = lines->bytes + CRC + 1;
 
-        print_crc(lines->salt, lines->at, text, len - CRC - 1, crc);
-        if (!crc_is_checked || memcmp(crc, lines->bytes, CRC) == 0)
-            *ret = (struct vel_line){text, len - CRC - 1};
+        print_crc(lines->salt + is_behind, lines->at, text, len - CRC - 1, crc);
+        if (crc_is_checked && memcmp(crc, lines->bytes, CRC) != 0)
+            continue;
+        *ret = (struct vel_line){text, len - CRC - 1};
+        lines->are_behind = is_behind;
     }
     lines->bytes += len + 1;
     lines->len -= len + 1;
@@ -158,7 +161,7 @@ int64_t vel_fields_int(struct vel_fields *fields)
         text[len] = '\0';
         value = strtoll(text, NULL, 10);
         snprintf(again, sizeof again, "%" PRId64, value);
-        if (strcmp(text, again) == 0)
+        if (strlen(again) == len && memcmp(text, again, len) == 0)
             return value;
     }
     fields->at = NULL;

@@ -22,7 +22,7 @@ void vel_line_put_text(struct vel_buf *text, const void *bytes, size_t len);
 enum { VEL_LINE_MORE = 9 }; /* bytes of a line before its text */
 
 /* Append the line of `text` to *lines, whose first byte will stand at `at` of a ledger
- * with this salt. */
+ * with this salt; one more behind the tail. */
 void vel_line_add(struct vel_buf *lines, uint64_t salt, uint64_t at, const char *text,
                   size_t len);
 
@@ -38,9 +38,11 @@ struct vel_lines {
     const char *bytes;
     size_t len;
     uint64_t at, salt;
+    bool are_behind; /* the last line that was right is behind the tail */
 };
 
-/* The next line; false: none is whole. A line that is wrong has no text (NULL). */
+/* The next line, with the salt of those before the tail or of those behind it; false:
+ * none is whole. A line that is wrong has no text (NULL). */
 bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret);
 
 /* Fields of a line, one after the other. */

@@ -4,5 +4,6 @@ core_sources += \
 	%D%/ledger.c %D%/ledger.h %D%/ledger_in.h \
 	%D%/line.c %D%/line.h \
 	%D%/name.c \
-	%D%/read.c %D%/read.h
+	%D%/read.c %D%/read.h \
+	%D%/title.c
 # End of ledger

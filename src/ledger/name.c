@@ -6,6 +6,10 @@
 
 #include "ledger/ledger_in.h"
 
+enum { ROUNDS = 1000 };
+
+static const int64_t LAUNCHES = INT32_MAX; /* an id has 32 bits for the number */
+
 /* The number at *at, which moves behind it: as it is written, with nothing before it;
  * -1: none. */
 static int64_t get_number(const char **at)
@@ -13,7 +17,7 @@ static int64_t get_number(const char **at)
     int64_t number = 0;
     const char *from = *at;
 
-    for (; **at >= '0' && **at <= '9' && number <= (INT64_MAX - 9) / 10; (*at)++)
+    for (; **at >= '0' && **at <= '9' && number < (int64_t)1 << 58; (*at)++)
         number = number * 10 + (**at - '0');
     return *at == from || (*from == '0' && *at > from + 1) ? -1 : number;
 }
@@ -21,7 +25,7 @@ static int64_t get_number(const char **at)
 static bool get_name(const char *name, struct vel_ledger_name *ret)
 {
     ret->launch = get_number(&name);
-    if (ret->launch < 1 || *name++ != '.')
+    if (ret->launch < 1 || ret->launch > LAUNCHES || *name++ != '.')
         return false;
     ret->term = get_number(&name);
     return ret->term >= 0 && *name == '\0';
@@ -39,11 +43,15 @@ int vel_ledger_list(const struct vel_ledger_dir *dir, struct vel_vec *ret,
                     struct vel_err *err)
 {
     struct vel_vec names;
-    int rc = vel_fs_list(dir->fs, dir->path, &names, err);
+    int rc;
 
-    vel_vec_init(ret, sizeof(struct vel_ledger_name));
+    vel_ledger_see_anew(dir, NULL); /* who may only read has no better list */
+    rc = vel_fs_list(dir->fs, dir->path, &names, err);
+    if (rc == VEL_ENOENT) /* one moment it may not be seen; nothing follows from that */
+        return vel_fail(err, VEL_EIO, "the directory %s is not there", dir->path);
     if (rc < 0)
-        return rc == VEL_ENOENT ? 0 : rc;
+        return rc;
+    vel_vec_init(ret, sizeof(struct vel_ledger_name));
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         struct vel_ledger_name name;
 
@@ -58,80 +66,122 @@ int vel_ledger_list(const struct vel_ledger_dir *dir, struct vel_vec *ret,
     return rc;
 }
 
-int64_t vel_ledger_highest(const struct vel_vec *list, int64_t launch)
+int vel_ledger_again(const struct vel_ledger_dir *dir, int *round, struct vel_err *err)
 {
-    int64_t highest = -1;
-
-    for (size_t i = 0; i < list->n; i++) {
-        const struct vel_ledger_name *name = vel_vec_at(list, i);
-
-        if (name->launch == launch)
-            highest = name->term;
-    }
-    return highest;
+    return ++*round < ROUNDS
+               ? 0
+               : vel_fail(err, VEL_EBUSY,
+                          "the ledgers in %s change all the time, or some were removed",
+                          dir->path);
 }
 
-static int highest_launch(const struct vel_ledger_dir *dir, int64_t *ret,
-                          struct vel_err *err)
+void vel_ledger_chain(const struct vel_vec *list, int64_t launch, size_t *ret_first,
+                      size_t *ret_behind)
+{
+    const struct vel_ledger_name first = {launch, 0}, behind = {launch + 1, 0};
+    bool is_there;
+
+    *ret_first = vel_vec_place(list, &first, compare_names, &is_there);
+    *ret_behind = vel_vec_place(list, &behind, compare_names, &is_there);
+}
+
+int64_t vel_ledger_highest(const struct vel_vec *list, int64_t launch)
+{
+    size_t first, behind;
+
+    vel_ledger_chain(list, launch, &first, &behind);
+    return first == behind
+               ? -1
+               : ((struct vel_ledger_name *)vel_vec_at(list, behind - 1))->term;
+}
+
+/* The highest launch, and the highest term of one. */
+static int look_around(const struct vel_ledger_dir *dir, int64_t launch,
+                       int64_t *ret_launch, int64_t *ret_term, struct vel_err *err)
 {
     struct vel_vec list;
     int rc = vel_ledger_list(dir, &list, err);
 
     if (rc < 0)
         return rc;
-    *ret =
+    *ret_launch =
         list.n ? ((struct vel_ledger_name *)vel_vec_at(&list, list.n - 1))->launch : 0;
+    *ret_term = vel_ledger_highest(&list, launch);
     vel_vec_fini(&list);
     return 0;
 }
 
 /* A number that is not the highest any more once it is claimed may have been used
  * before: its name is left as it is. */
+static int claim_number(const struct vel_ledger_dir *dir, int64_t launch,
+                        const struct vel_ledger_self *self, struct vel_ledger **ret,
+                        struct vel_err *err)
+{
+    struct vel_ledger *ledger = NULL;
+    int64_t highest, term;
+    int rc;
+
+    if (launch > LAUNCHES)
+        return vel_fail(err, VEL_EUNSUP,
+                        "%s has had %" PRId64 " launches: use another "
+                        "prefix",
+                        dir->path, launch);
+    rc = vel_ledger_claim(dir, (struct vel_ledger_name){launch, 0}, self, &ledger, err);
+    if (rc == 0)
+        rc = look_around(dir, launch, &highest, &term, err);
+    if (rc == 0 && highest > launch)
+        rc = VEL_EEXIST;
+    if (rc == 0)
+        *ret = ledger;
+    else
+        vel_ledger_close(ledger);
+    return rc;
+}
+
 int vel_ledger_number(const struct vel_ledger_dir *dir,
                       const struct vel_ledger_self *self, struct vel_ledger **ret,
                       struct vel_err *err)
 {
-    for (;;) {
-        struct vel_ledger *ledger = NULL;
-        struct vel_ledger_name name = {0};
-        int64_t highest;
-        int rc = highest_launch(dir, &name.launch, err);
+    int rc = VEL_EEXIST, round = 0;
 
-        name.launch++;
+    while (rc == VEL_EEXIST) {
+        int64_t highest, term;
+
+        rc = look_around(dir, 1, &highest, &term, err);
         if (rc == 0)
-            rc = vel_ledger_claim(dir, name, self, &ledger, err);
-        if (rc == 0)
-            rc = highest_launch(dir, &highest, err);
-        if (rc == 0 && highest == name.launch) {
-            *ret = ledger;
-            return 0;
-        }
-        vel_ledger_close(ledger);
-        if (rc < 0 && rc != VEL_EEXIST)
-            return rc;
+            rc = claim_number(dir, highest + 1, self, ret, err);
+        if (rc == VEL_EEXIST && vel_ledger_again(dir, &round, err) < 0)
+            rc = VEL_EBUSY;
     }
+    return rc;
+}
+
+/* VEL_ENOENT: what was the highest is gone. */
+static int claim_next(const struct vel_ledger_dir *dir, int64_t launch,
+                      const struct vel_ledger_self *self, struct vel_ledger **ret,
+                      struct vel_err *err)
+{
+    struct vel_ledger_name name = {.launch = launch};
+    int64_t highest, heir = 0;
+    int rc = look_around(dir, launch, &highest, &name.term, err);
+
+    if (rc == 0 && name.term >= 0)
+        rc = vel_ledger_heir(dir, name, &heir, err);
+    if (rc == 0 && (name.term < 0 || heir > 0))
+        return vel_fail(err, VEL_ECANCEL, "launch %" PRId64 " in %s is over", launch,
+                        dir->path);
+    name.term++;
+    return rc == 0 ? vel_ledger_claim(dir, name, self, ret, err) : rc;
 }
 
 int vel_ledger_next(const struct vel_ledger_dir *dir, int64_t launch,
                     const struct vel_ledger_self *self, struct vel_ledger **ret,
                     struct vel_err *err)
 {
-    struct vel_ledger_name name = {.launch = launch};
-    struct vel_ledger_text text = {0};
-    struct vel_vec list;
-    int rc = vel_ledger_list(dir, &list, err);
+    int rc, round = 0;
 
-    if (rc < 0)
-        return rc;
-    name.term = vel_ledger_highest(&list, launch);
-    vel_vec_fini(&list);
-    if (name.term >= 0)
-        rc = vel_ledger_load(dir, name, &text, err);
-    bool is_over = name.term < 0 || text.heir > 0;
-    vel_ledger_text_fini(&text);
-    if (rc == VEL_ENOENT || (rc == 0 && is_over))
-        return vel_fail(err, VEL_ECANCEL, "launch %" PRId64 " in %s is over", launch,
-                        dir->path);
-    name.term++;
-    return rc == 0 ? vel_ledger_claim(dir, name, self, ret, err) : rc;
+    do
+        rc = claim_next(dir, launch, self, ret, err);
+    while (rc == VEL_ENOENT && vel_ledger_again(dir, &round, err) == 0);
+    return rc;
 }

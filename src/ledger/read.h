@@ -6,8 +6,8 @@
 #include "ledger/ledger.h"
 #include "ledger/line.h"
 
-/* A ledger that a begin comes from; term -1: its launch is carried, and has no ledger
- * that would have to be read. */
+/* What a begin says of a launch: its facts are those of this term and those behind, or,
+ * with term -1, it is carried, and has no ledger that would have to be read. */
 struct vel_ledger_from {
     int64_t launch, term;
 };
@@ -26,17 +26,18 @@ struct vel_ledger_text {
 
     bool has_begin;       /* else there is nothing below */
     int64_t floor;        /* launches below are carried, */
-    struct vel_vec from;  /* and these: struct vel_ledger_from, by launch; and what it
-                             comes from of its own */
+    struct vel_vec from;  /* and these: struct vel_ledger_from, by launch; its own, too,
+                             when it is not of term 0 */
     struct vel_vec facts; /* struct vel_ledger_fact, in order; where a fact of the begin
                              is wrong those of the ledgers that it comes from first */
     size_t wrong;         /* lines that are wrong, with right ones behind */
-    bool is_lossy;        /* a fact of the begin is, and nobody has it any more */
+    bool is_torn;         /* one of them has a fact of the begin, */
+    bool is_lossy;        /* and nobody else has it any more */
     struct vel_vec bytes; /* struct vel_buf, where the facts lie */
 };
 
-/* VEL_ENOENT: there is none of that name. VEL_ECORRUPT: nobody can say whose it is, and
- * it has facts. */
+/* VEL_ENOENT: there is none of that name. VEL_ECORRUPT: nobody can say whose it is, or
+ * where its begin ends. */
 int vel_ledger_load(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                     struct vel_ledger_text *ret, struct vel_err *err);
 void vel_ledger_text_fini(struct vel_ledger_text *text);

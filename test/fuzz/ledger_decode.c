@@ -51,7 +51,7 @@ static void look_at(const struct vel_ledger_text *text, const uint8_t *bytes,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    const struct vel_ledger_dir dir = {vel_fs_posix(), "/nowhere", false};
+    const struct vel_ledger_dir dir = {vel_fs_posix(), "/nowhere", false, true};
     struct vel_ledger_text text;
     struct vel_err err = {0};
     struct vel_buf buf;

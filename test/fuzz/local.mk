@@ -99,6 +99,7 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/leader_decode/good-seal \
 	test/fuzz/corpus/leader_decode/good-seals \
 	test/fuzz/corpus/ledger_decode/begin-lost \
+	test/fuzz/corpus/ledger_decode/both-lost \
 	test/fuzz/corpus/ledger_decode/end \
 	test/fuzz/corpus/ledger_decode/other-name \
 	test/fuzz/corpus/ledger_decode/torn \

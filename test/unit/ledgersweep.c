@@ -104,7 +104,7 @@ static void must(int rc, const struct vel_err *err)
 /* Two launches, and of the second two terms. */
 static void prepare(const char *path, void *arg)
 {
-    const struct vel_ledger_dir dir = {vel_fs_posix(), path, false};
+    const struct vel_ledger_dir dir = {vel_fs_posix(), path, false, true};
     struct vel_ledger *ledger = NULL;
     struct vel_carry carry;
     struct vel_err err = {0};
@@ -132,7 +132,7 @@ static void prepare(const char *path, void *arg)
 static int take_over(struct vel_fs *fs, const char *path, void *arg,
                      struct vel_err *err)
 {
-    const struct vel_ledger_dir dir = {fs, path, true};
+    const struct vel_ledger_dir dir = {fs, path, true, true};
     struct vel_ledger *ledger = NULL;
     int rc;
 
@@ -146,7 +146,7 @@ static int take_over(struct vel_fs *fs, const char *path, void *arg,
 static int begin_new(struct vel_fs *fs, const char *path, void *arg,
                      struct vel_err *err)
 {
-    const struct vel_ledger_dir dir = {fs, path, true};
+    const struct vel_ledger_dir dir = {fs, path, true, true};
     struct vel_ledger *ledger = NULL;
     int rc = vel_ledger_number(&dir, &self, &ledger, err);
 
@@ -156,7 +156,7 @@ static int begin_new(struct vel_fs *fs, const char *path, void *arg,
 
 static enum sweep_state check(const char *path, void *arg)
 {
-    const struct vel_ledger_dir dir = {vel_fs_posix(), path, false};
+    const struct vel_ledger_dir dir = {vel_fs_posix(), path, false, true};
     struct vel_err err = {0};
     struct vel_vec texts;
     unsigned bits = 0;
