@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* number - launches take their numbers from the names of ledgers, may be frozen before any step,
- * and older ones are removed meanwhile, so that a number that is free may have been used.
+ * and older ones are removed meanwhile, so that a number that is free may have been used; so may one
+ * of which only the first name is gone, for its chair has changed twice.
  * The rules are those of doc/format-ledger.txt 3; each -DFAULT_... takes one of them away.
  *
  * Claim: no number is used twice. */
 #define MOST 5
 #define BIT(i) (1 << (i))
 
-byte there = BIT(0); /* launches that have a ledger */
+byte first = BIT(0); /* launches that have their first ledger, */
+byte later;          /* or later ones */
 byte used = BIT(0);
 byte high;           /* the highest of them */
+#define there (first | later)
 
 inline count_high() {
     high = MOST;
@@ -32,14 +35,16 @@ proctype starter() {
         fi;
         /* one of many makes the name */
         d_step {
-            is_made = !(there & BIT(mine));
-            there = there | BIT(mine);
+            is_made = !(first & BIT(mine));
+            first = first | BIT(mine);
             count_high() }
         if
 #ifdef FAULT_LIST_ONCE
         :: is_made ->
-#else
+#elif defined FAULT_OTHER_TERMS
         :: is_made && high == mine ->
+#else
+        :: is_made && high == mine && !(later & BIT(mine)) ->
 #endif
             assert(!(used & BIT(mine)));
             used = used | BIT(mine);
@@ -55,7 +60,8 @@ proctype starter() {
 #else
 #define may_go(i) ((there & BIT(i)) && (i) < high)
 #endif
-#define remove(i) d_step { may_go(i) -> there = there & ~BIT(i); count_high() }
+#define remove(i) \
+    d_step { may_go(i) -> first = first & ~BIT(i); later = later & ~BIT(i); count_high() }
 proctype remover() {
 end:
     do
@@ -68,8 +74,23 @@ end:
     od
 }
 
+/* A launch goes on with a third chair: its first ledger is gone then. */
+#define go_on(i) \
+    d_step { (used & BIT(i)) && (first & BIT(i)) -> later = later | BIT(i); first = first & ~BIT(i) }
+proctype chairs() {
+end:
+    do
+    :: go_on(1)
+    :: go_on(2)
+    :: go_on(3)
+    :: go_on(4)
+    :: go_on(5)
+    od
+}
+
 init {
     atomic {
+        run chairs();
         run starter();
         run starter();
         run starter();
