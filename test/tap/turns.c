@@ -149,6 +149,12 @@ static bool has_name(const struct vel_vec *names, const char *name)
     return has;
 }
 
+/* Names of temporary files are random, and chance must come from the seed alone. */
+static bool is_torn(const char *name, const struct vel_vec *other)
+{
+    return name[0] != '.' && !has_name(other, name) && coin(2);
+}
+
 /* What comes or goes while a directory is listed is in the list, or not. */
 static int list_torn(const char *path, struct vel_vec *ret)
 {
@@ -160,14 +166,14 @@ static int list_torn(const char *path, struct vel_vec *ret)
     if (rc == 0)
         rc = turns_step() ? POSIX->ops->list(POSIX, path, ret) : -EIO;
     for (size_t i = ret->n; rc == 0 && i-- > 0;)
-        if (!has_name(&before, *(char **)vel_vec_at(ret, i)) && coin(2)) {
+        if (is_torn(*(char **)vel_vec_at(ret, i), &before)) {
             free(*(char **)vel_vec_at(ret, i));
             vel_vec_remove(ret, i);
         }
     for (size_t i = before.n; rc == 0 && i-- > 0;) {
         char **name = vel_vec_at(&before, i);
 
-        if (!has_name(ret, *name) && coin(2) && vel_vec_push(ret, name))
+        if (is_torn(*name, ret) && vel_vec_push(ret, name))
             vel_vec_remove(&before, i);
     }
     vel_fs_names_fini(&before);

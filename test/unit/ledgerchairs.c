@@ -392,12 +392,12 @@ int main(void)
     } faults[FAULTS] = {
         [TELL_BLIND] = {"to tell without a look", 3},
         [BEGIN_BLIND] = {"to go on without a look behind the begin", 185},
-        [ACT_BLIND] = {"to act on what was read, without a look", 3922},
-        [REMOVE_EARLY] = {"to remove before the begin", 379},
-        [STALE] = {"to believe what the client remembers", 116},
+        [ACT_BLIND] = {"to act on what was read, without a look", 5707},
+        [REMOVE_EARLY] = {"to remove before the begin", 463},
+        [STALE] = {"to believe what the client remembers", 216},
     };
     const char *seeds = getenv("SEEDS");
-    uint64_t first = 1, last = 40, wrong = 0;
+    uint64_t first = 1, last = 100, wrong = 0;
     int fds = tap_open_fds();
 
     if (seeds && sscanf(seeds, "%lu-%lu", &first, &last) < 2)
