@@ -16,8 +16,9 @@ int vel_service_pull(struct vel_service_job *job,
                      struct vel_err *err);
 /* A flush has failed by what lies here: the parts of the job's dataset that belong here
  * are compared again, and made again from their sets; meanwhile others wait who pull
- * them, so `watch` must do no other job. 1: one was not as it was; else what *why says
- * then. VEL_ECORRUPT: nothing can make it again, to try once more is of no use. */
+ * them, so `watch` must do no other job. 1: they are as they were, whoever has made
+ * them again; else what *why says then. VEL_ECORRUPT: nothing can make it again, to try
+ * once more is of no use. */
 int vel_service_mend(struct vel_service_job *job, const struct vel_watch *watch,
                      struct vel_err *why);
 

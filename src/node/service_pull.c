@@ -221,11 +221,10 @@ static int describe(const struct vel_service_job *job, struct vel_view *view,
     return rc;
 }
 
-/* *ret_has_mended: one was not as it was. */
+/* Who reads one may make it again at the same time. */
 static int pull_own(struct vel_service_job *job, const struct vel_view *view,
                     const struct vel_view_dataset *dataset,
-                    const struct vel_watch *watch, bool *ret_has_mended,
-                    struct vel_err *err)
+                    const struct vel_watch *watch, struct vel_err *err)
 {
     const struct vel_seal *seal = &job->seal;
     int rc = 0;
@@ -241,10 +240,8 @@ static int pull_own(struct vel_service_job *job, const struct vel_view *view,
         if (strcmp(member->node, job->service->host.node) != 0)
             continue;
         rc = pull(job->service, &what, watch, &pulled, err);
-        if (rc < 0)
-            break;
-        *ret_has_mended |= pulled.way != VEL_PULL_HERE;
-        vel_pulled_fini(&pulled);
+        if (rc == 0)
+            vel_pulled_fini(&pulled);
     }
     return rc;
 }
@@ -271,8 +268,7 @@ int vel_service_mend(struct vel_service_job *job, const struct vel_watch *watch,
     struct vel_err found = *why, err = {0};
     struct vel_view_dataset dataset;
     struct vel_view view;
-    bool has_set = job->seal.is_encoded && job->seal.what & VEL_OWED_ENCODE,
-         has_mended = false;
+    bool has_set = job->seal.is_encoded && job->seal.what & VEL_OWED_ENCODE;
     int rc = vel_view_init(&view, job->service->launch, &err);
 
     vel_view_dataset_init(&dataset);
@@ -281,7 +277,7 @@ int vel_service_mend(struct vel_service_job *job, const struct vel_watch *watch,
     else if (rc == 0)
         rc = describe(job, &view, &dataset, &err);
     if (rc == 0 && has_set)
-        rc = pull_own(job, &view, &dataset, watch, &has_mended, &err);
+        rc = pull_own(job, &view, &dataset, watch, &err);
     vel_view_dataset_fini(&dataset);
     vel_view_fini(&view);
     if (rc == VEL_ECANCEL || rc == VEL_ENOMEM)
@@ -289,5 +285,5 @@ int vel_service_mend(struct vel_service_job *job, const struct vel_watch *watch,
     else if (rc < 0)
         vel_fail(why, VEL_ECORRUPT, "%s; it cannot be made again: %s", found.text,
                  err.text);
-    return has_mended && rc == 0 ? 1 : (int)why->status;
+    return rc == 0 && has_set ? 1 : (int)why->status;
 }

@@ -230,16 +230,18 @@ static bool is_published(const struct damage_case *f)
     for (int r = 0; r < f->ranks; r++)
         for (int s = first_step(f); s <= f->steps; s++) {
             damage_name(f, s, r, name);
-            if (damage_must_be_right(f, s) && !damage_is_kept(name) &&
-                (f->opener != DAMAGE_BY_WRITER || damage_is_stub(name)))
+            if (damage_must_be_right(f, s) &&
+                (damage_is_stub(name) ||
+                 (f->opener != DAMAGE_BY_WRITER && !damage_is_kept(name))))
                 return false;
         }
     return true;
 }
 
+/* At once, with what they owe, by every other seed; else when all is published. */
 static void let_go(struct proglab *p, const struct damage_case *f, const char *who)
 {
-    double limit = proglab_seconds() + PROGLAB_LIMIT_S;
+    double limit = f->seed % 2 ? proglab_seconds() + PROGLAB_LIMIT_S : 0;
 
     while (!is_published(f) && proglab_seconds() < limit)
         proglab_pause();
@@ -247,7 +249,7 @@ static void let_go(struct proglab *p, const struct damage_case *f, const char *w
     end(p, who);
 }
 
-/* They have files of their own, too, and stay until all is published. */
+/* They have files of their own, too. */
 static void read_same(const struct damage_case *f, const char *launch)
 {
     struct proglab p = {.n = 0};
@@ -285,7 +287,6 @@ static void read_same(const struct damage_case *f, const char *launch)
     }
 }
 
-/* They stay at their nodes until all is published that must be. */
 static void start_holders(struct proglab *p, const struct damage_case *f,
                           const char *launch)
 {
@@ -472,8 +473,7 @@ static void find_programs(void)
         snprintf(h5dump, sizeof h5dump, "/usr/bin/h5dump");
 }
 
-/* Those that take a second or two; 2, 8, 9, 18, 32, 128, 155, 167 and 174 once failed.
- */
+/* Those that take a second or two, and 2, 8, 9, 18, 32, 128, 155, 167, 174, once bad */
 static const uint64_t quick[] = {1,  2,  3,  4,  5,  6,  7,  8,   9,   11,  12,
                                  14, 15, 16, 18, 19, 21, 32, 128, 155, 167, 174};
 

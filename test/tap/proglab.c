@@ -39,6 +39,13 @@ const char *proglab_output(int rank, const char *what)
     return tap_path(name);
 }
 
+/* What a program before has said there is not to be taken for its words. */
+static void clear(int number)
+{
+    unlink(proglab_output(number, "out"));
+    unlink(proglab_output(number, "err"));
+}
+
 static void redirect(int rank)
 {
     if (!freopen(proglab_output(rank, "out"), "w", stdout) ||
@@ -63,6 +70,7 @@ void proglab_start(struct proglab *p, int number, int rank, int of, const char *
     for (int i = 0; i < ops->n; i++)
         argv[i + 1] = (char *)(uintptr_t)ops->text[i];
     fflush(stdout);
+    clear(number);
     pid = fork();
     if (pid == 0) {
         redirect(number);

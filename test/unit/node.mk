@@ -10,6 +10,7 @@ node_tests = test/unit/about.t \
 	test/unit/compose.t \
 	test/unit/sweep.t \
 	test/unit/sweepmany.t \
+	test/unit/mended.t \
 	test/unit/upkeep.t \
 	test/unit/connector.t \
 	test/unit/connpatch.t \
@@ -274,6 +275,10 @@ test_unit_sweepmany_t_SOURCES = %D%/sweepmany.c test/tap/sweeplab.c \
 	test/tap/sweeplab.h
 test_unit_sweepmany_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweepmany_t_LDADD = $(test_ldadd)
+
+test_unit_mended_t_SOURCES = %D%/mended.c test/tap/filelab.c test/tap/filelab.h
+test_unit_mended_t_CPPFLAGS = $(test_cppflags)
+test_unit_mended_t_LDADD = $(test_ldadd)
 
 test_unit_upkeep_t_SOURCES = %D%/upkeep.c test/tap/filelab.c test/tap/filelab.h \
 	test/tap/hangfs.c test/tap/hangfs.h
