@@ -8,20 +8,27 @@
 
 #include "base/log.h"
 #include "brain/connector_in.h"
+#include "brain/expect_in.h"
 
 bool vel_leader_is_done(const struct vel_leader *leader)
 {
     return vel_leader_processes(leader) == 0 && !vel_ending_owes(leader);
 }
 
+static bool have_all_come(struct vel_leader *leader)
+{
+    return leader->conf.ranks == 0 || vel_census_have_all_come(leader);
+}
+
 static unsigned facts_of(struct vel_leader *leader)
 {
+    bool is_ending = leader->state == VEL_LAUNCH_ENDING;
+
     return (leader->is_chair ? VEL_LAUNCH_IF(CHAIR) : 0) |
            (leader->is_ended ? 0 : VEL_LAUNCH_IF(LIVE)) |
            (vel_ending_owes(leader) ? VEL_LAUNCH_IF(OWED) : 0) |
-           (leader->state == VEL_LAUNCH_ENDING && vel_ending_is_alone(leader)
-                ? VEL_LAUNCH_IF(ALONE)
-                : 0);
+           (is_ending && vel_ending_is_alone(leader) ? VEL_LAUNCH_IF(ALONE) : 0) |
+           (is_ending && have_all_come(leader) ? VEL_LAUNCH_IF(COME) : 0);
 }
 
 enum { NOTE_PART = 1000 }; /* of T: between notes of who is here */

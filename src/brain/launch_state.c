@@ -20,6 +20,7 @@ static const char *const actions[] = {VEL_LAUNCH_ACTION_MAP(X)};
 #define LIVE VEL_LAUNCH_IF(LIVE)
 #define OWED VEL_LAUNCH_IF(OWED)
 #define ALONE VEL_LAUNCH_IF(ALONE)
+#define COME VEL_LAUNCH_IF(COME)
 
 static const struct vel_machine_row rows[] = {
     ROW(NONE, LEAD, 0, ENDPOINT, LOOK, JOINING),
@@ -72,7 +73,7 @@ static const struct vel_machine_row rows[] = {
     ROW(ENDING, PROCESS, 0, NONE, SERVE, ENDING),
     ROW(ENDING, THERE, 0, NONE, ADOPT, ENDING),
     ROW(ENDING, ENDED, 0, NONE, RELEASE, ENDING),
-    ROW(ENDING, DRAINED, CHAIR | ALONE | LIVE, END, LEAVE, NONE),
+    ROW(ENDING, DRAINED, CHAIR | ALONE | COME | LIVE, END, LEAVE, NONE),
     ROW(ENDING, DRAINED, 0, NONE, LEAVE, NONE),
 };
 /* clang-format on */

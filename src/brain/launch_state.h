@@ -37,7 +37,8 @@
     X(CHAIR, "chair", "this leader is the chair")                                      \
     X(LIVE, "live", "nobody has ended the launch")                                     \
     X(OWED, "owed", "something of this node is not sealed or not flushed")             \
-    X(ALONE, "alone", "all other leaders have left")
+    X(ALONE, "alone", "all other leaders have left")                                   \
+    X(COME, "come", "all ranks have been here, or nobody knows how many there are")
 
 #define VEL_LAUNCH_RECORD_MAP(X)                                                       \
     X(NONE, "-", "")                                                                   \

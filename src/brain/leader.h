@@ -75,6 +75,7 @@ struct vel_leader_other {
     char *living; /* where its chair knows processes, by blanks; NULL: not told */
     int64_t beat; /* the counter */
     bool is_new;  /* its chair may not have heard of all its nodes yet */
+    bool is_left; /* some nodes have left it in good order, and none is there */
     bool lives;   /* the leader's: it has begun since it was first seen */
 };
 

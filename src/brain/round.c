@@ -27,8 +27,8 @@ static void forget_others(struct vel_vec *others)
 
 enum verdict { OVER, LIVES, PARTLY_OVER, UNDECIDED };
 
-/* What those of its nodes say that have joined. One without nodes has just begun, or
- * was killed then: its beat tells. */
+/* What those of its nodes say that have joined. One that never had a node has just
+ * begun, or was killed then: its beat tells. */
 static enum verdict judge(const struct vel_leader *leader,
                           const struct vel_leader_other *other)
 {
@@ -38,6 +38,8 @@ static enum verdict judge(const struct vel_leader *leader,
 
     if (other->lives)
         return LIVES;
+    if (other->is_left)
+        return OVER;
     while (vel_words_next(&nodes, node)) {
         const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
 

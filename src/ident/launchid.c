@@ -87,6 +87,8 @@ int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH
         vel_buf_puts(&name, texts->pmix);
     else if (is_given(texts->slurm_job) && is_given(texts->slurm_step))
         vel_buf_printf(&name, "%s.%s", texts->slurm_job, texts->slurm_step);
+    else if (is_given(texts->starter))
+        vel_buf_puts(&name, texts->starter);
     if (name.len > 0 && is_given(again) && strcmp(again, "0") != 0)
         vel_buf_printf(&name, "-r%s", again); /* the numbers of its steps begin anew */
     int rc = vel_buf_status(&name, err);
@@ -169,6 +171,7 @@ struct claim {
 struct joined {
     bool has_any, has_rank; /* ours */
     bool has_lost;          /* one, without a word: the program was killed */
+    bool is_left;           /* those whom it had are gone in good order */
     bool is_alive;          /* one, as the locks of this machine tell; */
     bool is_dead;           /* or none, and nobody has joined elsewhere */
 };
@@ -217,6 +220,7 @@ static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
     rc = vel_endpoint_list_left(fs, dir, &left, err);
     if (rc == 0) {
         look_at(&left, self->rank, ret);
+        ret->is_left = list.n == 0 && left.n > 0;
         vel_endpoint_list_fini(&left);
     }
     if (!ret->has_rank && !ret->has_lost)
@@ -294,7 +298,7 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     if (rc == 0 && fits)
         rc = find_joined(fs, self, claim->launch, dir, &joined, err);
     if (rc == 0 && fits)
-        fits = !joined.has_rank && !joined.has_lost &&
+        fits = !joined.has_rank && !joined.has_lost && !joined.is_left &&
                (joined.is_alive || !joined.is_dead);
     if (rc == 0 && fits && !joined.is_alive)
         rc = check_beat(fs, self, dir, claim, joined.has_any, &fits, err);

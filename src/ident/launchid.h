@@ -23,6 +23,7 @@ struct vel_launch_texts {
     const char *pmix;   /* PMIX_NAMESPACE */
     const char *slurm_job, *slurm_step;
     const char *slurm_restart; /* SLURM_RESTART_COUNT: of a job that was requeued */
+    const char *starter;       /* the process that has started all ranks */
 };
 
 /* "" when none of them names it. A name of the launcher that cannot be part of a path

@@ -222,6 +222,19 @@ int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)
     return rc < 0 ? rc : vel_buf_status(ret, err);
 }
 
+static int is_left(struct vel_service *service, const char *dir, bool *ret_is,
+                   struct vel_err *err)
+{
+    struct vel_vec left;
+    int rc = vel_endpoint_list_left(service->fs, dir, &left, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_is = left.n > 0;
+    vel_endpoint_list_fini(&left);
+    return 0;
+}
+
 static int describe(struct vel_service *service, char *launch,
                     struct vel_leader_other *ret, struct vel_err *err)
 {
@@ -235,6 +248,8 @@ static int describe(struct vel_service *service, char *launch,
     vel_buf_init(&text);
     rc = dir ? vel_endpoint_list(service->fs, dir, &nodes, err)
              : vel_out_of_memory(err, "a path");
+    if (rc == 0 && nodes.n == 0)
+        rc = is_left(service, dir, &ret->is_left, err);
     if (rc == 0)
         rc = vel_beat_load(service->fs, dir, &beat, err);
     ret->beat = beat.count;

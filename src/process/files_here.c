@@ -190,6 +190,7 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
         .ranks = here.launcher.ranks,
         .clock = vel_clock_system(),
         .limit = (uint64_t)(here.conf->peer_timeout * (double)VEL_CLOCK_S)};
+    struct vel_buf starter;
     int rc;
 
     if (session) {
@@ -200,8 +201,14 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
         vel_log_shared(VEL_LOG_WARN,
                        "the settings of HDF5 files and those of VELOC_Init name other "
                        "caches: they are protected apart from each other");
+    vel_buf_init(&starter);
+    vel_launcher_find(fs(), &here.launcher, &starter);
     texts.launch = here.conf->launch;
-    rc = vel_launchid_named(&texts, here.launch, err);
+    texts.starter = vel_buf_text(&starter);
+    rc = vel_buf_status(&starter, err);
+    if (rc == 0)
+        rc = vel_launchid_named(&texts, here.launch, err);
+    vel_buf_fini(&starter);
     if (rc == 0 && here.launch[0])
         rc = vel_launchid_next(fs(), here.dir, here.launch, err);
     else if (rc == 0)

@@ -156,7 +156,8 @@ static int op_others(void *arg, struct vel_vec *ret, struct vel_err *err)
     for (int i = 0; i < LAB_LAUNCHES; i++) {
         const struct lab_launch *launch = &of->lab->launches[i];
         struct vel_leader_other other = {.beat = launch->beat,
-                                         .is_new = launch->is_new};
+                                         .is_new = launch->is_new,
+                                         .is_left = !launch->nodes && launch->left};
         struct vel_buf nodes, living;
         char name[16];
 

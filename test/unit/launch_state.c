@@ -59,8 +59,10 @@ static void no_dead_end(void)
            "a node without processes stays while it owes something");
     is_int(TO(DRAINED, IF(CHAIR) | IF(LIVE), ENDING)->record, VEL_LAUNCH_RECORD_NONE,
            "a chair that leaves others behind does not end the launch");
-    is_int(TO(DRAINED, IF(CHAIR) | IF(LIVE) | IF(ALONE), ENDING)->record,
+    is_int(TO(DRAINED, IF(CHAIR) | IF(LIVE) | IF(ALONE) | IF(COME), ENDING)->record,
            VEL_LAUNCH_RECORD_END, "the last one does");
+    is_int(TO(DRAINED, IF(CHAIR) | IF(LIVE) | IF(ALONE), ENDING)->record,
+           VEL_LAUNCH_RECORD_NONE, "but not while ranks may come");
 }
 
 static void crash_anywhere(void)

@@ -285,6 +285,12 @@ static void meetings(void)
     in_launch(got, "end", "");
     meet_one(2, next);
     ok(next[0] && strcmp(got, next) != 0, "nor one that has ended");
+    strcpy(got, next);
+    join(got, "n1", "0-1");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.%s", dir, got);
+    vel_endpoint_leave(vel_fs_posix(), launch_dir, "n1", NULL);
+    meet_one(2, next);
+    ok(next[0] && strcmp(got, next) != 0, "nor one that all have left who had joined");
     snprintf(command, sizeof command, "rm -r '%s/launch.%s'", dir, next);
     if (system(command) != 0)
         bail_out("no rm");

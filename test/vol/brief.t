@@ -24,6 +24,31 @@ ok 'the first launch begins and ends at once' brief 3
 is "$(files)" 6 'and its files are at their path'
 ok 'so does the next' brief 3
 
+# A rank has come and gone before any other begins: it was of their launch all the same, and they know that
+# nothing of it is to be waited for.
+prefix=$dir/apart
+mkdir "$prefix"
+printf '%s\n' 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' 'DATASET=own PATTERN=own.h5' >"$prefix/.velocconf"
+# shellcheck disable=SC2016  # for the ranks
+apart='if [ "${PMI_RANK:-$PMIX_RANK}" = 2 ]; then
+    "$0" create=own.h5 close && : >../gone
+else
+    until [ -e ../gone ]; do sleep 0.02; done
+    "$1" 2
+fi'
+ok 'a rank ends before the others begin' env -C "$prefix" TEST_TIMEOUT=60 VELOC_VIRTUAL_NODES=3 HDF5_VOL_CONNECTOR=veloc \
+    "$top_srcdir/test/mpirun.sh" 3 sh -c "$apart" "$top_builddir/test/vol/point" "$top_builddir/test/vol/brief"
+is "$(files),$(grep 'in vain' "$dir/log" 2>/dev/null)" 4, 'and nobody waits for it'
+
+# Only one of the ranks has HDF5 files: its launch has no end of its own, and the next program waits for nobody.
+prefix=$dir/one-of-many
+mkdir "$prefix"
+one() { (cd "$prefix" && env VELOC_DATASET='own PATTERN=*' VELOC_SEAL_AFTER=0.1 "${@:2}" HDF5_VOL_CONNECTOR=veloc timeout -k 1 60 "$top_builddir/test/vol/point" "create=$1" write=1 close \
+    >/dev/null 2>&1); }
+one a.h5 PMI_RANK=0 PMI_SIZE=4 VELOC_LAUNCH=many
+is "$(echo "$prefix"/.veloc/launch.*/left.*)" "$prefix/.veloc/launch.many/left.$(uname -n | cut -d. -f1)" 'one of many ranks ends its part of a launch'
+ok 'and a program after it does not wait for the others' one b.h5
+
 # Digits of the directory that a program runs in are neither its rank nor its step.
 prefix=$dir/run3.07/u12
 mkdir -p "$prefix"
