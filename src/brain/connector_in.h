@@ -47,7 +47,7 @@ struct vel_generation {
     struct vel_lead *lead; /* until it is sealed */
     bool is_decided;       /* sealed, or void */
     int64_t id;            /* 0: void */
-    bool is_taken;         /* what is still in new.N came too late */
+    bool is_taken;         /* what is still in a batch came too late */
     uint64_t retry_at;
     bool is_dirty; /* to be reported */
     char *told;    /* what was */

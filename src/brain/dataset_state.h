@@ -64,8 +64,8 @@
 /* name, word, which record */
 #define VEL_DATASET_RECORD_MAP(X)                                                      \
     X(NONE, "-", "")                                                                   \
-    X(MAP, "map", "CACHE: new.N/about, before the first file")                         \
-    X(CLOSED, "closed", "CACHE: new.N/closed.R, sizes and the order of closing")       \
+    X(MAP, "map", "CACHE: the fact batch, before the first file")                      \
+    X(CLOSED, "closed", "CACHE: the fact closed, sizes and the order of closing")      \
     X(SEAL, "seal", ".veloc: launch.L/seal.K.G, made once: id, members, sets")         \
     X(VOID, "void", "the same, made once: never complete")                             \
     X(REDSET, "redset", "CACHE: the redundancy files")                                 \
@@ -86,7 +86,7 @@
     X(WAIT, "wait", "nothing now; told again when something changes")                  \
     X(TELL_SEAL, "tell_seal", "look for `end`; when none: tell the nodes, take parts") \
     X(TAKE_PARTS, "take_parts",                                                        \
-      "files of new.N become dataset.D/rank.R, queue encoding")                        \
+      "files of batches become dataset.D/rank.R, queue encoding")                      \
     X(HOLD_NOTHING, "hold_nothing", "join the sets as a member without files")         \
     X(RENUMBER, "renumber", "the files are late: those of the next generation")        \
     X(SET_ASIDE, "set_aside", "as remove_parts, but mark them; remove stubs; say so")  \

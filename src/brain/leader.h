@@ -126,7 +126,7 @@ struct vel_leader_family {
     char *steps; /* none of the family: vel_guess_steps() */
 };
 
-/* What new.N is for: its record `about`. */
+/* What a batch is for. */
 struct vel_leader_key {
     const char *template, *step;
     int64_t generation; /* of this launch: from 1 */
@@ -144,7 +144,7 @@ enum vel_leader_where {
     VEL_PLACE_LIVE = 5,
 };
 
-/* A file in a new.N. */
+/* A file in a batch. */
 struct vel_leader_file {
     int64_t part;     /* N */
     int64_t rank;     /* whose; 0 for a process without one */
@@ -186,22 +186,22 @@ enum vel_leader_work {
 
     /* of the connector; whoever asks waits for these. Those that answer with a place
      * end by vel_leader_job_placed() */
-    VEL_WORK_CREATE, /* map and file of `file` in new.N; how VEL_CREATE_OPEN: with what
-                        stands at its name (cloned, pulled). Ends with a place: 1 and
-                        the path; 2 when it is better native (its directory is not
+    VEL_WORK_CREATE, /* map and file of `file` in a batch; how VEL_CREATE_OPEN: with
+                        what stands at its name (cloned, pulled). Ends with a place: 1
+                        and the path; 2 when it is better native (its directory is not
                         there: whoever opens it natively hears why). A file that is
-                        there is begun anew. _IS_OPEN: a file that no new.N has: where
+                        there is begun anew. _IS_OPEN: a file that no batch has: where
                         it was taken to, a place with its dataset, or VEL_ENOENT */
     VEL_WORK_CLOSE,  /* an anchor or a stub at its name; then, how VEL_CLOSE_COMPLETE:
                         note size and order in `closed`. _VERSION: it stays open */
-    VEL_WORK_DROP,   /* the file is given up: it goes from new.N, and so does its
+    VEL_WORK_DROP,   /* the file is given up: it goes from its batch, and so does its
                         placeholder, not what stands at its name of a newer one; how
                         VEL_DROP_NAME_STAYS: the process unlinks that itself */
     VEL_WORK_LOOK,   /* what stands at `name`? Ends with a place (0 to 3), or fails with
                         VEL_EBUSY: asked again later (no view yet; or a stub of a file
                         of this launch that is on another node). how 1: pulled */
     VEL_WORK_REMOVE, /* `name` will be unlinked: whose placeholder stands there? Ends
-                        with a place: file is its `order`, of a file in a new.N; 0:
+                        with a place: file is its `order`, of a file in a batch; 0:
                         none of those */
     VEL_WORK_TAKE,   /* of a dataset with a key: owed.NODE first, then all files of its
                         key whose order is not above member.upto become parts of
@@ -332,17 +332,17 @@ struct vel_leader_ops {
 
     int (*rule)(void *arg, const char *name, struct vel_leader_rule *ret,
                 struct vel_err *err);
-    /* Make a directory new.N with its `about`. VEL_ENOSPC: no store has room now. */
+    /* Make a batch. VEL_ENOSPC: no store has room now. */
     int (*part_new)(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
                     struct vel_err *err);
-    /* What is in new.N belongs to this key now. */
+    /* The batch belongs to this key now. */
     int (*part_renumber)(void *arg, int64_t part, const struct vel_leader_key *key,
                          struct vel_err *err);
     /* A rank of another node has closed this file later, of dataset `id` or (0) of none
      * yet. NULL: there are no others. */
     int (*part_give)(void *arg, const struct vel_leader_file *file, int64_t id,
                      struct vel_err *err);
-    /* Items struct vel_leader_part: files of this launch in a new.N of this node. */
+    /* Items struct vel_leader_part: files of this launch in batches of this node. */
     int (*parts)(void *arg, struct vel_vec *ret, struct vel_err *err);
     /* A file of this key is written natively; parts() tells of it from now on. NULL: no
      * other leader will come. */

@@ -9,7 +9,7 @@
 
 #include "brain/connector_in.h"
 
-#define ALL_BUT_TAKE (~(1U << VEL_WORK_TAKE)) /* files must not stay in new.N */
+#define ALL_BUT_TAKE (~(1U << VEL_WORK_TAKE)) /* files must not stay in a batch */
 /* nor temporary ones on the prefix: what is outdated may have to make room at once */
 #define ALL_BUT_TIDY (ALL_BUT_TAKE & ~(1U << VEL_WORK_REMOVE_TEMPS))
 

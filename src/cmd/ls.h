@@ -20,6 +20,7 @@
 #include "conf/conf.h"
 #include "record/json.h"
 #include "sys/host.h"
+#include "view/batch.h"
 #include "view/evidence.h"
 #include "view/view.h"
 
@@ -68,10 +69,11 @@ struct vel_ls_unreadable {
     char *why;
 };
 
-/* Files whose dataset has no id yet: index.L/new.N. */
+/* Files whose dataset has no id yet: a batch. */
 struct vel_ls_opened {
-    int64_t index;    /* below 0: not told */
-    char *dir, *node; /* dir NULL: on another node */
+    int64_t index;          /* below 0: not told */
+    struct vel_batch batch; /* without a directory: on another node */
+    char *node;
     int64_t files, bytes;
     char *launch, *name;   /* NULL: nobody tells */
     int64_t step;          /* below 0: that is no number */
@@ -219,9 +221,9 @@ void vel_ls_away(struct vel_ls *ls, struct vel_ls_unit *unit);
 
 /* The same for files that are of no dataset yet. */
 void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit);
-/* Such are in LEVEL/new.N; unit->evidence is there. */
-void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
-                       const char *node, int64_t index);
+/* Such are in a cache; unit->evidence is there. */
+void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *home,
+                       const char *node);
 /* Such are on another node, as its leader tells. */
 void vel_ls_told_opened(struct vel_ls *ls, struct vel_ls_unit *unit,
                         const struct vel_inventory *told);

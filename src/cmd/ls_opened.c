@@ -11,14 +11,14 @@
 #include "cmd/ls.h"
 #include "jobs/compose.h"
 #include "red/header.h"
-#include "view/part_new.h"
+#include "view/batch.h"
 #include "view/point.h"
 
 /* --- what there is --- */
 
 void vel_ls_opened_fini(struct vel_ls_opened *opened)
 {
-    free(opened->dir);
+    vel_batch_fini(&opened->batch);
     free(opened->node);
     free(opened->launch);
     free(opened->name);
@@ -44,14 +44,14 @@ static int count_file(void *arg, enum vel_fs_visit what, const char *below,
     return 0;
 }
 
-static void count_open(struct vel_ls *ls, const struct vel_part_new *part,
+static void count_open(struct vel_ls *ls, const struct vel_batch *part,
                        struct vel_ls_opened *ret)
 {
     for (size_t r = 0; r < part->ranks.n; r++) {
-        const struct vel_new_rank *rank = vel_vec_at(&part->ranks, r);
+        const struct vel_batch_rank *rank = vel_vec_at(&part->ranks, r);
 
         for (size_t i = 0; i < rank->files.n; i++) {
-            const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+            const struct vel_batch_file *file = vel_vec_at(&rank->files, i);
             struct vel_vec points;
 
             if (file->order > 0)
@@ -66,18 +66,18 @@ static void count_open(struct vel_ls *ls, const struct vel_part_new *part,
 }
 
 /* Are all files of the rank closed, and there? */
-static bool is_closed(struct vel_ls *ls, const struct vel_part_new *part,
-                      const struct vel_new_rank *rank)
+static bool is_closed(struct vel_ls *ls, const struct vel_batch *part,
+                      const struct vel_batch_rank *rank)
 {
     bool is = true;
 
     for (size_t i = 0; is && i < rank->files.n; i++) {
-        const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+        const struct vel_batch_file *file = vel_vec_at(&rank->files, i);
         char *path = NULL;
         struct stat st;
 
         is = file->order > 0 &&
-             vel_part_new_path(part->dir, rank->rank, file->name, &path, NULL) == 0 &&
+             vel_batch_path(part->dir, rank->rank, file->name, &path, NULL) == 0 &&
              vel_fs_lstat(ls->fs, path, &st, NULL) == 0 && st.st_size == file->size;
         free(path);
     }
@@ -86,7 +86,7 @@ static bool is_closed(struct vel_ls *ls, const struct vel_part_new *part,
 
 /* The dataset that files of a key are sealed as; 0: none. */
 static int64_t sealed_as(const struct vel_evidence *evidence,
-                         const struct vel_new_key *key)
+                         const struct vel_batch_key *key)
 {
     for (size_t i = 0; i < evidence->seals.n; i++) { /* one fact each */
         const struct vel_seal *seal = vel_vec_at(&evidence->seals, i);
@@ -103,7 +103,7 @@ static int64_t sealed_as(const struct vel_evidence *evidence,
 }
 
 static void tell_key(struct vel_ls *ls, const struct vel_ls_unit *unit,
-                     const struct vel_new_key *key, struct vel_ls_opened *ret)
+                     const struct vel_batch_key *key, struct vel_ls_opened *ret)
 {
     ret->launch = vel_ls_copy(key->launch);
     ret->name = vel_ls_need(
@@ -112,63 +112,119 @@ static void tell_key(struct vel_ls *ls, const struct vel_ls_unit *unit,
     ret->sealed = sealed_as(&unit->evidence, key);
 }
 
-static void tell_part(struct vel_ls *ls, const struct vel_ls_unit *unit,
-                      struct vel_ls_opened *ret)
+static void tell_batch(struct vel_ls *ls, const struct vel_ls_unit *unit,
+                       struct vel_ls_opened *ret)
 {
-    struct vel_part_new part;
+    const struct vel_batch *batch = &ret->batch;
 
-    if (vel_part_new_load(ls->fs, ret->dir, &part, NULL) < 0)
-        return;
-    tell_key(ls, unit, &part.key, ret);
-    count_open(ls, &part, ret);
-    for (size_t r = 0; r < part.ranks.n; r++) {
-        const struct vel_new_rank *rank = vel_vec_at(&part.ranks, r);
+    tell_key(ls, unit, &batch->key, ret);
+    count_open(ls, batch, ret);
+    for (size_t r = 0; r < batch->ranks.n; r++) {
+        const struct vel_batch_rank *rank = vel_vec_at(&batch->ranks, r);
 
-        if (is_closed(ls, &part, rank))
+        if (is_closed(ls, batch, rank))
             vel_ls_push(&ret->closed, &rank->rank);
     }
-    vel_part_new_fini(&part);
 }
 
-void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *dir,
-                       const char *node, int64_t index)
+/* Takes *batch. */
+static void add_batch(struct vel_ls *ls, struct vel_ls_unit *unit,
+                      struct vel_batch *batch, const char *node)
 {
     struct count count = {0};
     struct vel_ls_opened opened;
 
-    if (vel_fs_walk(ls->fs, dir, count_file, &count, NULL) < 0)
+    if (vel_fs_walk(ls->fs, batch->dir, count_file, &count, NULL) < 0) {
+        vel_batch_fini(batch);
         return;
-    opened = (struct vel_ls_opened){.index = index,
-                                    .dir = vel_ls_copy(dir),
+    }
+    opened = (struct vel_ls_opened){.index = batch->level,
+                                    .batch = *batch,
                                     .node = vel_ls_copy(node),
                                     .files = count.files,
                                     .bytes = count.bytes,
                                     .step = -1};
     vel_vec_init(&opened.closed, sizeof(int64_t));
-    tell_part(ls, unit, &opened);
+    if (batch->key.launch)
+        tell_batch(ls, unit, &opened);
     vel_ls_push(&unit->opened, &opened);
+}
+
+static bool is_in(const struct vel_vec *batches, const char *dir)
+{
+    bool is = false;
+
+    for (size_t i = 0; !is && i < batches->n; i++)
+        is = strcmp(((struct vel_batch *)vel_vec_at(batches, i))->dir, dir) == 0;
+    return is;
+}
+
+/* Directories of which no ledger says anything. */
+static void add_unknown(struct vel_ls *ls, struct vel_ls_unit *unit, const char *home,
+                        const char *turn, const char *node, const struct vel_vec *known)
+{
+    char *dir = vel_ls_join(home, turn);
+    struct vel_vec names;
+
+    vel_vec_init(&names, sizeof(char *));
+    if (vel_fs_list(ls->fs, dir, &names, NULL) < 0)
+        vel_vec_init(&names, sizeof(char *));
+    for (size_t i = 0; i < names.n; i++) {
+        struct vel_batch batch;
+        char *path = vel_ls_join(dir, *(char **)vel_vec_at(&names, i));
+
+        vel_batch_init(&batch);
+        batch.dir = path;
+        if (vel_batch_is_dir(path) && !is_in(known, path))
+            add_batch(ls, unit, &batch, node);
+        else
+            vel_batch_fini(&batch);
+    }
+    vel_fs_names_fini(&names);
+    free(dir);
+}
+
+void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *home,
+                       const char *node)
+{
+    struct vel_vec known, names;
+    int64_t launch, turn;
+
+    vel_vec_init(&known, sizeof(struct vel_batch));
+    vel_vec_init(&names, sizeof(char *));
+    vel_batches_read(ls->fs, home, &known, NULL); /* what it says so far */
+    if (vel_fs_list(ls->fs, home, &names, NULL) < 0)
+        vel_vec_init(&names, sizeof(char *));
+    for (size_t i = 0; i < names.n; i++)
+        if (vel_batch_is_turn(*(char **)vel_vec_at(&names, i), &launch, &turn))
+            add_unknown(ls, unit, home, *(char **)vel_vec_at(&names, i), node, &known);
+    for (size_t i = 0; i < known.n; i++)
+        add_batch(ls, unit, vel_vec_at(&known, i), node);
+    vel_vec_fini(&known);
+    vel_fs_names_fini(&names);
 }
 
 /* --- what leaders tell --- */
 
-static bool is_same_key(const struct vel_new_key *a, const struct vel_new_key *b)
+static bool is_same_key(const struct vel_batch_key *a, const struct vel_batch_key *b)
 {
     return a->generation == b->generation && strcmp(a->launch, b->launch) == 0 &&
            strcmp(a->template, b->template) == 0 && strcmp(a->step, b->step) == 0;
 }
 
 static void add_told(struct vel_ls *ls, struct vel_ls_unit *unit, const char *node,
-                     const struct vel_new_key *key)
+                     const struct vel_batch_key *key)
 {
     struct vel_ls_opened *opened = vel_ls_push(&unit->opened, NULL);
 
     opened->index = -1;
+    vel_batch_init(&opened->batch);
     opened->node = vel_ls_copy(node);
     tell_key(ls, unit, key, opened);
     vel_vec_init(&opened->closed, sizeof(int64_t));
 }
 
-/* Ranks of one new.N follow each other. */
+/* Ranks of one batch follow each other. */
 void vel_ls_told_opened(struct vel_ls *ls, struct vel_ls_unit *unit,
                         const struct vel_inventory *told)
 {
@@ -245,7 +301,7 @@ bool vel_ls_is_left(const struct vel_ls_unit *unit, int64_t id)
 
 /* --- their files --- */
 
-static void look_at(const struct vel_ls *ls, const struct vel_new_file *file,
+static void look_at(const struct vel_ls *ls, const struct vel_batch_file *file,
                     struct vel_ls_file *ret)
 {
     struct stat st = {0};
@@ -264,10 +320,10 @@ static void look_at(const struct vel_ls *ls, const struct vel_new_file *file,
 
 static void add_rank(struct vel_ls *ls, struct vel_ls_unit *unit,
                      const struct vel_ls_opened *opened,
-                     const struct vel_new_rank *rank)
+                     const struct vel_batch_rank *rank)
 {
     for (size_t i = 0; i < rank->files.n; i++) {
-        const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+        const struct vel_batch_file *file = vel_vec_at(&rank->files, i);
         struct vel_ls_file *to = vel_ls_push(&unit->files, NULL);
 
         to->opened = opened;
@@ -275,25 +331,20 @@ static void add_rank(struct vel_ls *ls, struct vel_ls_unit *unit,
         to->index = opened->index;
         to->node = opened->node;
         to->name = vel_ls_copy(file->name);
-        if (vel_part_new_path(opened->dir, rank->rank, file->name, &to->path, NULL) ==
-            0)
+        if (vel_batch_path(opened->batch.dir, rank->rank, file->name, &to->path,
+                           NULL) == 0)
             look_at(ls, file, to);
         else
             to->health = VEL_LS_MISSING;
     }
 }
 
-/* A record that cannot be read tells no files. */
 void vel_ls_opened_files(struct vel_ls *ls, struct vel_ls_unit *unit)
 {
     for (size_t i = 0; i < unit->opened.n; i++) {
         const struct vel_ls_opened *opened = vel_vec_at(&unit->opened, i);
-        struct vel_part_new part;
 
-        if (!opened->dir || vel_part_new_load(ls->fs, opened->dir, &part, NULL) < 0)
-            continue;
-        for (size_t k = 0; k < part.ranks.n; k++)
-            add_rank(ls, unit, opened, vel_vec_at(&part.ranks, k));
-        vel_part_new_fini(&part);
+        for (size_t k = 0; k < opened->batch.ranks.n; k++)
+            add_rank(ls, unit, opened, vel_vec_at(&opened->batch.ranks, k));
     }
 }

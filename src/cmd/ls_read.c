@@ -108,13 +108,16 @@ static bool begins(const char *name, const char *with)
 
 static bool is_ours_in_home(const char *name)
 {
+    int64_t launch, turn;
+
     return is_numbered(name, "index.") || strcmp(name, "lock") == 0 ||
-           begins(name, "beside.") || vel_fs_is_temporary(name);
+           begins(name, "beside.") || strcmp(name, "ledger") == 0 ||
+           vel_batch_is_turn(name, &launch, &turn) || vel_fs_is_temporary(name);
 }
 
 static bool is_ours_in_level(const char *name)
 {
-    return is_numbered(name, "dataset.") || is_numbered(name, "new.");
+    return is_numbered(name, "dataset.");
 }
 
 static bool is_ours_in_dataset(const char *name)
@@ -152,7 +155,7 @@ static bool is_directory(const struct vel_ls *ls, const char *path)
 }
 
 static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
-                            const char *level, const char *node, int64_t index)
+                            const char *level)
 {
     struct vel_vec names, in;
 
@@ -165,9 +168,7 @@ static void look_into_level(struct vel_ls *ls, struct vel_ls_unit *unit,
             vel_ls_push(&unit->strange, &path);
             continue;
         }
-        if (is_numbered(name, "new.")) {
-            vel_ls_add_opened(ls, unit, path, node, index);
-        } else if (is_numbered(name, "dataset.")) {
+        if (is_numbered(name, "dataset.")) {
             look_for_strangers(ls, unit, path, is_ours_in_dataset, &in);
             vel_fs_names_fini(&in);
         }
@@ -189,10 +190,11 @@ static void look_into_home(struct vel_ls *ls, struct vel_ls_unit *unit,
         char *path = vel_ls_join(home, name);
 
         if (vel_number_behind(name, "index.", &index))
-            look_into_level(ls, unit, path, in->node, index);
+            look_into_level(ls, unit, path);
         free(path);
     }
     vel_fs_names_fini(&names);
+    vel_ls_add_opened(ls, unit, home, in->node);
 }
 
 /* --- caches --- */

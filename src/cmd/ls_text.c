@@ -255,8 +255,9 @@ static void print_details(struct print *p, const struct vel_ls_row *row)
         vel_buf_puts(p->to, "      set aside by a launch that could not restore it\n");
     print_sets(p, row);
     if (row->opened)
-        vel_buf_printf(p->to, "      %s %s\n", row->opened->dir ? "in" : "on",
-                       row->opened->dir ? row->opened->dir : row->opened->node);
+        vel_buf_printf(p->to, "      %s %s\n", row->opened->batch.dir ? "in" : "on",
+                       row->opened->batch.dir ? row->opened->batch.dir
+                                              : row->opened->node);
 }
 
 static enum colour colour_of_file(const struct vel_ls_file *file)

@@ -124,7 +124,7 @@ static int keep(struct vel_catalog *catalog, enum vel_fact_kind kind, char *text
     return rc;
 }
 
-int vel_catalog_fold(struct vel_catalog *catalog, const struct vel_line *line,
+int vel_catalog_fold(struct vel_catalog *catalog, const struct vel_ledger_line *line,
                      struct vel_err *err)
 {
     struct vel_fact fact;
@@ -150,7 +150,7 @@ size_t vel_catalog_count(const struct vel_catalog *catalog, enum vel_fact_kind k
 
 static int get(const char *text, struct vel_fact *ret, struct vel_err *err)
 {
-    return vel_fact_get(&(struct vel_line){text, strlen(text)}, ret, err);
+    return vel_fact_get(&(struct vel_ledger_line){text, strlen(text)}, ret, err);
 }
 
 int vel_catalog_at(const struct vel_catalog *catalog, enum vel_fact_kind kind, size_t i,

@@ -16,7 +16,7 @@ struct vel_catalog *vel_catalog_create(void);
 void vel_catalog_destroy(struct vel_catalog *catalog);
 
 /* Fold a fact. VEL_ECORRUPT: it is none. */
-int vel_catalog_fold(struct vel_catalog *catalog, const struct vel_line *line,
+int vel_catalog_fold(struct vel_catalog *catalog, const struct vel_ledger_line *line,
                      struct vel_err *err);
 
 /* Subjects of which there may be one fact only, and were two. */

@@ -148,7 +148,8 @@ static int get_fields(struct vel_fields *from, struct vel_fact *ret,
     return rc;
 }
 
-int vel_fact_get(const struct vel_line *line, struct vel_fact *ret, struct vel_err *err)
+int vel_fact_get(const struct vel_ledger_line *line, struct vel_fact *ret,
+                 struct vel_err *err)
 {
     struct vel_fields from;
 
@@ -174,7 +175,7 @@ void vel_fact_fini(struct vel_fact *fact)
     *fact = (struct vel_fact){.kind = fact->kind};
 }
 
-size_t vel_fact_subject_len(enum vel_fact_kind kind, const struct vel_line *line)
+size_t vel_fact_subject_len(enum vel_fact_kind kind, const struct vel_ledger_line *line)
 {
     const char *at = line->text + strlen(rows[kind].name),
                *end = line->text + line->len;

@@ -33,6 +33,15 @@ struct vel_fact {
     } u;
 };
 
+/* What a line is: field `kind` of the fact. */
+enum vel_line_is {
+    VEL_LINE_IS_CHECKPOINT = 1,
+    VEL_LINE_IS_OUTPUT = 2,
+    VEL_LINE_IS_FAMILY = 4,
+    VEL_LINE_IS_API = 8,
+    VEL_LINE_IS_ALONE = 16, /* one file is all */
+};
+
 enum vel_fact_ledger { VEL_FACT_OF_LAUNCH, VEL_FACT_OF_NODE, VEL_FACT_OF_BOTH };
 enum vel_fact_fold { VEL_FACT_ONCE, VEL_FACT_MOST, VEL_FACT_EACH };
 enum vel_fact_sync { VEL_FACT_SYNCED, VEL_FACT_LATER };
@@ -66,11 +75,12 @@ int vel_fact_put_subject(const struct vel_fact *fact, struct vel_buf *ret,
                          struct vel_err *err);
 
 /* VEL_ECORRUPT: the line is no fact. */
-int vel_fact_get(const struct vel_line *line, struct vel_fact *ret,
+int vel_fact_get(const struct vel_ledger_line *line, struct vel_fact *ret,
                  struct vel_err *err);
 void vel_fact_fini(struct vel_fact *fact);
 
 /* Bytes of a line's text that tell its subject. It is one. */
-size_t vel_fact_subject_len(enum vel_fact_kind kind, const struct vel_line *line);
+size_t vel_fact_subject_len(enum vel_fact_kind kind,
+                            const struct vel_ledger_line *line);
 
 #endif

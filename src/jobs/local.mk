@@ -2,6 +2,13 @@
 core_sources += \
 	%D%/anchor.c %D%/anchor.h \
 	%D%/anchor_follow.c \
+	%D%/batches.c %D%/batches.h %D%/batches_in.h \
+	%D%/batches_begin.c \
+	%D%/batches_files.c \
+	%D%/batches_gone.c \
+	%D%/batches_over.c \
+	%D%/batches_part.c \
+	%D%/batches_put.c \
 	%D%/compose.c %D%/compose.h \
 	%D%/copying.c %D%/copying.h \
 	%D%/delta.c %D%/delta.h \

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "jobs/placeholders_in.h"
 #include "meta/paths.h"
+#include "view/batch.h"
 
 /* --- items --- */
 
@@ -222,7 +223,8 @@ static int load_record(struct vel_placeholders *all, const char *dir, int64_t ra
 
 /* What is in a directory, each with its path or number. */
 struct visit {
-    const char *word; /* what it is called, with a number behind */
+    const char *word; /* what it is called, with a number behind; NULL: the directory of
+                         a turn's batches */
     int (*each)(struct vel_placeholders *all, const char *dir, const char *path,
                 int64_t number, struct vel_err *err);
 };
@@ -230,11 +232,12 @@ struct visit {
 static int visit_one(struct vel_placeholders *all, const char *dir, const char *name,
                      const struct visit *visit, struct vel_err *err)
 {
-    int64_t number;
+    int64_t number, turn;
     char *path;
     int rc;
 
-    if (!vel_number_behind(name, visit->word, &number))
+    if (visit->word ? !vel_number_behind(name, visit->word, &number)
+                    : !vel_batch_is_turn(name, &number, &turn))
         return 0;
     path = vel_path_join(dir, name);
     rc = path ? visit->each(all, dir, path, number, err)
@@ -281,14 +284,22 @@ static int on_dataset(struct vel_placeholders *all, const char *dir, const char 
 static int on_level(struct vel_placeholders *all, const char *dir, const char *path,
                     int64_t number, struct vel_err *err)
 {
-    static const struct visit datasets[] = {{"dataset.", on_dataset},
-                                            {"new.", on_dataset}};
+    static const struct visit datasets = {"dataset.", on_dataset};
 
     (void)dir, (void)number;
-    return visit_all(all, path, datasets, 2, err);
+    return visit_all(all, path, &datasets, 1, err);
 }
 
-/* Datasets are in the order of their ids, and new.N behind all of them: what is in
+static int on_turn(struct vel_placeholders *all, const char *dir, const char *path,
+                   int64_t number, struct vel_err *err)
+{
+    static const struct visit batches = {"", on_dataset};
+
+    (void)dir, (void)number;
+    return visit_all(all, path, &batches, 1, err);
+}
+
+/* Datasets are in the order of their ids, and batches behind all of them: what is in
  * those was closed later. */
 static int compare_ages(const void *a, const void *b)
 {
@@ -304,12 +315,12 @@ static int compare_ages(const void *a, const void *b)
 int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
                           size_t n_homes, struct vel_err *err)
 {
-    static const struct visit levels = {"index.", on_level};
+    static const struct visit dirs[] = {{"index.", on_level}, {NULL, on_turn}};
     int rc = 0;
 
     pthread_mutex_lock(&all->lock);
     for (size_t i = 0; rc == 0 && i < n_homes; i++)
-        rc = visit_all(all, homes[i], &levels, 1, err);
+        rc = visit_all(all, homes[i], dirs, 2, err);
     vel_vec_sort(&all->items, compare_ages);
     pthread_mutex_unlock(&all->lock);
     return rc;

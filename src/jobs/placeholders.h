@@ -3,7 +3,7 @@
  * all anchors of its leader, held, and their records "anchors.R" beside the parts
  * (doc/protocol-leader.txt, 10).
  *
- * A file is known by the directory of its part's dataset (LEVEL/new.N,
+ * A file is known by the directory of its part's dataset (HOME/N.K/B,
  * LEVEL/dataset.D), its rank and its cached name. Any thread may call; the prefix is
  * asked without a lock, so that one who waits for it keeps nobody else waiting.
  */

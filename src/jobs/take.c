@@ -17,14 +17,14 @@
 #include "red/redfile.h"
 #include "red/set.h"
 #include "topo/seats.h"
-#include "view/part_new.h"
+#include "view/batch.h"
 #include "xfer/flush.h"
 
 /* A take under way. */
 struct work {
     const struct vel_take *take;
     struct vel_err *err;
-    struct vel_vec sources; /* struct vel_part_new, of the key */
+    struct vel_vec sources; /* struct vel_batch, of the key */
     char *level;
     char *home; /* LEVEL/dataset.D */
     uint8_t id[VEL_ENCODING_ID];
@@ -62,7 +62,7 @@ static int choose_level(struct work *w)
     if (take->home) {
         w->level = vel_path_dir(take->home);
     } else if (w->sources.n > 0) {
-        char *level = vel_path_dir(((struct vel_part_new *)w->sources.items)->dir);
+        char *level = vel_path_dir(((struct vel_batch *)w->sources.items)->dir);
         char *home = level ? vel_path_dir(level) : NULL;
 
         w->level = home ? level_in(home, index) : NULL;
@@ -166,13 +166,13 @@ static int add_name(struct work *w, const char *source, const char *path)
     return rc;
 }
 
-static int take_file(struct work *w, const struct vel_part_new *from, const char *dir,
-                     int64_t rank, const struct vel_new_file *file)
+static int take_file(struct work *w, const struct vel_batch *from, const char *dir,
+                     int64_t rank, const struct vel_batch_file *file)
 {
     struct vel_placeholder_file was = {from->dir, rank, file->name},
                                 is = {w->home, rank, NULL};
     char *source = NULL, *name = NULL, *path = NULL;
-    int rc = vel_part_new_path(from->dir, rank, file->name, &source, w->err);
+    int rc = vel_batch_path(from->dir, rank, file->name, &source, w->err);
 
     if (rc == 0)
         rc = present_name(w, &was, &name);
@@ -192,9 +192,9 @@ static int take_file(struct work *w, const struct vel_part_new *from, const char
     return rc;
 }
 
-/* Called for files of a member in a new.N. */
-typedef int file_f(struct work *w, const struct vel_part_new *from, const char *dir,
-                   int64_t rank, const struct vel_new_file *file);
+/* Called for files of a member in a batch. */
+typedef int file_f(struct work *w, const struct vel_batch *from, const char *dir,
+                   int64_t rank, const struct vel_batch_file *file);
 
 static int each_file(struct work *w, const struct vel_seal_member *member,
                      const char *dir, bool only_last, file_f *each)
@@ -202,18 +202,18 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
     int rc = 0;
 
     for (size_t i = 0; i < w->sources.n; i++) {
-        const struct vel_part_new *from = vel_vec_at(&w->sources, i);
+        const struct vel_batch *from = vel_vec_at(&w->sources, i);
 
         for (size_t r = 0; r < from->ranks.n; r++) {
-            const struct vel_new_rank *rank = vel_vec_at(&from->ranks, r);
+            const struct vel_batch_rank *rank = vel_vec_at(&from->ranks, r);
 
             for (size_t k = 0; rc == 0 && k < rank->files.n; k++) {
-                const struct vel_new_file *file = vel_vec_at(&rank->files, k);
+                const struct vel_batch_file *file = vel_vec_at(&rank->files, k);
 
                 if (!vel_take_is_file(member, rank, file))
                     continue;
                 if (only_last &&
-                    (file->is_given ||
+                    (vel_batch_is_given_before(file) ||
                      vel_take_has_later(w->take, &w->sources, file->name, file->order)))
                     w->gives = true;
                 else
@@ -224,11 +224,11 @@ static int each_file(struct work *w, const struct vel_seal_member *member,
     return rc;
 }
 
-static int look_for(struct work *w, const struct vel_part_new *from, const char *dir,
-                    int64_t rank, const struct vel_new_file *file)
+static int look_for(struct work *w, const struct vel_batch *from, const char *dir,
+                    int64_t rank, const struct vel_batch_file *file)
 {
     char *path = NULL;
-    int rc = vel_part_new_path(from->dir, rank, file->name, &path, w->err);
+    int rc = vel_batch_path(from->dir, rank, file->name, &path, w->err);
 
     (void)dir;
     if (rc == 0 && !vel_fs_exists(w->take->fs, path))
@@ -237,8 +237,8 @@ static int look_for(struct work *w, const struct vel_part_new *from, const char 
     return rc;
 }
 
-static int there_is_one(struct work *w, const struct vel_part_new *from,
-                        const char *dir, int64_t rank, const struct vel_new_file *file)
+static int there_is_one(struct work *w, const struct vel_batch *from, const char *dir,
+                        int64_t rank, const struct vel_batch_file *file)
 {
     (void)w, (void)from, (void)dir, (void)rank, (void)file;
     return 1;
@@ -261,8 +261,8 @@ static int begin_anew(struct work *w, const struct vel_seal_member *member,
                    : rc;
 }
 
-static int hand_over(struct work *w, const struct vel_part_new *from, const char *dir,
-                     int64_t rank, const struct vel_new_file *file)
+static int hand_over(struct work *w, const struct vel_batch *from, const char *dir,
+                     int64_t rank, const struct vel_batch_file *file)
 {
     const struct vel_placeholder_file was = {from->dir, rank, file->name};
 
@@ -280,9 +280,8 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
     int rc =
         path ? vel_cachename_path(w->take->prefix, file->listed.name, &called, w->err)
              : vel_out_of_memory(w->err, "a file");
-    bool is_others =
-        vel_take_has_later(w->take, &w->sources, file->listed.name, 0) ||
-        vel_part_new_is_given(w->take->fs, w->take->after, rank, file->listed.name);
+    bool is_others = vel_take_has_later(w->take, &w->sources, file->listed.name, 0) ||
+                     vel_take_is_given(w->take, rank, file->listed.name);
 
     w->gives |= is_others;
     if (rc == 0 && !is_others && !vel_fs_exists(w->take->fs, path)) {
@@ -403,12 +402,6 @@ static int take_part(struct work *w, const struct vel_seal_member *member)
         rc = make_part(w, member, dir);
     if (rc == 0)
         rc = each_file(w, member, dir, false, hand_over);
-    for (size_t i = 0; rc == 0 && i < w->sources.n; i++) {
-        const struct vel_part_new *from = vel_vec_at(&w->sources, i);
-
-        rc = vel_part_new_leave(w->take->fs, from->dir, member->rank, member->upto,
-                                w->err);
-    }
     free(dir);
     return rc < 0 ? vel_wrap(w->err, rc, "the part of rank %" PRId64, member->rank) : 0;
 }
@@ -432,17 +425,51 @@ static bool is_all_done(struct work *w)
     return true;
 }
 
+/* Said in all caches before the first name goes: a later one may be in another cache.
+ */
+static int leave(struct work *w)
+{
+    const struct vel_take *take = w->take;
+    struct vel_vec taken;
+    int rc = 0;
+
+    vel_vec_init(&taken, sizeof(struct vel_batches_taken));
+    for (size_t i = 0; rc == 0 && i < w->sources.n; i++)
+        for (size_t k = 0; rc == 0 && k < take->seal->members.n; k++) {
+            const struct vel_seal_member *member = member_at(w, k);
+            const struct vel_batches_taken one = {
+                ((struct vel_batch *)vel_vec_at(&w->sources, i))->dir, member->rank,
+                member->upto};
+
+            if (is_here(w, member) && !vel_vec_push(&taken, &one))
+                rc = vel_out_of_memory(w->err, "a part");
+        }
+    for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
+        rc = vel_batches_part(take->batches[i], take->seal->id, taken.items, taken.n,
+                              w->err);
+    for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
+        rc = vel_batches_leave(take->batches[i], taken.items, taken.n, w->err);
+    vel_vec_fini(&taken);
+    return rc;
+}
+
 static int take_all(struct work *w)
 {
     const struct vel_seal *seal = w->take->seal;
     int rc = vel_cache_make_dir(w->take->fs, w->home, w->err);
+
+    /* what is made anew below is removed first: it is ours to remove, if it is */
+    for (size_t i = 0; rc == 0 && i < w->take->n_homes; i++)
+        rc = vel_batches_look(w->take->batches[i], w->err);
 
     if (rc == 0 && !is_all_done(w))
         rc = promise(w);
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (is_here(w, member_at(w, i)))
             rc = take_part(w, member_at(w, i));
-    return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->home, w->err) : rc;
+    if (rc == 0)
+        rc = vel_fs_sync_dir(w->take->fs, w->home, w->err);
+    return rc == 0 ? leave(w) : rc;
 }
 
 int vel_take(const struct vel_take *take, struct vel_err *err)
@@ -450,14 +477,14 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     struct work w = {.take = take, .err = err};
     int rc;
 
-    vel_vec_init(&w.sources, sizeof(struct vel_part_new));
+    vel_vec_init(&w.sources, sizeof(struct vel_batch));
     make_identity(&w);
     rc = vel_take_find_sources(take, &w.sources, err);
     if (rc == 0)
         rc = choose_level(&w);
     if (rc == 0)
         rc = take_all(&w);
-    vel_parts_new_fini(&w.sources);
+    vel_batch_list_fini(&w.sources);
     free(w.level);
     free(w.home);
     return rc < 0 ? vel_wrap(err, rc, "dataset %" PRId64, take->seal->id) : 0;

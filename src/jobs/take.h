@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "brain/seal.h"
 #include "conf/conf.h"
+#include "jobs/batches.h"
 #include "jobs/placeholders.h"
 #include "meta/dataset.h"
 #include "sys/fs.h"
@@ -23,7 +24,8 @@ struct vel_take {
     const struct vel_conf *conf;
     const char *node, *launch;
     const char *prefix;
-    char *const *homes; /* "CACHE/USER/ID" */
+    char *const *homes;                 /* "CACHE/USER/ID" */
+    struct vel_batches *const *batches; /* of each */
     size_t n_homes;
     struct vel_placeholders *placeholders;
     const struct vel_seal *seal;

@@ -6,20 +6,24 @@
 #include "jobs/take.h"
 #include "meta/filemap.h"
 #include "red/header.h"
-#include "view/part_new.h"
+#include "view/batch.h"
 
-/* Where complete files of the key are: struct vel_part_new, appended. */
+/* Where complete files of the key are: struct vel_batch, appended. */
 int vel_take_find_sources(const struct vel_take *take, struct vel_vec *ret,
                           struct vel_err *err);
 
 /* Does a complete file of the dataset come from here? */
 bool vel_take_is_file(const struct vel_seal_member *member,
-                      const struct vel_new_rank *rank, const struct vel_new_file *file);
+                      const struct vel_batch_rank *rank,
+                      const struct vel_batch_file *file);
 
 /* Of several with one name the last counts, whichever rank of this node has closed it:
  * is there one after that order? */
 bool vel_take_has_later(const struct vel_take *take, const struct vel_vec *sources,
                         const char *name, int64_t order);
+
+/* Has a rank of another node closed later what this one has of the name? */
+bool vel_take_is_given(const struct vel_take *take, int64_t rank, const char *name);
 
 /* The map of a member's part in a level's directory. */
 int vel_take_map(const struct vel_take *take, const char *level,

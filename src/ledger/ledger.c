@@ -237,6 +237,11 @@ static int check(const struct vel_ledger *ledger, struct vel_err *err)
     return 0;
 }
 
+bool vel_ledger_is_good(const struct vel_ledger *ledger)
+{
+    return check(ledger, NULL) == 0;
+}
+
 int vel_ledger_look(struct vel_ledger *ledger, struct vel_err *err)
 {
     int rc = check(ledger, err);

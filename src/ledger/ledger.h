@@ -90,6 +90,9 @@ int vel_ledger_look(struct vel_ledger *ledger, struct vel_err *err);
 int vel_ledger_tell(struct vel_ledger *ledger, const char *facts, size_t len,
                     struct vel_err *err);
 
+/* Can it be written? Not after a failure, or when it is out. */
+bool vel_ledger_is_good(const struct vel_ledger *ledger);
+
 /* It has grown so long that its writer should claim the next one. */
 bool vel_ledger_is_long(const struct vel_ledger *ledger);
 

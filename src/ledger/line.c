@@ -80,7 +80,7 @@ void vel_line_add(struct vel_buf *lines, uint64_t salt, uint64_t at, const char 
 
 /* --- to read --- */
 
-bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret)
+bool vel_lines_next(struct vel_lines *lines, struct vel_ledger_line *ret)
 {
     const char *feed = lines->len ? memchr(lines->bytes, '\n', lines->len) : NULL;
     char crc[CRC + 1];
@@ -89,7 +89,7 @@ bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret)
     if (!feed)
         return false;
     len = (size_t)(feed - lines->bytes);
-    *ret = (struct vel_line){0};
+    *ret = (struct vel_ledger_line){0};
     for (int i = 0; !ret->text && i < 2 && len > CRC && lines->bytes[CRC] == ' '; i++) {
         bool is_behind = lines->are_behind != (i > 0);
         const char *text = lines->bytes + CRC + 1;
@@ -97,7 +97,7 @@ bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret)
         print_crc(lines->salt + is_behind, lines->at, text, len - CRC - 1, crc);
         if (crc_is_checked && memcmp(crc, lines->bytes, CRC) != 0)
             continue;
-        *ret = (struct vel_line){text, len - CRC - 1};
+        *ret = (struct vel_ledger_line){text, len - CRC - 1};
         lines->are_behind = is_behind;
     }
     lines->bytes += len + 1;
@@ -106,7 +106,8 @@ bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret)
     return true;
 }
 
-bool vel_line_is(const struct vel_line *line, const char *kind, struct vel_fields *ret)
+bool vel_line_is(const struct vel_ledger_line *line, const char *kind,
+                 struct vel_fields *ret)
 {
     size_t len = strlen(kind);
 

@@ -28,7 +28,7 @@ void vel_line_add(struct vel_buf *lines, uint64_t salt, uint64_t at, const char 
 
 /* --- to read --- */
 
-struct vel_line {
+struct vel_ledger_line {
     const char *text; /* no string */
     size_t len;
 };
@@ -43,7 +43,7 @@ struct vel_lines {
 
 /* The next line, with the salt of those before the tail or of those behind it; false:
  * none is whole. A line that is wrong has no text (NULL). */
-bool vel_lines_next(struct vel_lines *lines, struct vel_line *ret);
+bool vel_lines_next(struct vel_lines *lines, struct vel_ledger_line *ret);
 
 /* Fields of a line, one after the other. */
 struct vel_fields {
@@ -51,7 +51,8 @@ struct vel_fields {
 };
 
 /* Has the line this kind? Then its fields. */
-bool vel_line_is(const struct vel_line *line, const char *kind, struct vel_fields *ret);
+bool vel_line_is(const struct vel_ledger_line *line, const char *kind,
+                 struct vel_fields *ret);
 
 /* The next field, as vel_line_put_int() and _put_text() write it. What is not so makes
  * *fields wrong; the value is 0, or nothing is appended, then. */

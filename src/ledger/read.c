@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "ledger/ledger_in.h"
 
 static const size_t file_most = (size_t)1 << 30;
@@ -38,7 +39,7 @@ static bool get_from(struct vel_fields *fields, struct vel_ledger_name of,
 }
 
 /* 1: the line is one; 0: it is another. */
-static int get_head(const struct vel_line *line, const char *kind,
+static int get_head(const struct vel_ledger_line *line, const char *kind,
                     struct vel_ledger_name of, struct head *ret, struct vel_err *err)
 {
     struct vel_ledger_from from, before = {0};
@@ -68,7 +69,7 @@ static int get_head(const struct vel_line *line, const char *kind,
 static int find_head(struct vel_lines lines, struct vel_ledger_name of,
                      struct head *ret, uint64_t *ret_at, struct vel_err *err)
 {
-    struct vel_line line;
+    struct vel_ledger_line line;
     int rc = 0;
 
     if (vel_lines_next(&lines, &line) && !lines.are_behind)
@@ -87,14 +88,15 @@ static int find_head(struct vel_lines lines, struct vel_ledger_name of,
 /* --- facts --- */
 
 /* With the tail, or a line behind it, the begin is whole on the disk, or was. */
-static bool proves_begin(const struct vel_lines *lines, const struct vel_line *line)
+static bool proves_begin(const struct vel_lines *lines,
+                         const struct vel_ledger_line *line)
 {
     struct vel_fields fields;
 
     return line->text && (lines->are_behind || vel_line_is(line, "tail", &fields));
 }
 
-static bool is_fact(const struct vel_line *line)
+static bool is_fact(const struct vel_ledger_line *line)
 {
     struct vel_fields fields;
 
@@ -106,7 +108,7 @@ static int read_facts(struct vel_lines lines, uint64_t facts_at, uint64_t tail_a
                       struct vel_ledger_text *ret, struct vel_err *err)
 {
     size_t wrong = 0; /* since the last one that is right */
-    struct vel_line line;
+    struct vel_ledger_line line;
 
     for (uint64_t at = lines.at; vel_lines_next(&lines, &line); at = lines.at) {
         const struct vel_ledger_fact fact = {ret->name, line};
@@ -127,7 +129,7 @@ static int read_facts(struct vel_lines lines, uint64_t facts_at, uint64_t tail_a
 
 static bool has_begun(struct vel_lines lines)
 {
-    struct vel_line line;
+    struct vel_ledger_line line;
     bool has = false;
 
     while (!has && vel_lines_next(&lines, &line))
@@ -340,7 +342,8 @@ static bool is_carried(const struct vel_vec *texts, int64_t launch)
     return is;
 }
 
-/* In rising order, for facts only move up. */
+/* In rising order, for facts only move up. In a cache a chain that is damaged costs
+ * itself alone. */
 static int read_listed(const struct vel_ledger_dir *dir, const struct vel_vec *list,
                        struct vel_vec *ret, struct vel_err *err)
 {
@@ -351,10 +354,17 @@ static int read_listed(const struct vel_ledger_dir *dir, const struct vel_vec *l
         const struct vel_ledger_name *name = vel_vec_at(list, i);
         const struct vel_ledger_name any = {name->launch, INT64_MAX};
         struct vel_ledger_text text;
+        struct vel_err why = {0};
         bool has = false;
 
         vel_ledger_chain(list, name->launch, &first, &behind);
-        rc = vel_ledger_counting(dir, list, any, &text, &has, err);
+        rc = vel_ledger_counting(dir, list, any, &text, &has, &why);
+        if (rc == VEL_ECORRUPT && !dir->has_all) {
+            vel_log(VEL_LOG_WARN, "%s", why.text);
+            rc = 0;
+        }
+        if (rc < 0)
+            vel_fail(err, (enum vel_status)rc, "%s", why.text);
         if (has && !vel_vec_push(ret, &text)) {
             vel_ledger_text_fini(&text);
             rc = vel_out_of_memory(err, "ledgers");

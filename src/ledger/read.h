@@ -14,7 +14,7 @@ struct vel_ledger_from {
 
 struct vel_ledger_fact {
     struct vel_ledger_name of; /* the ledger that has it */
-    struct vel_line line;
+    struct vel_ledger_line line;
 };
 
 struct vel_ledger_text {

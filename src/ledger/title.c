@@ -89,7 +89,7 @@ int vel_title_get(const void *bytes, size_t len, struct vel_ledger_name name,
     struct vel_lines lines = {.bytes = bytes, .len = len};
     struct vel_ledger_text title = {.name = name};
     struct vel_fields fields;
-    struct vel_line line;
+    struct vel_ledger_line line;
     int rc = 0;
 
     if (vel_lines_next(&lines, &line) && !lines.are_behind &&

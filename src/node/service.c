@@ -159,12 +159,15 @@ static int share_prefix(struct vel_service *service, struct vel_err *err)
 
 static int make_tables(struct vel_service *service, struct vel_err *err)
 {
+    int rc;
+
     service->placeholders = vel_placeholders_create(service->fs);
     service->pulls = vel_pulls_create();
     if (!service->placeholders || !service->pulls)
         return vel_out_of_memory(err, "a leader");
-    return vel_placeholders_load(service->placeholders, service->homes,
-                                 service->n_homes, err);
+    rc = vel_placeholders_load(service->placeholders, service->homes, service->n_homes,
+                               err);
+    return rc == 0 ? vel_service_make_batches(service, err) : rc;
 }
 
 static int make(struct vel_service *service, const struct vel_service_of *of,
@@ -235,7 +238,7 @@ static void unmake(struct vel_service *service)
     free(service->stray);
     vel_vec_fini(&service->noted);
     vel_vec_fini(&service->calls);
-    vel_service_forget_parts(service);
+    vel_service_forget_batches(service);
     vel_service_forget_latest(service);
     vel_placeholders_destroy(service->placeholders);
     vel_pulls_destroy(service->pulls);

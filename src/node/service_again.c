@@ -16,28 +16,15 @@
 
 /* --- what this node has --- */
 
-static int set_key(const struct vel_new_key *key, struct vel_new_key *ret,
-                   struct vel_err *err)
-{
-    *ret = *key;
-    ret->launch = strdup(key->launch);
-    ret->template = strdup(key->template);
-    ret->step = strdup(key->step);
-    if (ret->launch && ret->template && ret->step)
-        return 0;
-    vel_new_key_fini(ret);
-    return vel_out_of_memory(err, "what is left");
-}
-
 /* What all open files have in common. */
 static int note_points(struct vel_service *service, const char *dir,
-                       const struct vel_new_file *file, struct vel_left *left,
+                       const struct vel_batch_file *file, struct vel_left *left,
                        struct vel_err *err)
 {
     struct vel_vec points;
     char *path = NULL;
     struct stat st;
-    int rc = vel_part_new_path(dir, left->rank, file->name, &path, err);
+    int rc = vel_batch_path(dir, left->rank, file->name, &path, err);
 
     if (rc == 0 && vel_fs_lstat(service->fs, path, &st, NULL) == 0)
         left->bytes += st.st_size; /* about so many */
@@ -56,12 +43,12 @@ static int note_points(struct vel_service *service, const char *dir,
 
 /* A file that is complete has the size that it was closed with: more is not known of it
  * before it is taken. */
-static bool is_as_closed(struct vel_service *service, const struct vel_part_new *part,
-                         int64_t rank, const struct vel_new_file *file)
+static bool is_as_closed(struct vel_service *service, const struct vel_batch *part,
+                         int64_t rank, const struct vel_batch_file *file)
 {
     char *path = NULL;
     struct stat st = {0};
-    bool is_there = vel_part_new_path(part->dir, rank, file->name, &path, NULL) == 0 &&
+    bool is_there = vel_batch_path(part->dir, rank, file->name, &path, NULL) == 0 &&
                     vel_fs_lstat(service->fs, path, &st, NULL) == 0;
     bool is = is_there && st.st_size == file->size;
 
@@ -74,8 +61,8 @@ static bool is_as_closed(struct vel_service *service, const struct vel_part_new 
     return is;
 }
 
-static int add_rank(struct vel_service *service, const struct vel_part_new *part,
-                    const struct vel_new_rank *rank, struct vel_vec *ret,
+static int add_rank(struct vel_service *service, const struct vel_batch *part,
+                    const struct vel_batch_rank *rank, struct vel_vec *ret,
                     struct vel_err *err)
 {
     struct vel_left left;
@@ -83,10 +70,10 @@ static int add_rank(struct vel_service *service, const struct vel_part_new *part
     int rc;
 
     vel_left_init(&left);
-    rc = set_key(&part->key, &left.key, err);
+    rc = vel_batch_key_copy(&part->key, &left.key, err);
     left.rank = rank->rank;
     for (size_t i = 0; i < rank->files.n; i++) {
-        const struct vel_new_file *file = vel_vec_at(&rank->files, i);
+        const struct vel_batch_file *file = vel_vec_at(&rank->files, i);
         bool is = file->order > 0 && is_as_closed(service, part, rank->rank, file);
 
         left.closed += is;
@@ -106,13 +93,13 @@ static int add_rank(struct vel_service *service, const struct vel_part_new *part
     return rc;
 }
 
-static int add_part(struct vel_service *service, const struct vel_part_new *part,
+static int add_part(struct vel_service *service, const struct vel_batch *part,
                     struct vel_vec *ret, struct vel_err *err)
 {
     int rc = 0;
 
     for (size_t r = 0; rc == 0 && r < part->ranks.n; r++)
-        if (((struct vel_new_rank *)vel_vec_at(&part->ranks, r))->files.n > 0)
+        if (((struct vel_batch_rank *)vel_vec_at(&part->ranks, r))->files.n > 0)
             rc = add_rank(service, part, vel_vec_at(&part->ranks, r), ret, err);
     return rc;
 }
@@ -123,26 +110,27 @@ int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
     struct vel_vec found;
     int rc = 0;
 
-    vel_vec_init(&found, sizeof(struct vel_part_new));
+    vel_vec_init(&found, sizeof(struct vel_batch));
     for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_parts_new_scan(service->fs, service->homes[i], &found, err);
+        rc = vel_batches_read(service->fs, service->homes[i], &found, err);
     for (size_t i = 0; rc == 0 && i < found.n; i++)
         rc = add_part(service, vel_vec_at(&found, i), ret, err);
-    vel_parts_new_fini(&found);
+    vel_batch_list_fini(&found);
     return rc;
 }
 
+/* Of what it has taken over: it can do what the chair decides of that. */
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err)
 {
     struct vel_vec found;
     int rc = 0;
 
-    vel_vec_init(&found, sizeof(struct vel_part_new));
+    vel_vec_init(&found, sizeof(struct vel_batch));
     for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_parts_new_scan(service->fs, service->homes[i], &found, err);
+        rc = vel_batches_list(service->batches[i], &found, err);
     for (size_t i = 0; rc == 0 && i < found.n; i++) {
-        const struct vel_part_new *part = vel_vec_at(&found, i);
+        const struct vel_batch *part = vel_vec_at(&found, i);
         bool is_over = false;
 
         if (strcmp(part->key.launch, service->launch) != 0)
@@ -150,7 +138,7 @@ int vel_service_left(struct vel_service *service, struct vel_vec *ret,
         if (rc == 0 && is_over)
             rc = add_part(service, part, ret, err);
     }
-    vel_parts_new_fini(&found);
+    vel_batch_list_fini(&found);
     return rc;
 }
 
@@ -171,23 +159,25 @@ static int set_seals(const struct vel_evidence *evidence, struct vel_left_of *of
     return 0;
 }
 
-static bool has_files(const struct vel_part_new *part)
+static bool has_files(const struct vel_batch *part)
 {
     for (size_t i = 0; i < part->ranks.n; i++)
-        if (((struct vel_new_rank *)vel_vec_at(&part->ranks, i))->files.n > 0)
+        if (((struct vel_batch_rank *)vel_vec_at(&part->ranks, i))->files.n > 0)
             return true;
     return false;
 }
 
 static int drop(struct vel_service *service, const struct vel_left_of *of,
-                const struct vel_part_new *part, struct vel_err *err)
+                const struct vel_batch *part, struct vel_err *err)
 {
     int rc = 0;
 
     if (has_files(part) && !vel_left_is_replaced(of, &part->key))
         return 0;
     rc = vel_placeholders_lose(service->placeholders, part->dir, err);
-    return rc == 0 ? vel_part_new_remove(service->fs, part->dir, err) : rc;
+    return rc == 0 ? vel_batches_remove(vel_service_batches(service, part->dir),
+                                        part->dir, err)
+                   : rc;
 }
 
 int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec *parts,
@@ -209,7 +199,7 @@ int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec 
         return rc;
     rc = set_seals(&evidence, &of, err);
     for (size_t i = 0; rc == 0 && i < parts->n; i++)
-        rc = drop(service, &of, *(struct vel_part_new **)vel_vec_at(parts, i), err);
+        rc = drop(service, &of, *(struct vel_batch **)vel_vec_at(parts, i), err);
     free(of.seals);
     vel_evidence_fini(&evidence);
     return rc;
@@ -219,7 +209,7 @@ int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec 
 
 static void tell(const struct vel_left_key *key)
 {
-    const struct vel_new_key *is = key->key;
+    const struct vel_batch_key *is = key->key;
 
     if (*key->why)
         vel_log(VEL_LOG_WARN,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the connector on this node: what the settings say of a name, and the
- * directories new.N (doc/protocol-leader.txt, 7). */
+ * batches (doc/protocol-leader.txt, 7). */
 #include "config.h"
 
 #include <stdio.h>
@@ -161,7 +161,7 @@ void vel_service_tell_unused(struct vel_service *service)
     service->stray = NULL;
 }
 
-/* --- new.N --- */
+/* --- batches --- */
 
 struct vel_service_part *vel_service_part(const struct vel_service *service,
                                           int64_t part)
@@ -175,11 +175,54 @@ struct vel_service_part *vel_service_part(const struct vel_service *service,
     return NULL;
 }
 
-void vel_service_forget_parts(struct vel_service *service)
+/* May other machines have this cache, too? */
+static bool is_shared(const struct vel_conf *conf, const char *home)
 {
+    const struct vel_line *line = vel_seats_store(conf, home);
+    const char *group =
+        line ? ((const struct vel_store_line *)line->data)->group : NULL;
+
+    return group && strcmp(group, "NODE") != 0;
+}
+
+int vel_service_make_batches(struct vel_service *service, struct vel_err *err)
+{
+    struct vel_batches_of of = {.fs = service->fs,
+                                .clock = service->clock,
+                                .node = service->host.node,
+                                .launch = service->launch,
+                                .ranks = service->ranks,
+                                .limit = service->limit_ms * VEL_CLOCK_MS};
+    int rc = 0;
+
+    service->batches = calloc(service->n_homes + 1, sizeof(struct vel_batches *));
+    if (!service->batches)
+        return vel_out_of_memory(err, "a leader");
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++) {
+        of.home = service->homes[i];
+        of.is_shared = is_shared(service->conf, of.home);
+        rc = vel_batches_create(&of, &service->batches[i], err);
+    }
+    return rc;
+}
+
+void vel_service_forget_batches(struct vel_service *service)
+{
+    for (size_t i = 0; service->batches && service->batches[i]; i++)
+        vel_batches_destroy(service->batches[i]);
+    free(service->batches);
     for (size_t i = 0; i < service->parts.n; i++)
         free(((struct vel_service_part *)vel_vec_at(&service->parts, i))->dir);
     vel_vec_fini(&service->parts);
+}
+
+struct vel_batches *vel_service_batches(const struct vel_service *service,
+                                        const char *dir)
+{
+    for (size_t i = 0; i < service->n_homes; i++)
+        if (vel_path_below(service->homes[i], dir))
+            return service->batches[i];
+    return NULL;
 }
 
 /* Most are parts of datasets by now, and their directories gone. */
@@ -189,7 +232,7 @@ static void forget_taken(struct vel_service *service)
     size_t n = 0;
 
     for (size_t i = 0; i < service->parts.n; i++)
-        if (vel_fs_exists(service->fs, items[i].dir))
+        if (vel_batches_has(vel_service_batches(service, items[i].dir), items[i].dir))
             items[n++] = items[i];
         else
             free(items[i].dir);
@@ -197,17 +240,18 @@ static void forget_taken(struct vel_service *service)
     service->many_parts = n < PARTS_MANY ? PARTS_MANY : 2 * n;
 }
 
-static int know_part(struct vel_service *service, int64_t number, const char *dir,
+static int know_part(struct vel_service *service, const char *dir, int64_t *ret_number,
                      struct vel_err *err)
 {
-    struct vel_service_part part = {.number = number, .dir = strdup(dir)};
+    struct vel_service_part part = {.number = ++service->last_part, .dir = strdup(dir)};
 
     if (service->parts.n > service->many_parts)
         forget_taken(service);
+    *ret_number = part.number;
     if (part.dir && vel_vec_push(&service->parts, &part))
         return 0;
     free(part.dir);
-    return vel_out_of_memory(err, "a new part");
+    return vel_out_of_memory(err, "a batch");
 }
 
 /* Is there room for as much as any part had so far, with its redundancy? */
@@ -224,26 +268,31 @@ static int check_room(struct vel_service *service, size_t level, const char *hom
     return 0;
 }
 
-static char *level_dir(const char *home, size_t level)
+static struct vel_batch_key key_of(const struct vel_service *service,
+                                   const struct vel_leader_key *key)
 {
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/index.%zu", home, level);
-    return vel_buf_take(&path, NULL);
+    return (struct vel_batch_key){.launch = service->launch,
+                                  .template = (char *)(uintptr_t)key->template,
+                                  .step = (char *)(uintptr_t)key->step,
+                                  .generation = key->generation,
+                                  .is_alone = key->is_alone,
+                                  .is_late = key->is_late,
+                                  .ranks = service->ranks,
+                                  .above = service->above};
 }
 
-static struct vel_new_key key_of(const struct vel_service *service,
-                                 const struct vel_leader_key *key)
+/* Of a line, as facts say it. */
+static int kind_of(const struct vel_line *line, const char *template)
 {
-    return (struct vel_new_key){.launch = service->launch,
-                                .template = (char *)(uintptr_t)key->template,
-                                .step = (char *)(uintptr_t)key->step,
-                                .generation = key->generation,
-                                .is_alone = key->is_alone,
-                                .is_late = key->is_late,
-                                .ranks = service->ranks,
-                                .above = service->above};
+    static const int kinds[] = {[VEL_KIND_CHECKPOINT] = VEL_LINE_IS_CHECKPOINT,
+                                [VEL_KIND_OUTPUT] = VEL_LINE_IS_OUTPUT,
+                                [VEL_KIND_BOTH] =
+                                    VEL_LINE_IS_CHECKPOINT | VEL_LINE_IS_OUTPUT,
+                                [VEL_KIND_NONE] = 0};
+
+    if (!line)
+        return strstr(template, "{rank}") ? VEL_LINE_IS_FAMILY : 0;
+    return kinds[((const struct vel_dataset_rule *)line->data)->kind];
 }
 
 int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
@@ -251,10 +300,9 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
 {
     struct vel_service *service = arg;
     const struct vel_line *line = vel_service_line(service, key->template);
-    struct vel_new_key borrowed;
-    char *level = NULL, *dir = NULL;
+    struct vel_batch_key borrowed;
+    char *dir = NULL;
     size_t index = 0, home = 0;
-    int64_t number = 0;
     int rc = choose_home(service, line ? line->data : NULL, &index, &home, err);
 
     if (rc == 0 && service->above < 0)
@@ -262,21 +310,14 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
     borrowed = key_of(service, key);
     if (rc == 0)
         rc = check_room(service, index, service->homes[home], err);
-    if (rc == 0 && !(level = level_dir(service->homes[home], index)))
-        rc = vel_out_of_memory(err, "a new part");
     if (rc == 0)
-        rc = vel_part_new_make(service->fs, level, &borrowed, &number, err);
-    if (rc == 0) {
-        dir = vel_part_new_dir(level, number);
-        rc = dir ? know_part(service, number, dir, err)
-                 : vel_out_of_memory(err, "a new part");
-    }
-    if (rc == 0) {
-        *ret_part = number;
+        rc = vel_batches_make(service->batches[home], &borrowed, (int64_t)index,
+                              kind_of(line, key->template), &dir, err);
+    if (rc == 0)
+        rc = know_part(service, dir, ret_part, err);
+    if (rc == 0)
         vel_service_note_use(service, key->template);
-    }
     free(dir);
-    free(level);
     return rc;
 }
 
@@ -285,23 +326,12 @@ int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_k
 {
     struct vel_service *service = arg;
     const struct vel_service_part *known = vel_service_part(service, part);
-    const struct vel_new_key borrowed = key_of(service, key);
+    const struct vel_batch_key borrowed = key_of(service, key);
 
     if (!known)
-        return vel_fail(err, VEL_ENOENT, "there is no new part %lld", (long long)part);
-    return vel_part_new_renumber(service->fs, known->dir, &borrowed, err);
-}
-
-/* The new part of a file, or the dataset that it is of. */
-static char *dir_of(struct vel_service *service, const struct vel_leader_file *file,
-                    int64_t id)
-{
-    const struct vel_service_part *known = vel_service_part(service, file->part);
-    char *home = id > 0 ? vel_service_home_of(service, id) : NULL;
-
-    return home || !known || !vel_fs_exists(service->fs, known->dir)
-               ? home
-               : strdup(known->dir);
+        return vel_fail(err, VEL_ENOENT, "there is no batch %lld", (long long)part);
+    return vel_batches_renumber(vel_service_batches(service, known->dir), known->dir,
+                                &borrowed, err);
 }
 
 /* Of no dataset yet nobody finds it here any more; the stub at its name is that of who
@@ -310,20 +340,22 @@ int vel_service_part_give(void *arg, const struct vel_leader_file *file, int64_t
                           struct vel_err *err)
 {
     struct vel_service *service = arg;
-    char *dir = dir_of(service, file, id), *name = NULL;
-    struct vel_placeholder_file of = {.dir = dir, .rank = file->rank};
-    int rc = 0;
+    const struct vel_service_part *known = vel_service_part(service, file->part);
+    struct vel_placeholder_file of = {.rank = file->rank};
+    char *name = NULL;
+    int rc;
 
-    if (!dir) /* its dataset is gone */
+    if (!known) /* its dataset is gone */
         return 0;
     rc = vel_cachename_of(service->prefix, file->name, &name, err);
+    of.dir = known->dir;
     of.name = name;
     if (rc == 0)
-        rc = vel_part_new_give(service->fs, dir, file->rank, name, err);
+        rc = vel_batches_give(vel_service_batches(service, known->dir), known->dir,
+                              file->rank, name, id == 0, err);
     if (rc == 0 && id == 0)
         rc = vel_placeholders_give_up(service->placeholders, &of, false, err);
     free(name);
-    free(dir);
     return rc;
 }
 
@@ -337,44 +369,45 @@ static void part_fini(struct vel_leader_part *part)
     free(part->path);
 }
 
-static int add_file(struct vel_service *service, const struct vel_part_new *from,
-                    int64_t rank, const struct vel_new_file *file, struct vel_vec *ret,
-                    struct vel_err *err)
+static int add_file(struct vel_service *service, const struct vel_batch *from,
+                    int64_t number, int64_t rank, const struct vel_batch_file *file,
+                    struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_leader_part part = {.key = {.template = strdup(from->key.template),
                                            .step = strdup(from->key.step),
                                            .generation = from->key.generation,
                                            .is_alone = from->key.is_alone,
                                            .is_late = from->key.is_late},
-                                   .file = {.part = from->number,
+                                   .file = {.part = number,
                                             .rank = rank,
                                             .order = file->order,
                                             .size = file->size},
-                                   .is_given = file->is_given};
+                                   .is_given = vel_batch_is_given(file)};
     char *name = NULL;
     int rc = vel_cachename_path(service->prefix, file->name, &name, err);
 
     part.file.name = name;
     if (rc == 0)
-        rc = vel_part_new_path(from->dir, rank, file->name, &part.path, err);
+        rc = vel_batch_path(from->dir, rank, file->name, &part.path, err);
     if (rc == 0 && (!part.key.template || !part.key.step || !vel_vec_push(ret, &part)))
-        rc = vel_out_of_memory(err, "new parts");
+        rc = vel_out_of_memory(err, "batches");
     if (rc < 0)
         part_fini(&part);
     return rc;
 }
 
-static int add_part(struct vel_service *service, const struct vel_part_new *from,
+static int add_part(struct vel_service *service, const struct vel_batch *from,
                     struct vel_vec *ret, struct vel_err *err)
 {
-    int rc = know_part(service, from->number, from->dir, err);
+    int64_t number = 0;
+    int rc = know_part(service, from->dir, &number, err);
 
     for (size_t i = 0; rc == 0 && i < from->ranks.n; i++) {
-        const struct vel_new_rank *rank = vel_vec_at(&from->ranks, i);
+        const struct vel_batch_rank *rank = vel_vec_at(&from->ranks, i);
 
         for (size_t k = 0; rc == 0 && k < rank->files.n; k++)
-            rc = add_file(service, from, rank->rank, vel_vec_at(&rank->files, k), ret,
-                          err);
+            rc = add_file(service, from, number, rank->rank,
+                          vel_vec_at(&rank->files, k), ret, err);
     }
     return rc;
 }
@@ -386,16 +419,20 @@ int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
     struct vel_vec found;
     int rc = 0;
 
-    vel_vec_init(&found, sizeof(struct vel_part_new));
-    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_parts_new_scan(service->fs, service->homes[i], &found, err);
+    vel_vec_init(&found, sizeof(struct vel_batch));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++) {
+        if (vel_batches_adopt(service->batches[i], &why) < 0)
+            vel_log(VEL_LOG_WARN, "what a leader before had in %s is not known: %s",
+                    service->homes[i], why.text);
+        rc = vel_batches_list(service->batches[i], &found, err);
+    }
     for (size_t i = 0; rc == 0 && i < found.n; i++) {
-        const struct vel_part_new *part = vel_vec_at(&found, i);
+        const struct vel_batch *part = vel_vec_at(&found, i);
 
         if (strcmp(part->key.launch, service->launch) == 0)
             rc = add_part(service, part, ret, err);
     }
-    vel_parts_new_fini(&found);
+    vel_batch_list_fini(&found);
     if (rc == 0 && vel_service_natives(service, ret, &why) < 0)
         vel_log(VEL_LOG_WARN, "files that were written natively are not known: %s",
                 why.text);

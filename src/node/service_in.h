@@ -14,6 +14,7 @@
 #include "brain/leader.h"
 #include "engine/settlement.h"
 #include "ident/endpoint.h"
+#include "jobs/batches.h"
 #include "jobs/encode.h"
 #include "jobs/flushing.h"
 #include "jobs/muster.h"
@@ -27,7 +28,7 @@
 #include "sys/fs_limit.h"
 #include "topo/store.h"
 #include "view/evidence.h"
-#include "view/part_new.h"
+#include "view/batch.h"
 #include "view/view.h"
 
 /* A connection, under the number by which the brain knows it. */
@@ -83,7 +84,7 @@ struct vel_service_job {
     const struct vel_view *view; /* NULL: not there yet */
 
     /* of the connector's files */
-    char *dir;  /* new.N of the file */
+    char *dir;  /* the batch of the file */
     char *name; /* as the process calls it */
     int64_t rank, order, size;
     int how;
@@ -103,7 +104,7 @@ struct vel_service_mover {
 
 enum { VEL_SERVICE_TRANSPORTS = VEL_FLUSH_DATAWARP - VEL_STORE_PLUGIN + 1 };
 
-/* new.N of this launch. */
+/* A batch of this launch, by the number that the brain has for it. */
 struct vel_service_part {
     int64_t number;
     char *dir;
@@ -155,7 +156,9 @@ struct vel_service {
     struct vel_vec noted;       /* int64_t: datasets whose trouble was told */
 
     /* files of the connector */
-    struct vel_vec parts;  /* struct vel_service_part */
+    struct vel_batches **batches; /* of each home; workers use them, too */
+    struct vel_vec parts;         /* struct vel_service_part */
+    int64_t last_part;
     size_t many_parts;     /* so many are looked through for what is gone */
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
@@ -165,7 +168,7 @@ struct vel_service {
     char *stray;             /* the first file that no line has */
     atomic_bool has_thinned; /* what launches before have left in the caches */
     int64_t checkpoints;
-    int64_t above; /* the newest dataset when its first new.N was made; -1: none was */
+    int64_t above; /* the newest dataset when its first batch was made; -1: none was */
     uint64_t largest_part;
     struct vel_placeholders *placeholders; /* workers use it, too */
     struct vel_pulls *pulls;
@@ -355,10 +358,14 @@ int vel_service_natives(const struct vel_service *service, struct vel_vec *ret,
 /* The DATASET line of a template; NULL: none has it. */
 const struct vel_line *vel_service_line(const struct vel_service *service,
                                         const char *template);
-/* NULL: no such new.N is known. */
+/* NULL: no such batch is known. */
 struct vel_service_part *vel_service_part(const struct vel_service *service,
                                           int64_t part);
-void vel_service_forget_parts(struct vel_service *service);
+int vel_service_make_batches(struct vel_service *service, struct vel_err *err);
+void vel_service_forget_batches(struct vel_service *service);
+/* Those of the cache that a directory is in; NULL: it is in none of ours. */
+struct vel_batches *vel_service_batches(const struct vel_service *service,
+                                        const char *dir);
 
 int vel_service_sealed(void *arg, const char *template, const char *step,
                        int64_t generation, int64_t *ret_id,
@@ -418,7 +425,7 @@ int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
 /* Of launches that are over. */
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err);
-/* Of such, struct vel_part_new *, those go that newer ones have replaced. */
+/* Of such, struct vel_batch *, those go that newer ones have replaced. */
 int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec *parts,
                               struct vel_err *err);
 /* The chair: seal what is whole. nodes: struct vel_inventory. *ret_made: so many

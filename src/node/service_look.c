@@ -110,28 +110,36 @@ static int look_in_view(struct vel_service_job *job, const struct vel_view_name 
 
 /* --- what stands there --- */
 
+/* Is it a batch of this launch? VEL_ENOENT: it is gone. */
+static int check_batch(struct vel_service *service, const char *dir, bool *ret_is,
+                       struct vel_err *err)
+{
+    struct vel_batches *batches = vel_service_batches(service, dir);
+    struct vel_batch batch;
+    int rc = batches ? vel_batches_find(batches, dir, &batch, err) : VEL_ENOENT;
+
+    *ret_is = rc == 0 && strcmp(batch.key.launch, service->launch) == 0;
+    if (rc == 0)
+        vel_batch_fini(&batch);
+    return rc == VEL_ENOENT && vel_fs_exists(service->fs, dir) ? 0 : rc; /* others' */
+}
+
 /* Do files in this directory count: new ones of this launch, and those of datasets that
  * it has sealed, or of the view? */
 static int check_counts(struct vel_service *service, const struct vel_view *view,
                         const char *dir, struct vel_err *err)
 {
-    const char *name = vel_path_base(dir);
-    struct vel_part_new part;
     bool counts = true;
     int64_t number;
     int rc = 0;
 
-    if (vel_number_behind(name, "new.", &number)) {
-        rc = vel_part_new_load(service->fs, dir, &part, err);
-        if (rc == 0) {
-            counts = strcmp(part.key.launch, service->launch) == 0;
-            vel_part_new_fini(&part);
-        }
+    if (vel_batch_is_dir(dir)) {
+        rc = check_batch(service, dir, &counts, err);
         if (rc == 0 && !counts && !view) /* it may be sealed anew */
             rc = vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
     } else if (!view) {
         return vel_fail(err, VEL_EBUSY, "it is not known yet what can be restored");
-    } else if (vel_number_behind(name, "dataset.", &number)) {
+    } else if (vel_number_behind(vel_path_base(dir), "dataset.", &number)) {
         counts = number > view->highest || vel_view_find_dataset(view, number) != NULL;
     }
     return rc < 0 || counts ? rc
@@ -176,7 +184,7 @@ static int place_found(struct vel_service *service, const struct here *here,
                        struct vel_service_place *ret, struct vel_err *err)
 {
     char *path = NULL;
-    int rc = vel_part_new_path(here->dir, here->rank, here->name, &path, err);
+    int rc = vel_batch_path(here->dir, here->rank, here->name, &path, err);
 
     return rc == 0 ? place_here(service->fs, path, here->id, ret, err) : rc;
 }

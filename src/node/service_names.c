@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What workers do for files of the connector: a place in new.N, complete there, given
+/* What workers do for files of the connector: a place in a batch, complete there, given
  * up; and what their names on the prefix are when they are flushed. */
 #include "config.h"
 
@@ -192,7 +192,7 @@ static int find_newest(struct vel_service *service, const char *name, char **ret
     return 0;
 }
 
-/* Where a file went that no new.N has any more. */
+/* Where a file went that no batch has any more. */
 static int find_taken(struct vel_service_job *job, const char *name,
                       struct vel_err *err)
 {
@@ -304,13 +304,18 @@ static int begin_with(struct vel_service_job *job, const char *name, const char 
     return rc;
 }
 
+static struct vel_batches *batches_of(const struct vel_service_job *job)
+{
+    return vel_service_batches(job->service, job->dir);
+}
+
 static int make_file(struct vel_service_job *job, const char *name,
                      const struct vel_watch *watch, struct vel_err *err)
 {
     struct vel_fs *fs = job->service->fs;
     char *path = NULL;
     bool is_done = false;
-    int rc = vel_part_new_open(fs, job->dir, job->rank, name, &path, err);
+    int rc = vel_batches_open(batches_of(job), job->dir, job->rank, name, &path, err);
 
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err);
@@ -328,7 +333,7 @@ static int make_file(struct vel_service_job *job, const char *name,
         return 0;
     }
     if (path)
-        vel_part_new_give_up(fs, job->dir, job->rank, name, NULL);
+        vel_batches_give_up(batches_of(job), job->dir, job->rank, name, NULL);
     free(path);
     return rc;
 }
@@ -347,7 +352,7 @@ int vel_service_create(struct vel_service_job *job, const struct vel_watch *watc
         rc = find_taken(job, name, err);
     else if (rc == 0)
         rc = job->dir ? make_file(job, name, watch, err)
-                      : vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
+                      : vel_fail(err, VEL_ENOENT, "%s has no batch", job->name);
     free(name);
     return rc;
 }
@@ -360,7 +365,7 @@ static mode_t mode_of(struct vel_fs *fs, const struct vel_service_job *job,
 {
     char *path = NULL;
     struct stat st;
-    bool is_known = vel_part_new_path(job->dir, job->rank, name, &path, NULL) == 0 &&
+    bool is_known = vel_batch_path(job->dir, job->rank, name, &path, NULL) == 0 &&
                     vel_fs_lstat(fs, path, &st, NULL) == 0;
 
     free(path);
@@ -371,26 +376,27 @@ int vel_service_close_file(struct vel_service_job *job, struct vel_err *err)
 {
     struct vel_service *service = job->service;
     struct vel_placeholder_file of = {.dir = job->dir, .rank = job->rank};
-    struct vel_new_file file = {.order = job->order, .size = job->size};
     struct vel_stub_maker maker = {.launch = service->launch,
                                    .drafts = service->launch_dir};
+    char *name = NULL;
     int rc = 0;
 
     if (!job->dir)
-        return vel_fail(err, VEL_ENOENT, "%s has no new part", job->name);
+        return vel_fail(err, VEL_ENOENT, "%s has no batch", job->name);
     if (job->how == VEL_CLOSE_COMPLETE && job->is_from_others)
         rc = vel_service_claim(service, job->name, err);
     if (rc == 0)
-        rc = vel_cachename_of(service->prefix, job->name, &file.name, err);
-    of.name = file.name;
+        rc = vel_cachename_of(service->prefix, job->name, &name, err);
+    of.name = name;
     if (rc == 0)
-        maker.mode = mode_of(service->fs, job, file.name);
+        maker.mode = mode_of(service->fs, job, name);
     /* first: what is closed is offered to its rank only where something stands */
     if (rc == 0)
         rc = vel_placeholders_close(service->placeholders, &of, job->name, &maker, err);
     if (rc == 0 && job->how == VEL_CLOSE_COMPLETE) /* else it is still open */
-        rc = vel_part_new_close(service->fs, job->dir, job->rank, &file, err);
-    free(file.name);
+        rc = vel_batches_close(batches_of(job), job->dir, job->rank, name, job->order,
+                               job->size, err);
+    free(name);
     return rc;
 }
 
@@ -405,32 +411,9 @@ int vel_service_drop(struct vel_service_job *job, struct vel_err *err)
     if (rc == 0 && job->dir)
         rc = vel_placeholders_give_up(service->placeholders, &of,
                                       job->how != VEL_DROP_NAME_STAYS, err);
-    if (rc == 0 && job->dir && vel_fs_exists(service->fs, job->dir))
-        rc = vel_part_new_give_up(service->fs, job->dir, job->rank, name, err);
+    if (rc == 0 && job->dir)
+        rc = vel_batches_give_up(batches_of(job), job->dir, job->rank, name, err);
     free(name);
-    return rc;
-}
-
-/* The order of a file in a new.N; 0: it is not there, or of a dataset. */
-static int order_of(struct vel_service *service, const char *dir, int64_t rank,
-                    const char *name, uint64_t *ret_order, struct vel_err *err)
-{
-    struct vel_vec files;
-    int64_t number;
-    int rc;
-
-    *ret_order = 0;
-    if (!vel_number_behind(vel_path_base(dir), "new.", &number))
-        return 0;
-    rc = vel_part_new_files(service->fs, dir, rank, &files, err);
-    for (size_t i = 0; rc == 0 && i < files.n; i++) {
-        const struct vel_new_file *file = vel_vec_at(&files, i);
-
-        if (strcmp(file->name, name) == 0)
-            *ret_order = (uint64_t)file->order;
-    }
-    if (rc == 0)
-        vel_new_files_fini(&files);
     return rc;
 }
 
@@ -445,8 +428,9 @@ int vel_service_remove(struct vel_service_job *job, struct vel_err *err)
     job->is_placed = true;
     if (rc == VEL_ENOENT)
         return 0;
-    if (rc == 0)
-        rc = order_of(service, dir, rank, name, &job->place.file, err);
+    if (rc == 0 && vel_service_batches(service, dir)) /* 0: it is of a dataset */
+        job->place.file = (uint64_t)vel_batches_order(vel_service_batches(service, dir),
+                                                      dir, rank, name);
     free(dir);
     free(name);
     return rc;

@@ -26,6 +26,7 @@ static int take(struct vel_service *service, const char *launch,
                             .launch = launch,
                             .prefix = service->prefix,
                             .homes = service->homes,
+                            .batches = service->batches,
                             .n_homes = service->n_homes,
                             .placeholders = service->placeholders,
                             .seal = seal};
@@ -62,7 +63,7 @@ int vel_service_take(struct vel_service_job *job, struct vel_err *err)
 /* --- what is left of launches that are over --- */
 
 /* The seal of a key, if it counts as one that has files. */
-static int load_seal(struct vel_service *service, const struct vel_part_new *part,
+static int load_seal(struct vel_service *service, const struct vel_batch *part,
                      struct vel_seal *ret, struct vel_err *err)
 {
     const struct vel_seal key = {.template = part->key.template,
@@ -72,31 +73,36 @@ static int load_seal(struct vel_service *service, const struct vel_part_new *par
     return vel_service_key_seal(service, part->key.launch, &key, ret, err);
 }
 
-/* Files that were open become what they were at the version point that is sealed. */
-static int close_at_point(struct vel_service *service, const struct vel_part_new *part,
-                          const struct vel_new_rank *rank, int64_t point,
+/* Files that were open become what they were at the version point that is sealed; the
+ * point is needed until that is on the disk. */
+static int close_at_point(struct vel_service *service, const struct vel_batch *batch,
+                          const struct vel_batch_rank *rank, int64_t point,
                           struct vel_err *err)
 {
+    struct vel_batches *batches = vel_service_batches(service, batch->dir);
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < rank->files.n; i++) {
-        struct vel_new_file file = *(struct vel_new_file *)vel_vec_at(&rank->files, i);
+        struct vel_batch_file file =
+            *(struct vel_batch_file *)vel_vec_at(&rank->files, i);
 
         if (file.order > 0)
             continue;
-        file.order = INT64_MAX; /* nothing follows */
-        rc = vel_point_restore(service->fs, part->dir, rank->rank, file.name, point,
+        rc = vel_point_restore(service->fs, batch->dir, rank->rank, file.name, point,
                                &file.size, err);
+        if (rc == 0) /* nothing follows */
+            rc = vel_batches_close(batches, batch->dir, rank->rank, file.name,
+                                   INT64_MAX, file.size, err);
         if (rc == 0)
-            rc = vel_part_new_close(service->fs, part->dir, rank->rank, &file, err);
+            rc = vel_batches_settle(batches, err);
         if (rc == 0)
-            rc = vel_point_remove(service->fs, part->dir, rank->rank, file.name, err);
+            rc = vel_point_remove(service->fs, batch->dir, rank->rank, file.name, err);
     }
     return rc;
 }
 
 /* *ret_is_left: nobody has sealed them. */
-static int take_one(struct vel_service *service, const struct vel_part_new *part,
+static int take_one(struct vel_service *service, const struct vel_batch *part,
                     bool *ret_is_left, struct vel_err *err)
 {
     struct vel_seal seal;
@@ -122,7 +128,7 @@ static void take_all(struct vel_service *service, const struct vel_vec *found,
                      struct vel_vec *ret_left)
 {
     for (size_t i = 0; i < found->n; i++) {
-        const struct vel_part_new *part = vel_vec_at(found, i);
+        const struct vel_batch *part = vel_vec_at(found, i);
         struct vel_err why = {0};
         bool is_left;
 
@@ -248,20 +254,29 @@ static void take_empty(struct vel_service *service)
     vel_vec_fini(&seals);
 }
 
+static int is_over(void *arg, const char *launch, bool *ret_is, struct vel_err *err)
+{
+    return vel_service_is_launch_over(arg, launch, ret_is, err);
+}
+
 void vel_service_take_old(struct vel_service *service)
 {
     struct vel_vec found, left;
     struct vel_err why = {0};
 
-    vel_vec_init(&found, sizeof(struct vel_part_new));
-    vel_vec_init(&left, sizeof(struct vel_part_new *));
-    for (size_t i = 0; i < service->n_homes; i++)
-        if (vel_parts_new_scan(service->fs, service->homes[i], &found, NULL) < 0)
-            break;
+    vel_vec_init(&found, sizeof(struct vel_batch));
+    vel_vec_init(&left, sizeof(struct vel_batch *));
+    for (size_t i = 0; i < service->n_homes; i++) {
+        if (vel_batches_take_over(service->batches[i], is_over, service, &why) < 0)
+            vel_log(VEL_LOG_WARN,
+                    "what launches before have left in %s is not restored: %s",
+                    service->homes[i], why.text);
+        vel_batches_list(service->batches[i], &found, NULL);
+    }
     take_all(service, &found, &left);
     take_empty(service);
     if (left.n > 0 && vel_service_drop_replaced(service, &left, &why) < 0)
         vel_log(VEL_LOG_DEBUG, "%s", why.text);
     vel_vec_fini(&left);
-    vel_parts_new_fini(&found);
+    vel_batch_list_fini(&found);
 }

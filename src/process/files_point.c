@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "meta/paths.h"
 #include "process/files_open_in.h"
+#include "view/batch.h"
 
 /* For copies there is one part in SHARE of the time, and some at the beginning: so
  * little that files of usual sizes lose no point. */
@@ -44,19 +45,19 @@ static bool is_ours(const struct vel_file *file)
 
 /* --- the first one --- */
 
-/* "DIR/new.N/rank.R/NAME"; a file of a dataset is in none. */
+/* "BATCH/rank.R/NAME"; a file of a dataset is in none. */
 static int begin_at(struct vel_file *file, struct vel_err *err)
 {
     size_t len = strlen(file->place), tail = strlen(file->name);
     char *of_rank = NULL, *dir = NULL;
-    int64_t rank = 0, number;
+    int64_t rank = 0;
     int rc = VEL_EUNSUP;
 
     if (len > tail && strcmp(file->place + len - tail, file->name) == 0)
         of_rank = strndup(file->place, len - tail - 1);
     dir = of_rank ? vel_path_dir(of_rank) : NULL;
     if (dir && vel_number_behind(vel_path_base(of_rank), "rank.", &rank) &&
-        vel_number_behind(vel_path_base(dir), "new.", &number))
+        vel_batch_is_dir(dir))
         rc = vel_point_begin(vel_fs_posix(), dir, rank, file->name,
                              vel_fs_overwrites_in_place(dir), &file->points.point, err);
     else

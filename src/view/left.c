@@ -16,7 +16,7 @@ void vel_left_init(struct vel_left *left)
 
 void vel_left_fini(struct vel_left *left)
 {
-    vel_new_key_fini(&left->key);
+    vel_batch_key_fini(&left->key);
     vel_vec_fini(&left->points);
 }
 
@@ -30,7 +30,7 @@ void vel_lefts_fini(struct vel_vec *lefts)
 struct vel_node *vel_left_to_node(const struct vel_left *left)
 {
     struct vel_node *node = vel_node_object(), *points = vel_node_list();
-    const struct vel_new_key *key = &left->key;
+    const struct vel_batch_key *key = &left->key;
     int rc = node && points ? 0 : VEL_ENOMEM;
 
     for (size_t i = 0; rc == 0 && i < left->points.n; i++)
@@ -58,7 +58,7 @@ struct vel_node *vel_left_to_node(const struct vel_left *left)
     return NULL;
 }
 
-static int get_key(const struct vel_node *node, struct vel_new_key *ret,
+static int get_key(const struct vel_node *node, struct vel_batch_key *ret,
                    struct vel_err *err)
 {
     const char *launch, *step;

@@ -8,11 +8,11 @@
 
 #include "brain/seal.h"
 #include "record/node.h"
-#include "view/part_new.h"
+#include "view/batch.h"
 
-/* The files of a rank in one new.N. */
+/* The files of a rank in one batch. */
 struct vel_left {
-    struct vel_new_key key;
+    struct vel_batch_key key;
     int64_t rank;
     int64_t closed, open; /* files */
     int64_t bytes;
@@ -52,10 +52,10 @@ struct vel_left_of {
 
 /* Files of a key. */
 struct vel_left_key {
-    const struct vel_new_key *key; /* of one of them */
-    struct vel_seal seal;          /* without id, levels and sets; no members: `why` */
-    int64_t order;                 /* of closing, of its lowest rank */
-    char why[200];                 /* it is not whole */
+    const struct vel_batch_key *key; /* of one of them */
+    struct vel_seal seal; /* without id, levels and sets; no members: `why` */
+    int64_t order;        /* of closing, of its lowest rank */
+    char why[200];        /* it is not whole */
 };
 
 /* Appended to *ret, struct vel_left_key: what is to be sealed in this order, and what
@@ -65,6 +65,7 @@ int vel_left_weigh(const struct vel_left_of *of, struct vel_vec *ret,
 void vel_left_keys_fini(struct vel_vec *keys);
 
 /* Was it, or a newer one of its names, sealed? */
-bool vel_left_is_replaced(const struct vel_left_of *of, const struct vel_new_key *key);
+bool vel_left_is_replaced(const struct vel_left_of *of,
+                          const struct vel_batch_key *key);
 
 #endif

@@ -27,7 +27,7 @@ struct one {
 
 struct key {
     const struct vel_left_of *of;
-    const struct vel_new_key *is;
+    const struct vel_batch_key *is;
     struct vel_vec ones; /* struct one, by rank */
     char *why;           /* of the result */
 };
@@ -36,7 +36,7 @@ enum { WHY = sizeof((struct vel_left_key){0}.why) };
 
 /* --- what is told --- */
 
-static int compare_keys(const struct vel_new_key *a, const struct vel_new_key *b)
+static int compare_keys(const struct vel_batch_key *a, const struct vel_batch_key *b)
 {
     int order = strcmp(a->launch, b->launch);
 
@@ -185,7 +185,7 @@ static bool is_outdated(const struct key *key)
     return false;
 }
 
-bool vel_left_is_replaced(const struct vel_left_of *of, const struct vel_new_key *key)
+bool vel_left_is_replaced(const struct vel_left_of *of, const struct vel_batch_key *key)
 {
     const struct key k = {.of = of, .is = key};
 

@@ -1,13 +1,13 @@
 # view - what there is: in a node's caches, of no dataset yet, and what a launch can restore from all of it.
 core_sources += \
+	%D%/batch.c %D%/batch.h \
+	%D%/batch_read.c \
 	%D%/evidence.c %D%/evidence.h \
 	%D%/inventory.c %D%/inventory.h \
 	%D%/inventory_pieces.c \
 	%D%/inventory_record.c \
 	%D%/left.c %D%/left.h \
 	%D%/left_weigh.c \
-	%D%/part_new.c %D%/part_new.h %D%/part_new_in.h \
-	%D%/part_new_files.c \
 	%D%/point.c %D%/point.h \
 	%D%/view.c %D%/view.h %D%/view_in.h \
 	%D%/view_make.c \

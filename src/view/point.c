@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "sys/host.h"
 #include "sys/pages.h"
-#include "view/part_new_in.h"
+#include "view/batch.h"
 #include "view/point.h"
 
 enum { COPIES = 2 };
@@ -56,7 +56,7 @@ static void where_fini(struct where *where)
 
 static char *beside(const char *dir, const char *what, int64_t rank, const char *name)
 {
-    char *of_rank = vel_part_new_numbered(dir, what, rank);
+    char *of_rank = vel_batch_numbered(dir, what, rank);
     char *path = of_rank ? vel_path_join(of_rank, name) : NULL;
 
     free(of_rank);
@@ -67,7 +67,7 @@ static int find_where(const char *dir, int64_t rank, const char *name,
                       struct where *ret, struct vel_err *err)
 {
     struct where where = {0};
-    int rc = vel_part_new_path(dir, rank, name, &where.file, err);
+    int rc = vel_batch_path(dir, rank, name, &where.file, err);
 
     if (rc < 0)
         return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* point - version points of a file while it is written in new.N: as it was when the
+/* point - version points of a file while it is written in a batch: as it was when the
  * program flushed it, which is found when the program is killed (doc/format-meta.txt,
  * 19).
  *
@@ -23,7 +23,7 @@ struct vel_point;
 
 enum { VEL_POINT_HEAD = 64 };
 
-/* The file of a rank in new.N; nothing of it is kept before. may_map:
+/* The file of a rank in a batch; nothing of it is kept before. may_map:
  * vel_fs_overwrites_in_place(dir). It fails where it cannot be known whether the node
  * was started again. */
 int vel_point_begin(struct vel_fs *fs, const char *dir, int64_t rank, const char *name,

@@ -136,7 +136,7 @@ expected unreadable -l
 anew
 lab part 1 10 XOR
 lab new 2
-like "$(list -r -l)" '*announced*no: not all of it is written yet*in */new.1*rank 0 *6 B*there *ck.7.0.h5*rank 1 *2 B*open *ck.7.1.h5*1 heat*' \
+like "$(list -r -l)" '*announced*no: not all of it is written yet*in */1.0/1*rank 0 *6 B*there *ck.7.0.h5*rank 1 *2 B*open *ck.7.1.h5*1 heat*' \
     'they are listed with the names that they have, closed or open'
 is "$(list -r | grep -c 'ck.7')" 2 'each once'
 list --json -r >json.new

@@ -34,7 +34,7 @@
 #include "tap/files.h"
 #include "tap/redlab.h"
 #include "tap/tap.h"
-#include "view/part_new.h"
+#include "jobs/batches.h"
 
 enum { RANKS = 4, FILES = 3, BYTES = 1000, AGE = 5 * 3600 + 60 };
 
@@ -313,29 +313,32 @@ static void owe(int64_t dataset, const char *what, const char *why)
 /* Rank 0 has a file of a dataset that has no id yet; of rank 1 it is open. */
 static void make_new(void)
 {
-    const struct vel_new_key key = {.launch = (char *)"L",
-                                    .template = (char *)"ck ck.{step}.{rank}.h5",
-                                    .step = (char *)"7",
-                                    .generation = 1};
-    struct vel_new_file closed = {.name = (char *)"ck.7.0.h5", .order = 1, .size = 6};
-    char *level = level_of(0), *random, *dir, *path = NULL;
+    const struct vel_batch_key key = {.launch = (char *)"L",
+                                      .template = (char *)"ck ck.{step}.{rank}.h5",
+                                      .step = (char *)"7",
+                                      .generation = 1};
+    char *level = level_of(0), *home = need(vel_path_dir(level)), *dir, *path = NULL;
+    struct vel_batches_of of = {.fs = redlab_fs(),
+                                .clock = vel_clock_system(),
+                                .home = home,
+                                .node = "n0",
+                                .launch = "L"};
+    struct vel_batches *batches;
     struct vel_err err = {0};
-    int64_t number;
 
     must(vel_fs_make_dirs(redlab_fs(), level, 0700, &err), &err);
-    must(vel_part_new_make(redlab_fs(), level, &key, &number, &err), &err);
-    random = need(vel_part_new_dir(level, number));
-    dir = need(vel_part_new_dir(level, 1)); /* that outputs are the same each time */
-    must(vel_fs_rename(redlab_fs(), random, dir, &err), &err);
-    free(random);
-    must(vel_part_new_open(redlab_fs(), dir, 0, closed.name, &path, &err), &err);
+    must(vel_batches_create(&of, &batches, &err), &err);
+    must(vel_batches_make(batches, &key, 0, 0, &dir, &err), &err);
+    must(vel_batches_open(batches, dir, 0, "ck.7.0.h5", &path, &err), &err);
     tap_put_file(path, "closed");
     free(path);
-    must(vel_part_new_close(redlab_fs(), dir, 0, &closed, &err), &err);
-    must(vel_part_new_open(redlab_fs(), dir, 1, "ck.7.1.h5", &path, &err), &err);
+    must(vel_batches_close(batches, dir, 0, "ck.7.0.h5", 1, 6, &err), &err);
+    must(vel_batches_open(batches, dir, 1, "ck.7.1.h5", &path, &err), &err);
     tap_put_file(path, "op");
     free(path);
+    vel_batches_destroy(batches);
     free(dir);
+    free(home);
     free(level);
 }
 

@@ -9,7 +9,7 @@
 #include "facts/catalog.h"
 #include "fuzz/fuzz.h"
 
-static void look_at(const struct vel_line *line, struct vel_catalog *catalog)
+static void look_at(const struct vel_ledger_line *line, struct vel_catalog *catalog)
 {
     struct vel_fact fact, found;
     struct vel_err err = {0};
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         const char *behind = feed ? feed : end;
 
-        look_at(&(struct vel_line){at, (size_t)(behind - at)}, catalog);
+        look_at(&(struct vel_ledger_line){at, (size_t)(behind - at)}, catalog);
         at = behind + 1;
     }
     for (int64_t id = 0; id < 20; id++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as each of the records that leaders read: what is owed, where a copy is,
- * seals and whose launch, new.N. An error or what such a record may say, never a crash.
+ * seals and whose launch. An error or what such a record may say, never a crash.
  * Every file is these bytes. */
 #include "config.h"
 
@@ -17,7 +17,6 @@
 #include "jobs/copying.h"
 #include "jobs/promise.h"
 #include "view/evidence.h"
-#include "view/part_new.h"
 
 /* --- a file system of one file --- */
 
@@ -160,28 +159,6 @@ static void launch(struct vel_fs *fs)
         vel_endpoint_list_fini(&list);
 }
 
-static void new_part(struct vel_fs *fs)
-{
-    struct vel_part_new part;
-    struct vel_vec files;
-    struct vel_err err = {0};
-    int rc = vel_part_new_load(fs, "/c/index.0/new.1", &part, &err);
-
-    told(rc, &err);
-    if (rc == 0) {
-        if (part.key.generation < 0 || !part.key.launch || !part.key.template)
-            abort();
-        vel_part_new_fini(&part);
-    }
-    rc = vel_part_new_files(fs, "/c/index.0/new.1", 0, &files, &err);
-    told(rc, &err);
-    for (size_t i = 0; rc == 0 && i < files.n; i++)
-        if (!((struct vel_new_file *)vel_vec_at(&files, i))->name)
-            abort();
-    if (rc == 0)
-        vel_new_files_fini(&files);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct vel_fs_ops ops;
@@ -192,6 +169,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     copying(&fs);
     seal(&fs);
     launch(&fs);
-    new_part(&fs);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leaderlab's files: those of a new.N, of datasets, and at paths of the prefix. */
+/* leaderlab's files: those of a batch, of datasets, and at paths of the prefix. */
 #include "config.h"
 
 #include <inttypes.h>

@@ -54,7 +54,7 @@ struct lab_key {
     bool is_alone, is_late;
 };
 
-/* A file of the connector: in a new.N of a node, or of a dataset. What is in it is a
+/* A file of the connector: in a batch of a node, or of a dataset. What is in it is a
  * number that grows with each create: its size. */
 struct lab_file {
     int launch;
@@ -75,7 +75,7 @@ struct lab_name {
 struct lab_node {
     bool is_alive;
     struct vel_vec files; /* struct lab_file */
-    struct vel_vec parts; /* struct lab_key: `about` of new.1, new.2 ... */
+    struct vel_vec parts; /* struct lab_key: keys of batches 1, 2 ... */
     struct lab_cache caches[LAB_DATASETS];
 };
 

@@ -243,7 +243,7 @@ static void written_natively(void)
     char *path;
 
     filelab_init(&lab, "natively", 2, 2, RULE);
-    snprintf(in_the_way, sizeof in_the_way, "%s/index.0", lab.home[0]);
+    snprintf(in_the_way, sizeof in_the_way, "%s/ledger", lab.home[0]);
     filelab_begin(&lab, "L1");
     tap_put_file(in_the_way, "no directory");
     filelab_create(&lab, 0, name_of(0, 1), &place, &err);

@@ -84,9 +84,11 @@ static bool comes_back(enum vel_fact_kind kind)
     vel_buf_init(&subject);
     if (vel_fact_put(&fact, &text, &err) == 0 &&
         vel_fact_put_subject(&fact, &subject, &err) == 0 &&
-        vel_fact_get(&(struct vel_line){text.data, text.len}, &again, &err) == 0) {
+        vel_fact_get(&(struct vel_ledger_line){text.data, text.len}, &again, &err) ==
+            0) {
         does = is_same(&fact, &again) &&
-               vel_fact_subject_len(kind, &(struct vel_line){text.data, text.len}) ==
+               vel_fact_subject_len(kind,
+                                    &(struct vel_ledger_line){text.data, text.len}) ==
                    subject.len &&
                memcmp(text.data, subject.data, subject.len) == 0;
         vel_fact_fini(&again);
@@ -100,7 +102,7 @@ static bool comes_back(enum vel_fact_kind kind)
 static int read_text(const char *text)
 {
     struct vel_fact fact;
-    int rc = vel_fact_get(&(struct vel_line){text, strlen(text)}, &fact, &err);
+    int rc = vel_fact_get(&(struct vel_ledger_line){text, strlen(text)}, &fact, &err);
 
     if (rc == 0)
         vel_fact_fini(&fact);
@@ -136,7 +138,8 @@ static void coding(void)
 
 static void fold(struct vel_catalog *catalog, const char *text)
 {
-    if (vel_catalog_fold(catalog, &(struct vel_line){text, strlen(text)}, &err) < 0)
+    if (vel_catalog_fold(catalog, &(struct vel_ledger_line){text, strlen(text)}, &err) <
+        0)
         bail_out("%s", err.text);
 }
 
@@ -186,7 +189,7 @@ static void pick_line(struct vel_buf *ret)
         if (field->is_text)
             *(char **)at = text;
         else
-            *(int64_t *)at = 1 + (int64_t)vel_rng_below(&rng, 2);
+            *(int64_t *)at = field->most - (int64_t)vel_rng_below(&rng, 2);
     }
     vel_buf_clear(ret);
     if (vel_fact_put(&fact, ret, &err) < 0)
@@ -272,8 +275,8 @@ static void folding(void)
     for (int i = 0; i < 3; i++)
         fold(catalog, i == 1 ? "published 4 10 0 %" : "published 4 2 0 %");
     is_int((long long)vel_catalog_disputed(catalog), 1, "what says something else is");
-    is_int(vel_catalog_fold(catalog, &(struct vel_line){"x 1", 3}, &err), VEL_ECORRUPT,
-           "what is no fact is not folded: %s", err.text);
+    is_int(vel_catalog_fold(catalog, &(struct vel_ledger_line){"x 1", 3}, &err),
+           VEL_ECORRUPT, "what is no fact is not folded: %s", err.text);
     vel_catalog_destroy(catalog);
 }
 

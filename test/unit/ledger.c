@@ -93,7 +93,7 @@ static void lines(void)
     struct vel_lines at = {.bytes = bytes, .len = strlen(bytes)};
     struct vel_fields in;
     struct vel_buf both;
-    struct vel_line line;
+    struct vel_ledger_line line;
 
     ok(!vel_lines_next(&at, &line), "what has no line feed is no line");
     vel_buf_init(&both);

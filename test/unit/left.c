@@ -34,12 +34,12 @@ static struct vel_left *leave(size_t node, int64_t rank, int64_t closed, int64_t
     struct vel_left *left = vel_vec_push(&scene.nodes[node].left, NULL);
 
     vel_left_init(left);
-    left->key = (struct vel_new_key){.launch = strdup("M"),
-                                     .template = strdup("t"),
-                                     .step = strdup("7"),
-                                     .generation = 1,
-                                     .ranks = 2,
-                                     .above = 10};
+    left->key = (struct vel_batch_key){.launch = strdup("M"),
+                                       .template = strdup("t"),
+                                       .step = strdup("7"),
+                                       .generation = 1,
+                                       .ranks = 2,
+                                       .above = 10};
     left->rank = rank;
     left->closed = closed;
     left->open = open;

@@ -48,7 +48,8 @@ node_tests = test/unit/about.t \
 	test/unit/pullwire.t \
 	test/unit/role.t \
 	test/unit/names.t \
-	test/unit/partnew.t \
+	test/unit/batches.t \
+	test/unit/batchturns.t \
 	test/unit/roster.t \
 	test/unit/seal.t \
 	test/unit/tally.t \
@@ -235,9 +236,12 @@ test_unit_muster_t_LDADD = $(test_ldadd)
 test_unit_names_t_SOURCES = %D%/names.c
 test_unit_names_t_CPPFLAGS = $(test_cppflags)
 test_unit_names_t_LDADD = $(test_ldadd)
-test_unit_partnew_t_SOURCES = %D%/partnew.c
-test_unit_partnew_t_CPPFLAGS = $(test_cppflags)
-test_unit_partnew_t_LDADD = $(test_ldadd)
+test_unit_batches_t_SOURCES = %D%/batches.c test/tap/batchlab.c test/tap/batchlab.h
+test_unit_batches_t_CPPFLAGS = $(test_cppflags)
+test_unit_batches_t_LDADD = $(test_ldadd)
+test_unit_batchturns_t_SOURCES = %D%/batchturns.c test/tap/batchlab.c test/tap/batchlab.h
+test_unit_batchturns_t_CPPFLAGS = $(test_cppflags)
+test_unit_batchturns_t_LDADD = $(test_ldadd)
 test_unit_roster_t_SOURCES = %D%/roster.c
 test_unit_roster_t_CPPFLAGS = $(test_cppflags)
 test_unit_roster_t_LDADD = $(test_ldadd)

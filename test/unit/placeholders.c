@@ -107,7 +107,7 @@ static void begin(const char *name)
     snprintf(path, sizeof path, "%s/f.h5", prefix);
     for (int i = 0; i < 2; i++) {
         snprintf(dirs[i], sizeof dirs[i], "%s/%s", prefix,
-                 i == 0 ? "new.1" : "dataset.1");
+                 i == 0 ? "1.0/1" : "dataset.1");
         vel_fs_make_dirs(vel_fs_posix(), dirs[i], 0700, NULL);
     }
     until.left = 0;

@@ -73,7 +73,7 @@ static bool has_point(const char *dir, enum act act)
 
 static void kill_one(bool may_map, enum act act, const char *what)
 {
-    const char *dir = tap_path("new.1");
+    const char *dir = tap_path("batch");
     char above[500];
     int status;
     pid_t child;

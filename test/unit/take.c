@@ -21,7 +21,7 @@
 #include "tap/sweep.h"
 #include "tap/tap.h"
 #include "topo/reddesc.h"
-#include "view/part_new.h"
+#include "view/batch.h"
 
 enum { ID = 7, RANKS = 4 };
 
@@ -51,44 +51,53 @@ static void must(int rc, const struct vel_err *err)
 
 /* --- before --- */
 
-/* Numbers are random: this one is 1. */
-static void name_first(const char *dir, int64_t number, const char *first)
-{
-    char *random = vel_part_new_dir(in(dir, "c/u/id/index.0"), number);
+static const char launch_name[] = "L";
 
-    if (!random || rename(random, first) < 0)
-        bail_out("no %s", first);
-    free(random);
+static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir)
+{
+    struct vel_batches_of of = {.fs = fs,
+                                .clock = vel_clock_system(),
+                                .home = strdup(in(dir, "c/u/id")),
+                                .node = "n0",
+                                .launch = launch_name};
+    struct vel_batches *made;
+    struct vel_err err = {0};
+
+    must(vel_batches_create(&of, &made, &err), &err);
+    return made;
 }
 
+static void end_batches(struct vel_batches *batches)
+{
+    vel_batches_destroy(batches);
+}
+
+/* The first of the first launch is 1.0/1. */
 static void put_new(const char *dir, struct vel_placeholders *placeholders, int files)
 {
-    struct vel_fs *fs = vel_fs_posix();
+    struct vel_batches *batches = begin_batches(vel_fs_posix(), dir);
     char launch[] = "L", template[] = "t", step[] = "1";
-    const struct vel_new_key key = {
+    const struct vel_batch_key key = {
         .launch = launch, .template = template, .step = step, .generation = 1};
     struct vel_err err = {0};
-    int64_t number;
-    char *made = vel_part_new_dir(in(dir, "c/u/id/index.0"), 1);
+    char *made;
 
-    must(vel_part_new_make(fs, in(dir, "c/u/id/index.0"), &key, &number, &err), &err);
-    name_first(dir, number, made);
+    must(vel_batches_make(batches, &key, 0, 0, &made, &err), &err);
     for (int i = 0; i < files; i++) {
-        struct vel_new_file file = {
-            .name = (char *)(uintptr_t)names[i], .order = i + 1, .size = 5};
         const struct vel_placeholder_file of = {made, 0, names[i]};
         const struct vel_stub_maker maker = {.launch = "L"};
         char *path = NULL;
 
-        must(vel_part_new_open(fs, made, 0, names[i], &path, &err), &err);
+        must(vel_batches_open(batches, made, 0, names[i], &path, &err), &err);
         tap_put_file(path, names[i]);
         free(path);
-        must(vel_part_new_close(fs, made, 0, &file, &err), &err);
+        must(vel_batches_close(batches, made, 0, names[i], i + 1, 5, &err), &err);
         must(vel_placeholders_set(placeholders, &of, in(in(dir, "p"), names[i]), &maker,
                                   &err),
              &err);
     }
     free(made);
+    end_batches(batches);
 }
 
 static void prepare(const char *dir, void *arg)
@@ -161,6 +170,7 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
                                   .bytes = 5};
     struct vel_conf *conf = make_conf(dir);
     struct vel_placeholders *placeholders = vel_placeholders_create(fs);
+    struct vel_batches *batches = begin_batches(fs, dir);
     char *home = strdup(in(dir, "c/u/id"));
     char *there = strdup(in(dir, "c/u/id/index.0/dataset.7"));
     struct vel_take what = {.fs = fs,
@@ -169,6 +179,7 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
                             .launch = "L",
                             .prefix = in(dir, "p"),
                             .homes = &home,
+                            .batches = &batches,
                             .n_homes = 1,
                             .placeholders = placeholders,
                             .dataset = &dataset};
@@ -181,7 +192,10 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
     what.home = access(there, F_OK) == 0 ? there : NULL;
     rc = vel_placeholders_load(placeholders, &home, 1, err);
     if (rc == 0)
+        rc = vel_batches_adopt(batches, err);
+    if (rc == 0)
         rc = vel_take(&what, err);
+    end_batches(batches);
     vel_seal_fini(&seal);
     vel_placeholders_destroy(placeholders);
     vel_conf_destroy(conf);
@@ -228,32 +242,34 @@ static bool is_somewhere(const char *dir)
 {
     const char *part = "c/u/id/index.0/dataset.7/rank.0/d";
 
-    return tap_file_is(in(dir, "c/u/id/index.0/new.1/rank.0/d/a.0"), "d/a.0") ||
+    return tap_file_is(in(dir, "c/u/id/1.0/1/rank.0/d/a.0"), "d/a.0") ||
            tap_file_is(in(in(dir, part), "A.0"), "d/a.0") ||
            tap_file_is(in(in(dir, part), "a.0"), "d/a.0");
 }
 
-/* Does new.1 still say that it has it? */
+/* Is it still of no dataset? */
 static bool is_listed(const char *dir)
 {
-    struct vel_vec files;
+    struct vel_vec found;
     bool is = false;
 
-    if (vel_part_new_files(vel_fs_posix(), in(dir, "c/u/id/index.0/new.1"), 0, &files,
-                           NULL) < 0)
+    vel_vec_init(&found, sizeof(struct vel_batch));
+    if (vel_batches_read(vel_fs_posix(), in(dir, "c/u/id"), &found, NULL) < 0)
         return true;
-    for (size_t i = 0; i < files.n; i++)
-        is |=
-            strcmp(((struct vel_new_file *)vel_vec_at(&files, i))->name, "d/a.0") == 0;
-    vel_new_files_fini(&files);
+    for (size_t i = 0; i < found.n; i++) {
+        const struct vel_batch_rank *rank = vel_batch_rank(vel_vec_at(&found, i), 0);
+
+        is |= rank && vel_batch_file(rank, "d/a.0");
+    }
+    vel_batch_list_fini(&found);
     return is;
 }
 
 /* The file that came late is left where it was, with its placeholder. */
 static bool has_late(const char *dir)
 {
-    return tap_file_is(in(dir, "c/u/id/index.0/new.1/rank.0/late.0"), "late.0") &&
-           access(in(dir, "c/u/id/index.0/new.1/anchors.0"), F_OK) == 0;
+    return tap_file_is(in(dir, "c/u/id/1.0/1/rank.0/late.0"), "late.0") &&
+           access(in(dir, "c/u/id/1.0/1/anchors.0"), F_OK) == 0;
 }
 
 /* What is taken under which names, with where it stands. */
@@ -272,6 +288,17 @@ static bool has_anchors(const char *dir)
     return has;
 }
 
+/* At the latest when the next leader comes. */
+static bool is_gone(const char *dir)
+{
+    struct vel_batches *next = begin_batches(vel_fs_posix(), dir);
+    struct vel_err err = {0};
+
+    must(vel_batches_adopt(next, &err), &err);
+    end_batches(next);
+    return access(in(dir, "c/u/id/1.0/1"), F_OK) < 0;
+}
+
 static enum sweep_state check(const char *dir, void *arg)
 {
     bool moved = access(in(dir, "c/u/id/index.0/dataset.7/rank.0/d"), F_OK) == 0;
@@ -286,8 +313,7 @@ static enum sweep_state check(const char *dir, void *arg)
         return SWEEP_BROKEN;
     }
     return !is_listed(dir) && is_part(dir, 0, 1) && is_part(dir, 1, 0) &&
-                   has_anchors(dir) && owes &&
-                   (!arg || access(in(dir, "c/u/id/index.0/new.1"), F_OK) < 0)
+                   has_anchors(dir) && owes && (!arg || is_gone(dir))
                ? SWEEP_NEW
                : SWEEP_OLD;
 }
@@ -331,75 +357,40 @@ static void plainly(void)
 static int make(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
 {
     char launch[] = "L", template[] = "t", step[] = "2";
-    const struct vel_new_key key = {
+    const struct vel_batch_key key = {
         .launch = launch, .template = template, .step = step, .generation = 1};
-    struct vel_vec found;
-    int64_t number;
-    int rc;
+    struct vel_batches *batches = begin_batches(fs, dir);
+    char *made = NULL;
+    int rc = vel_batches_adopt(batches, err);
 
     (void)arg;
-    vel_vec_init(&found, sizeof(struct vel_part_new));
-    rc = vel_parts_new_scan(fs, in(dir, "c/u/id"), &found, err);
     if (rc == 0)
-        rc = vel_part_new_make(fs, in(dir, "c/u/id/index.0"), &key, &number, err);
-    vel_parts_new_fini(&found);
+        rc = vel_batches_make(batches, &key, 0, 0, &made, err);
+    free(made);
+    end_batches(batches);
     return rc;
 }
 
-/* Who has made one finds it, and all that is there has a key. */
+/* Who has made one finds it, and what was there before. */
 static enum sweep_state check_made(const char *dir, void *arg)
 {
-    const char *level = in(dir, "c/u/id/index.0");
-    int with = 0, without = 0;
     struct vel_vec found;
-
-    (void)arg;
-    vel_vec_init(&found, sizeof(char *));
-    must(vel_fs_list(vel_fs_posix(), level, &found, NULL), &(struct vel_err){0});
-    for (size_t i = 0; i < found.n; i++) {
-        const char *name = *(char **)vel_vec_at(&found, i);
-
-        if (strncmp(name, "new.", 4) != 0)
-            continue;
-        bool has = access(in(in(level, name), "about"), F_OK) == 0;
-        with += has;
-        without += !has;
-    }
-    vel_fs_names_fini(&found);
-    return with > 1 && without == 0 ? SWEEP_NEW : SWEEP_OLD;
-}
-
-/* A file system on which somebody scans just before a record gets its name. */
-static const char *scanned;
-
-static int rename_after_scan(struct vel_fs *fs, const char *from, const char *to)
-{
-    struct vel_vec found;
-    const char *home = scanned;
-
-    (void)fs;
-    scanned = NULL;
-    vel_vec_init(&found, sizeof(struct vel_part_new));
-    if (home)
-        vel_parts_new_scan(vel_fs_posix(), home, &found, NULL);
-    vel_parts_new_fini(&found);
-    return vel_fs_posix()->ops->rename(vel_fs_posix(), from, to);
-}
-
-static void made_while_scanned(void)
-{
-    struct vel_fs_ops ops = *vel_fs_posix()->ops;
-    struct vel_fs fs = {.ops = &ops};
-    const char *dir = tap_path("scanned");
+    bool has_old = false, has_new = false;
     struct vel_err err = {0};
 
-    tap_fresh_dir(dir);
-    prepare(dir, NULL);
-    ops.rename = rename_after_scan;
-    scanned = in(dir, "c/u/id");
-    ok(make(&fs, dir, NULL, &err) == 0 && !scanned &&
-           check_made(dir, NULL) == SWEEP_NEW,
-       "who makes a place while another looks what is there has one");
+    (void)arg;
+    vel_vec_init(&found, sizeof(struct vel_batch));
+    if (vel_batches_read(vel_fs_posix(), in(dir, "c/u/id"), &found, &err) < 0)
+        note("%s", err.text);
+    for (size_t i = 0; i < found.n; i++) {
+        const struct vel_batch *batch = vel_vec_at(&found, i);
+
+        has_old |= strcmp(batch->key.step, "1") == 0 && batch->ranks.n == 1;
+        has_new |= strcmp(batch->key.step, "2") == 0 &&
+                   vel_fs_exists(vel_fs_posix(), batch->dir);
+    }
+    vel_batch_list_fini(&found);
+    return !has_old ? SWEEP_BROKEN : has_new ? SWEEP_NEW : SWEEP_OLD;
 }
 
 /* --- which version --- */
@@ -423,7 +414,8 @@ static bool is_newest_in(struct vel_placeholders *all, const char *dir,
  * first version. */
 static void linked_later(void)
 {
-    static const char *const dirs[] = {"dataset.9", "dataset.10", "new.3"};
+    static const char *const dirs[] = {"index.0/dataset.9", "index.0/dataset.10",
+                                       "1.0/3"};
     struct vel_placeholders *all = vel_placeholders_create(vel_fs_posix());
     const char *dir = tap_path("linked");
     struct vel_placeholder_file of[3];
@@ -435,19 +427,19 @@ static void linked_later(void)
     tap_fresh_dir(dir);
     tap_fresh_dir(in(dir, "p"));
     for (int i = 0; i < 3; i++) {
-        snprintf(places[i], sizeof places[i], "%s/%s", in(dir, "c/index.0"), dirs[i]);
+        snprintf(places[i], sizeof places[i], "%s/%s", in(dir, "c"), dirs[i]);
         must(vel_fs_make_dirs(vel_fs_posix(), places[i], 0700, &err), &err);
         of[i] = (struct vel_placeholder_file){places[i], 0, "x.h5"};
     }
     must(vel_placeholders_set(all, &of[0], in(dir, "p/x.h5"), &maker, &err), &err);
     must(vel_placeholders_set(all, &of[2], in(dir, "p/x.h5"), &maker, &err), &err);
     must(vel_placeholders_share(all, &of[0], &of[1], in(dir, "p/x.h5"), &err), &err);
-    ok(is_newest_in(all, dir, "new.3"),
+    ok(is_newest_in(all, dir, "3"),
        "a link to an older version that is made later is no newer version");
     vel_placeholders_destroy(all);
     all = vel_placeholders_create(vel_fs_posix());
     must(vel_placeholders_load(all, homes, 1, &err), &err);
-    ok(is_newest_in(all, dir, "new.3"), "nor is it for the next leader");
+    ok(is_newest_in(all, dir, "3"), "nor is it for the next leader");
     must(vel_placeholders_forget(all, places[2], -1, &err), &err);
     ok(is_newest_in(all, dir, "dataset.10"), "of datasets the highest has the newest");
     vel_placeholders_destroy(all);
@@ -493,7 +485,6 @@ int main(void)
     sweep_run(&sweep);
     sweep_run(&whole);
     sweep_run(&made);
-    made_while_scanned();
     linked_later();
     linked_published();
     return done_testing();

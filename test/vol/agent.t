@@ -36,7 +36,7 @@ strike() {
     is "$status" 0 "the program ends well" || note "$(cat log)"
     ok "what is left is done by --drain" agent --drain
     is "$(find files -name 'heat-*.h5' -size +100k | wc -l)" 1 "and its file is at its path"
-    is "$(find files c -name '*.h5v-*' -o -name 'new.*' | wc -l)" 0 "and nothing else is left there"
+    is "$(find files c -name '*.h5v-*' -o -path '*/[0-9]*.[0-9]*/[0-9]*' | wc -l)" 0 "and nothing else is left there"
 }
 strike KILL
 agent --stop >/dev/null 2>&1

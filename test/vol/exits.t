@@ -117,7 +117,7 @@ is "$(run "$exits" m.1.h5) $(whole m.1.h5)" '7  m.1.h5 ' 'one that is not known 
 anew
 run "$exits" plainly >/dev/null
 level=$(dirname "$(find "$dir/c" -name 'dataset.*' | head -n 1)")
-touch "$level/dataset.99" "$level/new.99" "${level%/*}/index.9"
+touch "$level/dataset.99" "$level/new.99" "${level%/*}/index.9" "${level%/*}/9.9"
 is "$(run "$exits" plainly) $(whole e.?.h5)" '7  e.1.h5 e.2.h5 ' 'files of others in a cache are passed over'
 like "$(list)" '* e *2 *yes, cache*' 'and what is protected there is seen'
 
