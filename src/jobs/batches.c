@@ -43,6 +43,8 @@ void vel_batches_destroy(struct vel_batches *batches)
 {
     if (!batches)
         return;
+    if (batches->ledger)
+        vel_batches_leave_turn(batches);
     vel_ledger_close(batches->ledger);
     vel_batch_list_fini(&batches->all);
     vel_fs_names_fini(&batches->doomed);

@@ -2,6 +2,7 @@
 /* Files of batches, one by one. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +41,18 @@ static int say_open(struct vel_batches *batches, struct vel_batch *batch, int64_
     return rc == 0 ? vel_batch_add_file(of_rank, &file, err) : rc;
 }
 
+/* Not synced: nor is the file before its part is. */
 static int make_above(struct vel_fs *fs, const char *path, struct vel_err *err)
 {
     char *above = vel_path_dir(path);
-    int rc =
-        above ? vel_fs_make_dirs(fs, above, 0700, err) : vel_out_of_memory(err, path);
+    int made = above ? fs->ops->mkdir(fs, above, 0700) : -ENOMEM, rc = 0;
 
+    if (made == -ENOENT) {
+        rc = make_above(fs, above, err);
+        made = rc == 0 ? fs->ops->mkdir(fs, above, 0700) : made;
+    }
+    if (rc == 0 && made < 0 && made != -EEXIST)
+        rc = vel_fail_errno(err, -made, "cannot make %s", above ? above : path);
     free(above);
     return rc;
 }

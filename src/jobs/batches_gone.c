@@ -68,25 +68,41 @@ void vel_batches_doom(struct vel_batches *batches, const char *dir)
         free(path); /* the next begin sees it */
 }
 
-/* The directory of a turn goes with the last batch in it. */
-static void remove_dir(struct vel_fs *fs, const char *dir)
+/* The directory of a turn goes with the last batch in it, but for our own: the next
+ * one is soon there. */
+static void remove_dir(struct vel_fs *fs, const char *dir, struct vel_ledger_name own)
 {
     char *above = vel_path_dir(dir);
+    int64_t launch, turn;
 
     vel_fs_remove_tree(fs, dir, NULL); /* else the next begin does */
-    if (above)
+    if (above && vel_batch_is_turn(vel_path_base(above), &launch, &turn) &&
+        (launch != own.launch || turn != own.term))
         fs->ops->rmdir(fs, above);
     free(above);
 }
 
+void vel_batches_leave_turn(struct vel_batches *batches)
+{
+    const struct vel_batch_id id = {batches->known.launch, batches->known.term, 1};
+    char *dir = vel_batch_dir(batches->of.home, &id),
+         *above = dir ? vel_path_dir(dir) : NULL;
+
+    if (above)
+        batches->of.fs->ops->rmdir(batches->of.fs, above);
+    free(above);
+    free(dir);
+}
+
 void vel_batches_unlock(struct vel_batches *batches)
 {
+    const struct vel_ledger_name own = batches->known;
     struct vel_vec doomed = batches->doomed;
 
     vel_vec_init(&batches->doomed, sizeof(char *));
     pthread_mutex_unlock(&batches->lock);
     for (size_t i = 0; i < doomed.n; i++)
-        remove_dir(batches->of.fs, *(char **)vel_vec_at(&doomed, i));
+        remove_dir(batches->of.fs, *(char **)vel_vec_at(&doomed, i), own);
     vel_fs_names_fini(&doomed);
 }
 

@@ -86,6 +86,9 @@ int vel_batches_put_launch(int64_t number, const char *name, int64_t ranks,
 int vel_batches_put_all(const struct vel_batches *batches, int64_t number,
                         struct vel_buf *ret, struct vel_err *err);
 
+/* Nobody makes a batch of the own turn any more. */
+void vel_batches_leave_turn(struct vel_batches *batches);
+
 /* A directory goes when the lock is given back. */
 void vel_batches_doom(struct vel_batches *batches, const char *dir);
 

@@ -55,9 +55,10 @@ static const char launch_name[] = "L";
 
 static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir)
 {
+    static char home[600]; /* borrowed; there is one at a time */
     struct vel_batches_of of = {.fs = fs,
                                 .clock = vel_clock_system(),
-                                .home = strdup(in(dir, "c/u/id")),
+                                .home = strcpy(home, in(dir, "c/u/id")),
                                 .node = "n0",
                                 .launch = launch_name};
     struct vel_batches *made;
@@ -65,11 +66,6 @@ static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir)
 
     must(vel_batches_create(&of, &made, &err), &err);
     return made;
-}
-
-static void end_batches(struct vel_batches *batches)
-{
-    vel_batches_destroy(batches);
 }
 
 /* The first of the first launch is 1.0/1. */
@@ -97,7 +93,7 @@ static void put_new(const char *dir, struct vel_placeholders *placeholders, int 
              &err);
     }
     free(made);
-    end_batches(batches);
+    vel_batches_destroy(batches);
 }
 
 static void prepare(const char *dir, void *arg)
@@ -195,7 +191,7 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
         rc = vel_batches_adopt(batches, err);
     if (rc == 0)
         rc = vel_take(&what, err);
-    end_batches(batches);
+    vel_batches_destroy(batches);
     vel_seal_fini(&seal);
     vel_placeholders_destroy(placeholders);
     vel_conf_destroy(conf);
@@ -295,7 +291,7 @@ static bool is_gone(const char *dir)
     struct vel_err err = {0};
 
     must(vel_batches_adopt(next, &err), &err);
-    end_batches(next);
+    vel_batches_destroy(next);
     return access(in(dir, "c/u/id/1.0/1"), F_OK) < 0;
 }
 
@@ -367,7 +363,7 @@ static int make(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
     if (rc == 0)
         rc = vel_batches_make(batches, &key, 0, 0, &made, err);
     free(made);
-    end_batches(batches);
+    vel_batches_destroy(batches);
     return rc;
 }
 
