@@ -311,6 +311,40 @@ int vel_batches_list(struct vel_batches *batches, struct vel_vec *ret,
     return rc;
 }
 
+static bool is_in(const struct vel_vec *list, size_t from, const char *dir)
+{
+    bool is = false;
+
+    for (size_t i = from; !is && i < list->n; i++)
+        is = strcmp(((struct vel_batch *)vel_vec_at(list, i))->dir, dir) == 0;
+    return is;
+}
+
+int vel_batches_list_all(struct vel_batches *batches, struct vel_vec *ret,
+                         struct vel_err *err)
+{
+    size_t own = ret->n;
+    struct vel_vec read;
+    int rc = vel_batches_list(batches, ret, err);
+
+    vel_vec_init(&read, sizeof(struct vel_batch));
+    if (rc == 0)
+        rc = vel_batches_read(batches->of.fs, batches->of.home, &read, err);
+    for (size_t i = read.n; i-- > 0;) {
+        struct vel_batch *batch = vel_vec_at(&read, i);
+
+        if (rc < 0 || is_in(ret, own, batch->dir) ||
+            vel_batches_has(batches, batch->dir))
+            continue;
+        if (vel_vec_push(ret, batch))
+            vel_vec_remove(&read, i);
+        else
+            rc = vel_out_of_memory(err, "batches");
+    }
+    vel_batch_list_fini(&read);
+    return rc;
+}
+
 bool vel_batches_has(struct vel_batches *batches, const char *dir)
 {
     pthread_mutex_lock(&batches->lock);

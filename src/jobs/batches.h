@@ -62,6 +62,11 @@ int vel_batches_list(struct vel_batches *batches, struct vel_vec *ret,
 int vel_batches_find(struct vel_batches *batches, const char *dir,
                      struct vel_batch *ret, struct vel_err *err);
 
+/* The same, with what other leaders have in this cache: of several who begin when a
+ * launch is over one is the heir, and all may take what is sealed. */
+int vel_batches_list_all(struct vel_batches *batches, struct vel_vec *ret,
+                         struct vel_err *err);
+
 /* --- files --- */
 
 /* A rank will write a file of this cached name: it is open, and its directory there.

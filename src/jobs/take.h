@@ -28,6 +28,7 @@ struct vel_take {
     struct vel_batches *const *batches; /* of each */
     size_t n_homes;
     struct vel_placeholders *placeholders;
+    bool is_over; /* the launch: other leaders may have its files in their ledgers */
     const struct vel_seal *seal;
     const struct vel_dataset *dataset; /* as it was settled */
     const char *home;  /* where parts of it are already: LEVEL/dataset.D; or NULL */

@@ -20,7 +20,8 @@ int vel_take_find_sources(const struct vel_take *take, struct vel_vec *ret,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
-        rc = vel_batches_list(take->batches[i], ret, err);
+        rc = take->is_over ? vel_batches_list_all(take->batches[i], ret, err)
+                           : vel_batches_list(take->batches[i], ret, err);
     for (size_t i = ret->n; i-- > 0;) {
         struct vel_batch *part = vel_vec_at(ret, i);
 

@@ -119,7 +119,6 @@ int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
-/* Of what it has taken over: it can do what the chair decides of that. */
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err)
 {
@@ -128,7 +127,7 @@ int vel_service_left(struct vel_service *service, struct vel_vec *ret,
 
     vel_vec_init(&found, sizeof(struct vel_batch));
     for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_batches_list(service->batches[i], &found, err);
+        rc = vel_batches_list_all(service->batches[i], &found, err);
     for (size_t i = 0; rc == 0 && i < found.n; i++) {
         const struct vel_batch *part = vel_vec_at(&found, i);
         bool is_over = false;
@@ -172,7 +171,8 @@ static int drop(struct vel_service *service, const struct vel_left_of *of,
 {
     int rc = 0;
 
-    if (has_files(part) && !vel_left_is_replaced(of, &part->key))
+    if (!vel_batches_has(vel_service_batches(service, part->dir), part->dir) ||
+        (has_files(part) && !vel_left_is_replaced(of, &part->key)))
         return 0;
     rc = vel_placeholders_lose(service->placeholders, part->dir, err);
     return rc == 0 ? vel_batches_remove(vel_service_batches(service, part->dir),

@@ -29,6 +29,7 @@ static int take(struct vel_service *service, const char *launch,
                             .batches = service->batches,
                             .n_homes = service->n_homes,
                             .placeholders = service->placeholders,
+                            .is_over = strcmp(launch, service->launch) != 0,
                             .seal = seal};
     char *home = vel_service_home_of(service, seal->id);
     char *after = seal->after ? vel_service_home_of(service, seal->after) : NULL;
@@ -115,6 +116,9 @@ static int take_one(struct vel_service *service, const struct vel_batch *part,
     vel_seal_init(&seal);
     rc = load_seal(service, part, &seal, err);
     *ret_is_left = rc == VEL_ENOENT || (rc == 0 && seal.verdict == VEL_VERDICT_VOID);
+    if (rc == 0 && seal.point > 0 &&
+        !vel_batches_has(vel_service_batches(service, part->dir), part->dir))
+        rc = VEL_ENOENT; /* who has it in his ledger does that */
     for (size_t i = 0; rc == 0 && seal.point > 0 && i < part->ranks.n; i++)
         rc =
             close_at_point(service, part, vel_vec_at(&part->ranks, i), seal.point, err);
@@ -271,7 +275,7 @@ void vel_service_take_old(struct vel_service *service)
             vel_log(VEL_LOG_WARN,
                     "what launches before have left in %s is not restored: %s",
                     service->homes[i], why.text);
-        vel_batches_list(service->batches[i], &found, NULL);
+        vel_batches_list_all(service->batches[i], &found, NULL);
     }
     take_all(service, &found, &left);
     take_empty(service);

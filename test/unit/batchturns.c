@@ -114,6 +114,34 @@ static void taken_from_above(void)
     vel_batches_destroy(batches);
 }
 
+/* Two launches begin when one is over: one of them is its heir, both see its files. */
+static void two_heirs(void)
+{
+    struct vel_batches *first, *second;
+    struct vel_err err = {0};
+    struct vel_vec list;
+    bool has = false;
+
+    batchlab_fresh("heirs");
+    dies("A", "n1", "a.h5");
+    over_launches = "A";
+    first = batchlab_begin("B");
+    second = batchlab_begin("C");
+    free(batchlab_make(second, "C", "1"));
+    batchlab_must(vel_batches_take_over(first, is_over, NULL, &err), &err);
+    batchlab_must(vel_batches_take_over(second, is_over, NULL, &err), &err);
+    ok(batchlab_has(first, "A", "a.h5") && !batchlab_has(second, "A", "a.h5"),
+       "of two launches that begin one is the heir");
+    vel_vec_init(&list, sizeof(struct vel_batch));
+    batchlab_must(vel_batches_list_all(second, &list, &err), &err);
+    for (size_t i = 0; i < list.n; i++)
+        has |= strcmp(((struct vel_batch *)vel_vec_at(&list, i))->key.launch, "A") == 0;
+    ok(has && list.n == 2, "and both find what it has left");
+    vel_batch_list_fini(&list);
+    vel_batches_destroy(first);
+    vel_batches_destroy(second);
+}
+
 static void on_shared_cache(void)
 {
     struct vel_batches_of of = {.fs = vel_fs_posix(),
@@ -342,6 +370,7 @@ int main(void)
 {
     taken_over();
     taken_from_above();
+    two_heirs();
     on_shared_cache();
     fenced();
     thawed();
