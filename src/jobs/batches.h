@@ -70,7 +70,8 @@ int vel_batches_list_all(struct vel_batches *batches, struct vel_vec *ret,
 /* --- files --- */
 
 /* A rank will write a file of this cached name: it is open, and its directory there.
- * What had the name before is none any more. */
+ * What had the name before is none any more. VEL_ENOENT: what was in the batch is of
+ * datasets, and it goes. */
 int vel_batches_open(struct vel_batches *batches, const char *dir, int64_t rank,
                      const char *name, char **ret_path, struct vel_err *err);
 

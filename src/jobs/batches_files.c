@@ -70,7 +70,7 @@ int vel_batches_open(struct vel_batches *batches, const char *dir, int64_t rank,
     pthread_mutex_lock(&batches->lock);
     rc = vel_batches_need(batches, err);
     batch = vel_batches_at(batches, dir);
-    if (rc == 0 && !batch)
+    if (rc == 0 && (!batch || (batch->parts.n > 0 && !vel_batch_has_left(batch))))
         rc = vel_fail(err, VEL_ENOENT, "%s is no batch of ours", dir);
     if (rc == 0)
         rc = make_above(fs, path, err);
