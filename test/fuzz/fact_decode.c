@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as the texts of lines of a ledger: none, or facts that are written again
- * byte for byte, and a catalog that gives its facts back. */
+ * byte for byte, a catalog that gives its facts back, and batches whose files are
+ * inside. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "facts/catalog.h"
 #include "fuzz/fuzz.h"
+#include "view/batch.h"
 
 static void look_at(const struct vel_ledger_line *line, struct vel_catalog *catalog)
 {
@@ -32,6 +35,32 @@ static void look_at(const struct vel_ledger_line *line, struct vel_catalog *cata
     vel_buf_fini(&again);
 }
 
+static void look_at_batches(const struct vel_catalog *catalog)
+{
+    struct vel_vec batches;
+    struct vel_err err = {0};
+
+    vel_vec_init(&batches, sizeof(struct vel_batch));
+    if (vel_batches_fold(catalog, "/c", &batches, &err) < 0 && !err.text[0])
+        abort();
+    for (size_t i = 0; i < batches.n; i++) {
+        const struct vel_batch *batch = vel_vec_at(&batches, i);
+
+        if (!batch->key.launch || !batch->key.template || !batch->key.step ||
+            !vel_batch_is_dir(batch->dir))
+            abort();
+        for (size_t r = 0; r < batch->ranks.n; r++) {
+            const struct vel_batch_rank *rank = vel_vec_at(&batch->ranks, r);
+
+            for (size_t k = 0; k < rank->files.n; k++)
+                if (!vel_path_is_inner(
+                        ((struct vel_batch_file *)vel_vec_at(&rank->files, k))->name))
+                    abort();
+        }
+    }
+    vel_batch_list_fini(&batches);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct vel_catalog *catalog = vel_catalog_create();
@@ -49,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     }
     for (int64_t id = 0; id < 20; id++)
         vel_catalog_dataset(catalog, id);
+    look_at_batches(catalog);
     vel_buf_init(&all);
     if (vel_catalog_put(catalog, &all, NULL) < 0)
         abort();
