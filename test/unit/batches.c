@@ -175,9 +175,42 @@ static void full(void)
     vel_batches_destroy(batches);
 }
 
+/* --- a ledger that grows --- */
+
+/* One name is written so often that its leader goes on in another ledger, and again. */
+static void grown(void)
+{
+    struct vel_batches *batches;
+    struct vel_err err = {0};
+    char *dir, path[700], name[20];
+    int64_t order = 0;
+    int turns = 0;
+
+    batchlab_fresh("grown");
+    batches = batchlab_begin("L");
+    dir = batchlab_make(batches, "L", "1");
+    for (; turns < 2 && order < 300000; order++) {
+        char *at = NULL;
+
+        batchlab_must(vel_batches_open(batches, dir, 0, "a.h5", &at, &err), &err);
+        free(at);
+        batchlab_close(batches, dir, 0, "a.h5", order + 1);
+        snprintf(name, sizeof name, "ledger/1.%d", turns + 1);
+        snprintf(path, sizeof path, "%s/%s", batchlab_home, name);
+        turns += order % 1000 == 0 && access(path, F_OK) == 0;
+    }
+    ok(turns == 2, "a ledger that has grown long is followed by another one");
+    ok(access(tap_path("grown/ledger/1.0"), F_OK) < 0, "the first one goes");
+    ok(batchlab_has(batches, "L", "a.h5") && batchlab_is_told(batches, "grown"),
+       "and what counts is told");
+    free(dir);
+    vel_batches_destroy(batches);
+}
+
 int main(void)
 {
     plays();
     full();
+    grown();
     return done_testing();
 }
