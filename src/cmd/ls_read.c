@@ -123,9 +123,8 @@ static bool is_ours_in_level(const char *name)
 static bool is_ours_in_dataset(const char *name)
 {
     return is_numbered(name, "rank.") || is_numbered(name, "map.") ||
-           is_numbered(name, "anchors.") || strcmp(name, "aside") == 0 ||
-           strcmp(name, "inventory") == 0 || begins(name, "owed.") ||
-           begins(name, "copying.") ||
+           strcmp(name, "aside") == 0 || strcmp(name, "inventory") == 0 ||
+           begins(name, "owed.") || begins(name, "copying.") ||
            (begins(name, "rank.") && strstr(name, VEL_CACHE_NEW)) ||
            vel_fs_is_temporary(name);
 }

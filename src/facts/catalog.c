@@ -178,6 +178,49 @@ int vel_catalog_find(const struct vel_catalog *catalog, const struct vel_fact *s
                            vel_fact_row(subject->kind)->name);
 }
 
+/* --- some of them --- */
+
+int vel_catalog_keep(struct vel_catalog *catalog, enum vel_fact_kind kind,
+                     vel_fact_wanted_f *is_wanted, void *arg, struct vel_err *err)
+{
+    struct vel_map *all = catalog->facts[kind], *kept = vel_map_create();
+    int rc = kept ? 0 : vel_out_of_memory(err, "the catalog");
+
+    for (size_t i = 0; rc == 0 && i < vel_map_count(all); i++) {
+        struct item *item = vel_map_value(all, i);
+        struct vel_fact fact;
+
+        rc = get(item->text, &fact, err);
+        if (rc < 0)
+            break;
+        if (is_wanted(arg, &fact) && vel_map_set(kept, vel_map_key(all, i), item, NULL))
+            rc = vel_out_of_memory(err, "the catalog");
+        vel_fact_fini(&fact);
+    }
+    for (size_t i = 0; rc == 0 && i < vel_map_count(all); i++)
+        if (!vel_map_has(kept, vel_map_key(all, i)))
+            item_free(vel_map_value(all, i));
+    if (rc == 0)
+        catalog->facts[kind] = kept;
+    if (rc == 0 || kept)
+        vel_map_destroy(rc == 0 ? all : kept, NULL);
+    return rc;
+}
+
+int vel_catalog_copy(struct vel_catalog *catalog, const struct vel_catalog *from,
+                     enum vel_fact_kind kind, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < vel_map_count(from->facts[kind]); i++) {
+        const char *text = ((struct item *)vel_map_value(from->facts[kind], i))->text;
+
+        rc = vel_catalog_fold(catalog, &(struct vel_ledger_line){text, strlen(text)},
+                              err);
+    }
+    return rc;
+}
+
 /* --- a dataset --- */
 
 /* The number behind the id of a fact of this kind, 0: there is none; -1: there is no

@@ -32,6 +32,15 @@ int vel_catalog_at(const struct vel_catalog *catalog, enum vel_fact_kind kind, s
 int vel_catalog_find(const struct vel_catalog *catalog, const struct vel_fact *subject,
                      struct vel_fact *ret, struct vel_err *err);
 
+/* Only those of a kind that are wanted stay. */
+typedef bool vel_fact_wanted_f(void *arg, const struct vel_fact *fact);
+int vel_catalog_keep(struct vel_catalog *catalog, enum vel_fact_kind kind,
+                     vel_fact_wanted_f *is_wanted, void *arg, struct vel_err *err);
+
+/* Fold the facts of a kind of another catalog. */
+int vel_catalog_copy(struct vel_catalog *catalog, const struct vel_catalog *from,
+                     enum vel_fact_kind kind, struct vel_err *err);
+
 /* How far a dataset is. */
 enum vel_how_far {
     VEL_IS_OPEN, /* not sealed, or not known */

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/vec.h"
 #include "jobs/stub.h"
 #include "sys/fs.h"
 
@@ -48,15 +47,6 @@ int vel_anchor_look(struct vel_fs *fs, const char *path, struct vel_anchor *ret,
  * may not write into it leaves it empty. */
 int vel_anchor_renew_at(struct vel_fs *fs, const char *path, const char *launch,
                         struct vel_anchor *ret, struct vel_err *err);
-
-/* Record "anchors" of a part, beside it: "<level>/dataset.D/anchors.R". */
-char *vel_anchors_path(const char *level, int64_t id, int rank);
-int vel_anchors_save(struct vel_fs *fs, const char *path, const struct vel_vec *anchors,
-                     struct vel_err *err);
-/* Items of *ret are struct vel_anchor. */
-int vel_anchors_load(struct vel_fs *fs, const char *path, struct vel_vec *ret,
-                     struct vel_err *err);
-void vel_anchors_fini(struct vel_vec *anchors);
 
 /* --- following them --- */
 
@@ -110,7 +100,7 @@ int vel_anchor_publish_beside(struct vel_fs *fs, const char *path, int64_t id,
 
 /* An older file has been published at `path` over `older`. If that was this anchor as
  * well, as of a name that is written again before it is flushed, then the file is the
- * anchor from now on, and held; *ret_renewed tells, and the record has to be saved. */
+ * anchor from now on, and held; *ret_renewed tells, and that has to be said. */
 int vel_anchor_renew(struct vel_fs *fs, const struct vel_anchor *older,
                      const char *path, struct vel_anchor *anchor,
                      struct vel_anchor_hold *hold, bool *ret_renewed,

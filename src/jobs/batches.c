@@ -17,13 +17,17 @@ int vel_batches_create(const struct vel_batches_of *of, struct vel_batches **ret
     uint64_t self = 0;
     int rc = vel_entropy(&self, sizeof self, err);
 
-    if (made)
+    if (made) {
         made->path = vel_batches_path(of->home);
-    if (rc == 0 && (!made || !made->path))
+        made->notes = vel_catalog_create();
+    }
+    if (rc == 0 && (!made || !made->path || !made->notes))
         rc = vel_out_of_memory(err, "batches");
     if (rc < 0) {
-        if (made)
+        if (made) {
+            vel_catalog_destroy(made->notes);
             free(made->path);
+        }
         free(made);
         return rc;
     }
@@ -47,10 +51,16 @@ void vel_batches_destroy(struct vel_batches *batches)
         vel_batches_leave_turn(batches);
     vel_ledger_close(batches->ledger);
     vel_batch_list_fini(&batches->all);
+    vel_catalog_destroy(batches->notes);
     vel_fs_names_fini(&batches->doomed);
     pthread_mutex_destroy(&batches->lock);
     free(batches->path);
     free(batches);
+}
+
+const char *vel_batches_home(const struct vel_batches *batches)
+{
+    return batches->of.home;
 }
 
 /* --- under the lock --- */
@@ -181,8 +191,10 @@ int vel_batches_make(struct vel_batches *batches, const struct vel_batch_key *ke
     vel_batch_init(&batch);
     pthread_mutex_lock(&batches->lock);
     rc = vel_batches_need(batches, err);
-    if (batches->all.n > batches->many)
+    if (batches->all.n > batches->many) {
         vel_batches_prune(batches, 0);
+        vel_batches_prune_notes(batches);
+    }
     if (rc == 0)
         rc = make(batches, key, level, kind, &batch, err);
     if (rc == 0)

@@ -114,6 +114,18 @@ int vel_batches_leave(struct vel_batches *batches,
                       const struct vel_batches_taken *taken, size_t n,
                       struct vel_err *err);
 
+/* --- what else is said of files --- */
+
+/* A fact `stands`; of one subject that with the highest count is kept, while the
+ * directory of the file is there. is_synced: it is on the disk when this returns. */
+int vel_batches_note(struct vel_batches *batches, const struct vel_fact *fact,
+                     bool is_synced, struct vel_err *err);
+
+/* --- the ledger --- */
+
+/* "CACHE/USER/ID", of the cache where it is. */
+const char *vel_batches_home(const struct vel_batches *batches);
+
 /* Are we still who writes there? Who is not removes nothing. */
 int vel_batches_look(struct vel_batches *batches, struct vel_err *err);
 

@@ -24,9 +24,10 @@ struct vel_batches {
     uint64_t failed_at;           /* the last begin; 0: not */
     struct vel_err why;           /* then */
 
-    struct vel_vec all;    /* struct vel_batch */
-    struct vel_vec doomed; /* char *: directories that go with the lock */
-    size_t many;           /* so many are looked through for what is gone */
+    struct vel_vec all;        /* struct vel_batch */
+    struct vel_catalog *notes; /* of files: batches_notes.c */
+    struct vel_vec doomed;     /* char *: directories that go with the lock */
+    size_t many;               /* so many are looked through for what is gone */
     int64_t last_batch, last_line;
 };
 
@@ -59,6 +60,11 @@ int vel_batches_unlink(struct vel_batches *batches, const char *dir, int64_t ran
 /* Forget batches, from one on, of which nothing is in the cache any more: no file, no
  * directory, no dataset. */
 void vel_batches_prune(struct vel_batches *batches, size_t from);
+
+/* The same of notes; and those of a catalog are ours now. */
+void vel_batches_prune_notes(struct vel_batches *batches);
+int vel_batches_learn_notes(struct vel_batches *batches,
+                            const struct vel_catalog *catalog, struct vel_err *err);
 
 /* With the lock: there is a ledger to write to. A new turn moves all batches. */
 int vel_batches_need(struct vel_batches *batches, struct vel_err *err);

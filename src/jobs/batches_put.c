@@ -152,5 +152,5 @@ int vel_batches_put_all(const struct vel_batches *batches, int64_t number,
     }
     if (has)
         vel_map_destroy(has, NULL);
-    return rc;
+    return rc == 0 ? vel_catalog_put(batches->notes, ret, err) : rc;
 }

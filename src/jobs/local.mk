@@ -6,6 +6,7 @@ core_sources += \
 	%D%/batches_begin.c \
 	%D%/batches_files.c \
 	%D%/batches_gone.c \
+	%D%/batches_notes.c \
 	%D%/batches_over.c \
 	%D%/batches_part.c \
 	%D%/batches_put.c \
@@ -25,6 +26,7 @@ core_sources += \
 	%D%/muster.c %D%/muster.h \
 	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \
 	%D%/placeholders_end.c \
+	%D%/placeholders_facts.c \
 	%D%/placeholders_follow.c \
 	%D%/promise.c %D%/promise.h \
 	%D%/stub.c %D%/stub.h \

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table, and the records on disk that say the same. */
+/* The table. */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/path.h"
 #include "jobs/placeholders_in.h"
-#include "meta/paths.h"
-#include "view/batch.h"
 
 /* --- items --- */
 
@@ -127,48 +122,19 @@ bool vel_placeholder_is_same(const struct vel_anchor *a, const struct vel_anchor
     return a->inode == b->inode && a->is_stub == b->is_stub && a->mark == b->mark;
 }
 
-/* --- records --- */
-
-static char *record_path(const char *dir, int64_t rank)
-{
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/anchors.%" PRId64, dir, rank);
-    return vel_buf_take(&path, NULL);
-}
-
-int vel_placeholder_save(struct vel_placeholders *all, const char *dir, int64_t rank,
-                         struct vel_err *err)
-{
-    char *path = record_path(dir, rank);
-    struct vel_vec anchors;
-    int rc = path ? 0 : vel_out_of_memory(err, "anchors");
-
-    vel_vec_init(&anchors, sizeof(struct vel_anchor));
-    for (size_t i = 0; rc == 0 && i < all->items.n; i++)
-        if (is_of(vel_placeholder_at(all, i), dir, rank) &&
-            !vel_placeholder_at(all, i)->is_open &&
-            !vel_vec_push(&anchors, &vel_placeholder_at(all, i)->anchor))
-            rc = vel_out_of_memory(err, "anchors");
-    if (rc == 0 && anchors.n > 0)
-        rc = vel_anchors_save(all->fs, path, &anchors, err);
-    else if (rc == 0 && vel_fs_exists(all->fs, dir))
-        rc = vel_fs_unlink(all->fs, path, err);
-    vel_vec_fini(&anchors); /* of the items */
-    free(path);
-    return rc;
-}
-
 /* --- life --- */
 
-struct vel_placeholders *vel_placeholders_create(struct vel_fs *fs)
+struct vel_placeholders *vel_placeholders_create(struct vel_fs *fs,
+                                                 struct vel_batches *const *ledgers,
+                                                 size_t n_ledgers)
 {
     struct vel_placeholders *all = calloc(1, sizeof *all);
 
     if (!all)
         return NULL;
     all->fs = fs;
+    all->ledgers = ledgers;
+    all->n_ledgers = n_ledgers;
     pthread_mutex_init(&all->lock, NULL);
     vel_vec_init(&all->items, sizeof(struct vel_placeholder *));
     return all;
@@ -185,147 +151,6 @@ void vel_placeholders_destroy(struct vel_placeholders *all)
     free(all);
 }
 
-/* --- found --- */
-
-static int load_one(struct vel_placeholders *all, const char *dir, int64_t rank,
-                    const struct vel_anchor *anchor, struct vel_err *err)
-{
-    const struct vel_placeholder_file file = {dir, rank, anchor->name};
-
-    if (vel_placeholder_find(all, &file) < all->items.n)
-        return 0;
-    return vel_placeholder_put(
-        all, all->items.n, vel_placeholder_make(all, &file, anchor, anchor->path), err);
-}
-
-static int load_record(struct vel_placeholders *all, const char *dir, int64_t rank,
-                       struct vel_err *err)
-{
-    char *path = record_path(dir, rank);
-    struct vel_vec anchors;
-    struct vel_err why = {0};
-    int rc;
-
-    vel_vec_init(&anchors, sizeof(struct vel_anchor));
-    rc = path ? vel_anchors_load(all->fs, path, &anchors, &why)
-              : vel_out_of_memory(&why, "anchors");
-    for (size_t i = 0; rc == 0 && i < anchors.n; i++)
-        rc = load_one(all, dir, rank, vel_vec_at(&anchors, i), &why);
-    vel_anchors_fini(&anchors);
-    free(path);
-    if (rc == VEL_ECORRUPT || rc == VEL_EUNSUP) {
-        vel_log(VEL_LOG_WARN, "names that files of %s have on the prefix: %s", dir,
-                why.text);
-        return 0;
-    }
-    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
-}
-
-/* What is in a directory, each with its path or number. */
-struct visit {
-    const char *word; /* what it is called, with a number behind; NULL: the directory of
-                         a turn's batches */
-    int (*each)(struct vel_placeholders *all, const char *dir, const char *path,
-                int64_t number, struct vel_err *err);
-};
-
-static int visit_one(struct vel_placeholders *all, const char *dir, const char *name,
-                     const struct visit *visit, struct vel_err *err)
-{
-    int64_t number, turn;
-    char *path;
-    int rc;
-
-    if (visit->word ? !vel_number_behind(name, visit->word, &number)
-                    : !vel_batch_is_turn(name, &number, &turn))
-        return 0;
-    path = vel_path_join(dir, name);
-    rc = path ? visit->each(all, dir, path, number, err)
-              : vel_out_of_memory(err, "anchors");
-    free(path);
-    return rc;
-}
-
-static int visit_all(struct vel_placeholders *all, const char *dir,
-                     const struct visit *visits, size_t n, struct vel_err *err)
-{
-    struct vel_err why = {0};
-    struct vel_vec names;
-    int rc;
-
-    vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(all->fs, dir, &names, &why);
-    if (rc < 0)
-        return rc == VEL_ENOENT ? 0
-                                : vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        for (size_t k = 0; rc == 0 && k < n; k++)
-            rc = visit_one(all, dir, *(char **)vel_vec_at(&names, i), &visits[k], err);
-    vel_fs_names_fini(&names);
-    return rc;
-}
-
-static int on_record(struct vel_placeholders *all, const char *dir, const char *path,
-                     int64_t number, struct vel_err *err)
-{
-    (void)path;
-    return load_record(all, dir, number, err);
-}
-
-static int on_dataset(struct vel_placeholders *all, const char *dir, const char *path,
-                      int64_t number, struct vel_err *err)
-{
-    static const struct visit records = {"anchors.", on_record};
-
-    (void)dir, (void)number;
-    return visit_all(all, path, &records, 1, err);
-}
-
-static int on_level(struct vel_placeholders *all, const char *dir, const char *path,
-                    int64_t number, struct vel_err *err)
-{
-    static const struct visit datasets = {"dataset.", on_dataset};
-
-    (void)dir, (void)number;
-    return visit_all(all, path, &datasets, 1, err);
-}
-
-static int on_turn(struct vel_placeholders *all, const char *dir, const char *path,
-                   int64_t number, struct vel_err *err)
-{
-    static const struct visit batches = {"", on_dataset};
-
-    (void)dir, (void)number;
-    return visit_all(all, path, &batches, 1, err);
-}
-
-/* Datasets are in the order of their ids, and batches behind all of them: what is in
- * those was closed later. */
-static int compare_ages(const void *a, const void *b)
-{
-    int64_t x = INT64_MAX, y = INT64_MAX;
-
-    vel_number_behind(vel_path_base((*(struct vel_placeholder *const *)a)->dir),
-                      "dataset.", &x);
-    vel_number_behind(vel_path_base((*(struct vel_placeholder *const *)b)->dir),
-                      "dataset.", &y);
-    return (x > y) - (x < y);
-}
-
-int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
-                          size_t n_homes, struct vel_err *err)
-{
-    static const struct visit dirs[] = {{"index.", on_level}, {NULL, on_turn}};
-    int rc = 0;
-
-    pthread_mutex_lock(&all->lock);
-    for (size_t i = 0; rc == 0 && i < n_homes; i++)
-        rc = visit_all(all, homes[i], dirs, 2, err);
-    vel_vec_sort(&all->items, compare_ages);
-    pthread_mutex_unlock(&all->lock);
-    return rc;
-}
-
 /* --- set, moved, forgotten --- */
 
 void vel_placeholder_inherit(const struct vel_placeholders *all,
@@ -337,6 +162,21 @@ void vel_placeholder_inherit(const struct vel_placeholders *all,
         if (other->is_patched && vel_placeholder_is_same(other, &item->anchor))
             item->anchor.is_patched = true;
     }
+}
+
+/* With the lock, in the place of what the file has had. */
+static int put_in_place(struct vel_placeholders *all,
+                        const struct vel_placeholder_file *file,
+                        struct vel_placeholder *item, struct vel_err *err)
+{
+    size_t at = vel_placeholder_find(all, file);
+    bool was_said = at < all->items.n && !vel_placeholder_at(all, at)->is_open;
+    int rc = vel_placeholder_put(all, at, item, err);
+
+    if (rc < 0 || (item->is_open && !was_said))
+        return rc;
+    return item->is_open ? vel_placeholder_unsay(all, file, err)
+                         : vel_placeholder_say(all, item, false, err);
 }
 
 /* *ret_is_stale: a version has come to a path meanwhile. maker NULL: it is open. */
@@ -365,9 +205,7 @@ static int set_once(struct vel_placeholders *all,
         item->is_open = !maker;
     if (item && item->is_open && all->held >= VEL_HOLDS_OPEN)
         vel_anchor_release(all->fs, &item->hold);
-    rc = vel_placeholder_put(all, vel_placeholder_find(all, file), item, err);
-    if (rc == 0)
-        rc = vel_placeholder_save(all, file->dir, file->rank, err);
+    rc = put_in_place(all, file, item, err);
     *ret_is_stale = all->changes != changes;
     pthread_mutex_unlock(&all->lock);
     return rc;
@@ -432,7 +270,7 @@ static int take_place(struct vel_placeholders *all, size_t at, size_t same,
     item->dir = dir;
     item->anchor.name = name;
     vel_placeholder_drop(all, same);
-    return 0;
+    return vel_placeholder_say(all, item, false, err);
 }
 
 int vel_placeholders_hand_over(struct vel_placeholders *all,
@@ -450,12 +288,18 @@ int vel_placeholders_hand_over(struct vel_placeholders *all,
             rc = take_place(all, at, same, err);
         else
             vel_placeholder_drop(all, at);
-        if (rc == 0)
-            rc = vel_placeholder_save(all, to_dir, from->rank, err);
-        if (rc == 0)
-            rc = vel_placeholder_save(all, from->dir, from->rank, err);
     }
     pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+int vel_placeholder_remove(struct vel_placeholders *all, size_t at, struct vel_err *err)
+{
+    struct vel_placeholder *item = vel_placeholder_at(all, at);
+    const struct vel_placeholder_file file = {item->dir, item->rank, item->anchor.name};
+    int rc = item->is_open ? 0 : vel_placeholder_unsay(all, &file, err);
+
+    vel_placeholder_drop(all, at);
     return rc;
 }
 
@@ -465,15 +309,10 @@ int vel_placeholders_forget(struct vel_placeholders *all, const char *dir, int64
     int rc = 0;
 
     pthread_mutex_lock(&all->lock);
-    for (size_t i = all->items.n; rc == 0 && i-- > 0;) {
-        int64_t whose = vel_placeholder_at(all, i)->rank;
-
-        if (strcmp(vel_placeholder_at(all, i)->dir, dir) != 0 ||
-            (rank >= 0 && whose != rank))
-            continue;
-        vel_placeholder_drop(all, i);
-        rc = vel_placeholder_save(all, dir, whose, err);
-    }
+    for (size_t i = all->items.n; rc == 0 && i-- > 0;)
+        if (strcmp(vel_placeholder_at(all, i)->dir, dir) == 0 &&
+            (rank < 0 || vel_placeholder_at(all, i)->rank == rank))
+            rc = vel_placeholder_remove(all, i, err);
     pthread_mutex_unlock(&all->lock);
     return rc;
 }

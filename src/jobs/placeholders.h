@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* placeholders - what stands at the names of this node's files until they are flushed:
- * all anchors of its leader, held, and their records "anchors.R" beside the parts
- * (doc/protocol-leader.txt, 10).
+ * all anchors of its leader, held, and said in the ledgers of its caches
+ * (doc/protocol-leader.txt, 10; doc/facts.txt, 8).
  *
  * A file is known by the directory of its part's dataset (HOME/N.K/B,
  * LEVEL/dataset.D), its rank and its cached name. Any thread may call; the prefix is
@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "jobs/anchor.h"
+#include "jobs/batches.h"
 #include "sys/fs.h"
 
 struct vel_placeholders;
@@ -24,8 +25,10 @@ enum {
     VEL_HOLDS_OPEN = 64   /* those of open files, which need some themselves, earlier */
 };
 
-/* NULL when out of memory. Accepts NULL to destroy. */
-struct vel_placeholders *vel_placeholders_create(struct vel_fs *fs);
+/* The ledgers are borrowed. NULL when out of memory. Accepts NULL to destroy. */
+struct vel_placeholders *vel_placeholders_create(struct vel_fs *fs,
+                                                 struct vel_batches *const *ledgers,
+                                                 size_t n_ledgers);
 void vel_placeholders_destroy(struct vel_placeholders *all);
 
 struct vel_placeholder_file {
@@ -34,14 +37,12 @@ struct vel_placeholder_file {
     const char *name;
 };
 
-/* Those that an earlier leader has left below these caches, "CACHE/USER/ID". A damaged
- * record is told in the log: its files are published at their own names. */
-int vel_placeholders_load(struct vel_placeholders *all, char *const *homes,
-                          size_t n_homes, struct vel_err *err);
+/* Those that earlier leaders have left in these caches. What of them is damaged is told
+ * in the log: such files are published at their own names. */
+int vel_placeholders_load(struct vel_placeholders *all, struct vel_err *err);
 
 /* The file is made, or opened to be changed: what stands at `path`, if anything, is its
- * placeholder from now on. It is on record, and found by its path, once it is closed.
- */
+ * placeholder from now on. It is said, and found by its path, once it is closed. */
 int vel_placeholders_open(struct vel_placeholders *all,
                           const struct vel_placeholder_file *file, const char *path,
                           struct vel_err *err);
@@ -67,7 +68,7 @@ int vel_placeholders_share(struct vel_placeholders *all,
                            struct vel_err *err);
 
 /* It is the file of that dataset alone, if that shares its placeholder; else of none.
- */
+ * `from` is no file of a batch any more, as its ledger says. */
 int vel_placeholders_hand_over(struct vel_placeholders *all,
                                const struct vel_placeholder_file *from,
                                const char *to_dir, struct vel_err *err);
@@ -79,7 +80,7 @@ int vel_placeholders_follow(struct vel_placeholders *all,
                             struct vel_err *err);
 
 /* As vel_anchor_publish(), of a file of dataset `id`; where it comes to stand is
- * recorded before. Newer files with the same placeholder have the published file as
+ * on the disk before. Newer files with the same placeholder have the published file as
  * theirs from then on. VEL_ENOENT: it has none. */
 int vel_placeholders_publish(struct vel_placeholders *all,
                              const struct vel_placeholder_file *file, int64_t id,
@@ -87,7 +88,7 @@ int vel_placeholders_publish(struct vel_placeholders *all,
                              char **ret_path, struct vel_err *err);
 
 /* The file is published by changing its placeholder in place: until that is over it is
- * known by its inode alone, also by whoever finds its record. It has none: 0. */
+ * known by its inode alone, also by the next leader. It has none: 0. */
 int vel_placeholders_patching(struct vel_placeholders *all,
                               const struct vel_placeholder_file *file,
                               struct vel_err *err);

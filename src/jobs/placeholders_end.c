@@ -67,7 +67,7 @@ static int put_closed(struct vel_placeholders *all,
         vel_placeholder_drop(all, at);
         rc = vel_placeholder_put(all, all->items.n, item, err);
         if (rc == 0)
-            rc = vel_placeholder_save(all, file->dir, file->rank, err);
+            rc = vel_placeholder_say(all, item, false, err);
     }
     pthread_mutex_unlock(&all->lock);
     return rc;
@@ -143,10 +143,8 @@ int vel_placeholders_give_up(struct vel_placeholders *all,
         rc = unlink_stub(all, file, &use, err);
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
-    if (rc == 0 && at < all->items.n) {
-        vel_placeholder_drop(all, at);
-        rc = vel_placeholder_save(all, file->dir, file->rank, err);
-    }
+    if (rc == 0 && at < all->items.n)
+        rc = vel_placeholder_remove(all, at, err);
     pthread_mutex_unlock(&all->lock);
     vel_placeholder_end_use(all, &use);
     return rc;

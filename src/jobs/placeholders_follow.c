@@ -89,14 +89,14 @@ static int add(struct vel_placeholders *all, const struct vel_placeholder *like,
     } else {
         rc = vel_placeholder_put_beside(all, like, item, err);
         if (rc == 0)
-            rc = vel_placeholder_save(all, file->dir, file->rank, err);
+            rc = vel_placeholder_say(all, item, false, err);
     }
     pthread_mutex_unlock(&all->lock);
     return rc;
 }
 
 /* The file gets an item of this anchor: in the place of `old`, if that is still its
- * own. */
+ * own. On the disk when this returns: it is said before, or after, a rename there. */
 static int replace(struct vel_placeholders *all, const struct vel_placeholder *old,
                    const struct vel_placeholder_file *file,
                    const struct vel_anchor *anchor, const char *path,
@@ -113,8 +113,8 @@ static int replace(struct vel_placeholders *all, const struct vel_placeholder *o
     at = vel_placeholder_find(all, file);
     if (at < all->items.n && vel_placeholder_at(all, at) == old) {
         rc = vel_placeholder_put(all, at, item, err);
-        if (rc == 0)
-            rc = vel_placeholder_save(all, file->dir, file->rank, err);
+        if (rc == 0 && !item->is_open)
+            rc = vel_placeholder_say(all, item, true, err);
     } else {
         vel_placeholder_discard(all, item);
     }
@@ -271,7 +271,8 @@ static int mark_patched(struct vel_placeholders *all, size_t at, bool is_patched
         if (!vel_placeholder_is_same(&item->anchor, &of->anchor))
             continue;
         item->anchor.is_patched = is_patched;
-        rc = vel_placeholder_save(all, item->dir, item->rank, err);
+        if (!item->is_open)
+            rc = vel_placeholder_say(all, item, true, err);
     }
     return rc;
 }

@@ -17,14 +17,18 @@ struct vel_placeholder {
     struct vel_anchor anchor;
     struct vel_anchor_hold hold;
     unsigned users; /* the table, and who follows it */
-    bool is_open;   /* its file is: it is not on record, and none that is looked for */
+    bool is_open;   /* its file is: it is not said, and none that is looked for */
+    int64_t said;   /* the count of what a leader before has said */
 };
 
 struct vel_placeholders {
     struct vel_fs *fs;
-    pthread_mutex_t lock; /* guards all below, and the records */
+    struct vel_batches *const *ledgers; /* of each cache */
+    size_t n_ledgers;
+    pthread_mutex_t lock; /* guards all below */
     struct vel_vec items; /* struct vel_placeholder *, the oldest first */
     atomic_size_t held;
+    int64_t said;     /* the highest count in these ledgers */
     unsigned changes; /* versions that came to a path: what was seen before is stale */
 };
 
@@ -56,9 +60,17 @@ int vel_placeholder_put_beside(struct vel_placeholders *all,
 void vel_placeholder_drop(struct vel_placeholders *all, size_t at);
 void vel_placeholder_leave(struct vel_placeholders *all, struct vel_placeholder *item);
 
-/* The record of a rank becomes what the table has of it. */
-int vel_placeholder_save(struct vel_placeholders *all, const char *dir, int64_t rank,
-                         struct vel_err *err);
+/* What the table has, or that it has nothing of a file any more, is said in the ledger
+ * of its cache; is_synced: and on the disk. */
+int vel_placeholder_say(struct vel_placeholders *all,
+                        const struct vel_placeholder *item, bool is_synced,
+                        struct vel_err *err);
+int vel_placeholder_unsay(struct vel_placeholders *all,
+                          const struct vel_placeholder_file *file, struct vel_err *err);
+
+/* The item goes, and is said no more if it was. */
+int vel_placeholder_remove(struct vel_placeholders *all, size_t at,
+                           struct vel_err *err);
 
 /* --- without the lock: the prefix may be slow --- */
 

@@ -350,35 +350,25 @@ static int make_part(struct work *w, const struct vel_seal_member *member,
     return rc;
 }
 
-/* Is it taken, and encoded in whichever way since? */
+/* Our ledger has it for no part yet. */
+static int is_ours(struct work *w, const struct vel_batch *from, const char *dir,
+                   int64_t rank, const struct vel_batch_file *file)
+{
+    bool is = false;
+
+    (void)dir, (void)rank, (void)file;
+    for (size_t i = 0; !is && i < w->take->n_homes; i++)
+        is = vel_batches_has(w->take->batches[i], from->dir);
+    return is;
+}
+
+/* Is it taken, and encoded in whichever way since? What is not said to be is taken
+ * again, for what else is said of it may be lost with that. */
 static bool is_done(struct work *w, const struct vel_seal_member *member,
                     const char *dir)
 {
-    struct vel_red_set set = {.fs = w->take->fs,
-                              .dir = dir,
-                              .label = VEL_CACHE_LABEL,
-                              .rank = (uint32_t)member->rank,
-                              .id = w->id};
-    bool holds = false;
-
-    if (vel_red_holds(&set, &holds, NULL) == 0 && holds)
-        return true;
-    set.id = w->take->seal->encoding;
-    return vel_red_holds(&set, &holds, NULL) == 0 && holds;
-}
-
-/* Has it a redundancy file, in whatever state? */
-static bool was_protected(struct work *w, const char *dir)
-{
-    struct vel_vec names;
-    bool was = false;
-
-    if (vel_fs_list(w->take->fs, dir, &names, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < names.n; i++)
-        was |= vel_red_is_file_name(((char **)names.items)[i]);
-    vel_fs_names_fini(&names);
-    return was;
+    return each_file(w, member, dir, false, is_ours) == 0 &&
+           vel_take_holds(w->take, w->id, member->rank, dir);
 }
 
 /* Was it taken, and is not as it was then? Its checksums of then, or its set, know what
@@ -388,7 +378,7 @@ static bool is_lost(struct work *w, const struct vel_seal_member *member,
 {
     return member->files > 0 && member->upto > 0 &&
            each_file(w, member, dir, false, there_is_one) == 0 &&
-           (w->take->seal->is_encoded || was_protected(w, dir));
+           (w->take->seal->is_encoded || vel_take_was_protected(w->take, dir));
 }
 
 static int take_part(struct work *w, const struct vel_seal_member *member)
@@ -400,8 +390,6 @@ static int take_part(struct work *w, const struct vel_seal_member *member)
     if (rc == 0 && !vel_seal_is_again(w->take->seal, member->set) &&
         !is_done(w, member, dir) && !is_lost(w, member, dir))
         rc = make_part(w, member, dir);
-    if (rc == 0)
-        rc = each_file(w, member, dir, false, hand_over);
     free(dir);
     return rc < 0 ? vel_wrap(w->err, rc, "the part of rank %" PRId64, member->rank) : 0;
 }
@@ -426,7 +414,7 @@ static bool is_all_done(struct work *w)
 }
 
 /* Said in all caches before the first name goes: a later one may be in another cache.
- */
+ * Until then a part may be made anew, with the placeholders of its files. */
 static int leave(struct work *w)
 {
     const struct vel_take *take = w->take;
@@ -447,6 +435,9 @@ static int leave(struct work *w)
     for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
         rc = vel_batches_part(take->batches[i], take->seal->id, taken.items, taken.n,
                               w->err);
+    for (size_t k = 0; rc == 0 && k < take->seal->members.n; k++)
+        if (is_here(w, member_at(w, k)))
+            rc = each_file(w, member_at(w, k), NULL, false, hand_over);
     for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
         rc = vel_batches_leave(take->batches[i], taken.items, taken.n, w->err);
     vel_vec_fini(&taken);

@@ -37,6 +37,12 @@ int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_
                      const struct vel_seal_member *member, const char *dir,
                      struct vel_err *err);
 
+/* Has a rank's directory all that is listed there, be it encoded in whichever way
+ * since? Has it a redundancy file, in whatever state? */
+bool vel_take_holds(const struct vel_take *take, const uint8_t id[VEL_ENCODING_ID],
+                    int64_t rank, const char *dir);
+bool vel_take_was_protected(const struct vel_take *take, const char *dir);
+
 /* Nobody has taken its checksum yet, but it has the size that it was closed with; else
  * VEL_ECORRUPT. */
 int vel_take_check_size(struct vel_fs *fs, const char *path, int64_t size,

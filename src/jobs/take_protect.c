@@ -127,3 +127,32 @@ int vel_take_check_size(struct vel_fs *fs, const char *path, int64_t size,
                       (long long)st.st_size, (long long)size);
     return rc;
 }
+
+bool vel_take_holds(const struct vel_take *take, const uint8_t id[VEL_ENCODING_ID],
+                    int64_t rank, const char *dir)
+{
+    struct vel_red_set set = {.fs = take->fs,
+                              .dir = dir,
+                              .label = VEL_CACHE_LABEL,
+                              .rank = (uint32_t)rank,
+                              .id = id};
+    bool holds = false;
+
+    if (vel_red_holds(&set, &holds, NULL) == 0 && holds)
+        return true;
+    set.id = take->seal->encoding;
+    return vel_red_holds(&set, &holds, NULL) == 0 && holds;
+}
+
+bool vel_take_was_protected(const struct vel_take *take, const char *dir)
+{
+    struct vel_vec names;
+    bool was = false;
+
+    if (vel_fs_list(take->fs, dir, &names, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < names.n; i++)
+        was |= vel_red_is_file_name(((char **)names.items)[i]);
+    vel_fs_names_fini(&names);
+    return was;
+}

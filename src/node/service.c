@@ -161,13 +161,15 @@ static int make_tables(struct vel_service *service, struct vel_err *err)
 {
     int rc;
 
-    service->placeholders = vel_placeholders_create(service->fs);
+    rc = vel_service_make_batches(service, err);
+    if (rc < 0)
+        return rc;
+    service->placeholders =
+        vel_placeholders_create(service->fs, service->batches, service->n_homes);
     service->pulls = vel_pulls_create();
-    if (!service->placeholders || !service->pulls)
-        return vel_out_of_memory(err, "a leader");
-    rc = vel_placeholders_load(service->placeholders, service->homes, service->n_homes,
-                               err);
-    return rc == 0 ? vel_service_make_batches(service, err) : rc;
+    return service->placeholders && service->pulls
+               ? vel_placeholders_load(service->placeholders, err)
+               : vel_out_of_memory(err, "a leader");
 }
 
 static int make(struct vel_service *service, const struct vel_service_of *of,
@@ -238,9 +240,9 @@ static void unmake(struct vel_service *service)
     free(service->stray);
     vel_vec_fini(&service->noted);
     vel_vec_fini(&service->calls);
+    vel_placeholders_destroy(service->placeholders);
     vel_service_forget_batches(service);
     vel_service_forget_latest(service);
-    vel_placeholders_destroy(service->placeholders);
     vel_pulls_destroy(service->pulls);
     vel_fs_limit_destroy(service->limit);
     vel_over_fini(&service->published);

@@ -4,7 +4,6 @@
  *
  *   CACHE/USER/ID/N.K/B/   batch B of turn K of launch N
  *       rank.R/            files of rank R under their cached names, as in a dataset
- *       anchors.R          record "anchors" (jobs/anchor.h)
  */
 #ifndef VEL_VIEW_BATCH_H
 #define VEL_VIEW_BATCH_H
@@ -138,6 +137,10 @@ int vel_batches_fold_text(struct vel_catalog *catalog,
 /* vel_ledger_read_all() of a cache, which may have none. */
 int vel_batches_read_ledgers(const struct vel_ledger_dir *dir, struct vel_vec *ret,
                              struct vel_err *err);
+
+/* What all ledgers below "CACHE/USER/ID" say; vel_catalog_destroy() it. */
+int vel_batches_read_catalog(struct vel_fs *fs, const char *home,
+                             struct vel_catalog **ret, struct vel_err *err);
 
 /* Those of all ledgers below "CACHE/USER/ID" that have files of no dataset, or none at
  * all, with these alone, appended to *ret. */

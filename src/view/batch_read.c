@@ -331,28 +331,41 @@ static int keep_left(struct vel_fs *fs, const struct vel_vec *all, struct vel_ve
     return rc;
 }
 
+int vel_batches_read_catalog(struct vel_fs *fs, const char *home,
+                             struct vel_catalog **ret, struct vel_err *err)
+{
+    char *path = vel_batches_path(home);
+    const struct vel_ledger_dir dir = {.fs = fs, .path = path};
+    struct vel_catalog *catalog = vel_catalog_create();
+    struct vel_vec texts;
+    int rc = path && catalog ? vel_batches_read_ledgers(&dir, &texts, err)
+                             : vel_out_of_memory(err, "batches");
+
+    if (rc == 0) {
+        rc = fold_texts(catalog, &texts, err);
+        vel_ledger_texts_fini(&texts);
+    }
+    free(path);
+    if (rc < 0)
+        vel_catalog_destroy(catalog);
+    else
+        *ret = catalog;
+    return rc;
+}
+
 int vel_batches_read(struct vel_fs *fs, const char *home, struct vel_vec *ret,
                      struct vel_err *err)
 {
-    struct vel_ledger_dir dir = {.fs = fs, .path = vel_batches_path(home)};
-    struct vel_catalog *catalog = vel_catalog_create();
-    struct vel_vec texts, all;
-    int rc = dir.path && catalog ? 0 : vel_out_of_memory(err, "batches");
+    struct vel_catalog *catalog = NULL;
+    struct vel_vec all;
+    int rc = vel_batches_read_catalog(fs, home, &catalog, err);
 
     vel_vec_init(&all, sizeof(struct vel_batch));
-    if (rc == 0)
-        rc = vel_batches_read_ledgers(&dir, &texts, err);
-    else
-        vel_vec_init(&texts, sizeof(struct vel_ledger_text));
-    if (rc == 0)
-        rc = fold_texts(catalog, &texts, err);
-    vel_ledger_texts_fini(&texts);
     if (rc == 0)
         rc = vel_batches_fold(catalog, home, &all, err);
     if (rc == 0)
         rc = keep_left(fs, &all, ret, err);
     vel_batch_list_fini(&all);
     vel_catalog_destroy(catalog);
-    free((char *)(uintptr_t)dir.path);
     return rc;
 }

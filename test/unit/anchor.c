@@ -11,7 +11,6 @@
 #include "jobs/anchor.h"
 #include "tap/fs_fault.h"
 #include "tap/files.h"
-#include "tap/recordlab.h"
 #include "tap/tap.h"
 
 /* A directory of a program, with a file of it and what stands there. */
@@ -335,61 +334,6 @@ static void twice(void)
     end(&first);
 }
 
-/* --- the record --- */
-
-static int decode(const void *bytes, size_t len, struct vel_err *err)
-{
-    const char *path = tap_path("anchors.try");
-    struct vel_vec anchors;
-    int rc;
-
-    tap_put_bytes(path, bytes, len);
-    rc = vel_anchors_load(fs(), path, &anchors, err);
-    if (rc == 0)
-        vel_anchors_fini(&anchors);
-    return rc;
-}
-
-static void record(void)
-{
-    static const struct recordlab_damage damages[] = {
-        {"\"path\":\"/", "\"path\":\"", "no place"},
-        {"\"path\":\"/", "\"path\":\"/../", "no place"},
-        {"\"name\":\"ck\"", "\"name\":\"../k\"", "no place"},
-        {"\"inode\":\"0", "\"inode\":\"x", "not 8 bytes in hexadecimal"},
-        {"\"mark\":\"", "\"mark\":\"0", "not 8 bytes in hexadecimal"},
-        {"\"size\":", "\"size\":-", "integer"},
-    };
-    struct place place;
-    struct vel_vec anchors = {0}, again;
-    struct vel_err err = {0};
-    struct vel_buf bytes;
-    const char *path = tap_path("anchors.0");
-    char *text;
-    size_t len;
-
-    begin(&place, NULL);
-    vel_vec_init(&anchors, sizeof place.anchor);
-    vel_vec_push(&anchors, &place.anchor);
-    ok(vel_anchors_save(fs(), path, &anchors, &err) == 0 &&
-           vel_anchors_load(fs(), path, &again, &err) == 0 && again.n == 1,
-       "anchors are kept in a record");
-    struct vel_anchor *a = again.items;
-    ok(strcmp(a->path, place.path) == 0 && strcmp(a->name, "ck") == 0 && a->is_stub &&
-           a->mark == place.anchor.mark && a->inode == place.anchor.inode,
-       "with all that they are known by");
-    vel_anchors_fini(&again);
-    text = tap_get_file(path, &len);
-    vel_buf_init(&bytes);
-    vel_buf_append(&bytes, text, len);
-    recordlab_refused(&bytes, "anchors", decode, damages,
-                      sizeof damages / sizeof damages[0]);
-    vel_buf_fini(&bytes);
-    free(text);
-    vel_vec_fini(&anchors);
-    end(&place);
-}
-
 int main(void)
 {
     int open = tap_open_fds();
@@ -405,7 +349,6 @@ int main(void)
     adopted(NULL);
     adopted("before");
     twice();
-    record();
     free((char *)maker.drafts);
     is_int(tap_open_fds(), open, "no descriptor is left open");
     return done_testing();

@@ -13,7 +13,8 @@
 #include "tap/files.h"
 #include "tap/tap.h"
 
-static char prefix[600], dirs[2][700], path[700];
+static char launch[] = "l", prefix[600], dirs[2][700], path[700];
+static struct vel_batches *ledger;
 static struct vel_placeholders *all;
 static struct vel_fs_ops ops;
 static struct vel_fs fs = {&ops};
@@ -95,24 +96,65 @@ static int count_fstat(struct vel_fs *self, int fd, struct stat *ret)
 
 static void close_it(int64_t rank)
 {
+    static int64_t order;
+    struct vel_err err = {0};
+    char *made = NULL;
+
+    if (rank == 0) {
+        must(vel_batches_open(ledger, dirs[0], rank, "f.h5", &made, &err), &err);
+        tap_put_file(made, "it");
+        must(vel_batches_close(ledger, dirs[0], rank, "f.h5", ++order, 2, &err), &err);
+        free(made);
+    }
+    must(vel_placeholders_close(all, file_of(rank), path, &maker, &err), &err);
+}
+
+/* A leader, the next one. */
+static void lead(void)
+{
+    const struct vel_batches_of of = {.fs = vel_fs_posix(),
+                                      .clock = vel_clock_system(),
+                                      .home = prefix,
+                                      .node = "n",
+                                      .launch = launch};
     struct vel_err err = {0};
 
-    must(vel_placeholders_close(all, file_of(rank), path, &maker, &err), &err);
+    must(vel_batches_create(&of, &ledger, &err), &err);
+    must(vel_batches_adopt(ledger, &err), &err);
+    all = vel_placeholders_create(&fs, &ledger, 1);
+    must(vel_placeholders_load(all, &err), &err);
+}
+
+static void leave(void)
+{
+    vel_placeholders_destroy(all);
+    vel_batches_destroy(ledger);
+}
+
+static void follow(void)
+{
+    leave();
+    lead();
 }
 
 static void begin(const char *name)
 {
+    const struct vel_batch_key key = {
+        .launch = launch, .template = launch, .step = launch, .generation = 1};
+    struct vel_err err = {0};
+    char *batch;
+
     tap_fresh_dir(name);
     snprintf(prefix, sizeof prefix, "%s/%s", tap_dir(), name);
     snprintf(path, sizeof path, "%s/f.h5", prefix);
-    for (int i = 0; i < 2; i++) {
-        snprintf(dirs[i], sizeof dirs[i], "%s/%s", prefix,
-                 i == 0 ? "1.0/1" : "dataset.1");
-        vel_fs_make_dirs(vel_fs_posix(), dirs[i], 0700, NULL);
-    }
     until.left = 0;
     until.is_over = false;
-    all = vel_placeholders_create(&fs);
+    lead();
+    must(vel_batches_make(ledger, &key, 0, 0, &batch, &err), &err);
+    snprintf(dirs[0], sizeof dirs[0], "%s", batch);
+    snprintf(dirs[1], sizeof dirs[1], "%s/index.0/dataset.1", prefix);
+    must(vel_fs_make_dirs(vel_fs_posix(), dirs[1], 0700, &err), &err);
+    free(batch);
 }
 
 /* Whose is what stands at the path? -1: nobody's here. */
@@ -144,7 +186,7 @@ static void older(void)
     must(vel_placeholders_forget(all, dirs[1], -1, &err), &err);
     is_int(vel_placeholders_last_at(all, path, &dir, &rank, &name, &err), VEL_ENOENT,
            "nor when it is in no cache any more");
-    vel_placeholders_destroy(all);
+    leave();
 }
 
 static void newer(void)
@@ -167,10 +209,113 @@ static void newer(void)
         if (!until.is_over)
             publish();
         wrong += whose() != 2;
-        vel_placeholders_destroy(all);
+        leave();
     } while (until.is_over);
     ok(n > 3, "what was closed before is published before each operation of a close");
     is_int(wrong, 0, "and what was closed has the name");
+}
+
+/* The last one of these directories where the name is, and nothing else. */
+static bool is_newest_in(const char *base)
+{
+    char *dir = NULL, *name = NULL;
+    int64_t rank;
+    bool is = vel_placeholders_whose(all, path, &dir, &rank, &name, NULL) == 0 &&
+              strcmp(strrchr(dir, '/') + 1, base) == 0;
+
+    if (!is)
+        note("it is that of %s", dir ? dir : "nobody");
+    free(dir);
+    free(name);
+    return is;
+}
+
+/* A name is written twice, and a dataset that is sealed afterwards has a link to the
+ * first version. */
+static void linked_later(void)
+{
+    static char places[2][700];
+    const struct vel_placeholder_file of[] = {{places[0], 0, "f.h5"},
+                                              {places[1], 0, "f.h5"}};
+    struct vel_err err = {0};
+
+    begin("linked");
+    for (int i = 0; i < 2; i++) {
+        snprintf(places[i], sizeof places[i], "%s/index.0/dataset.%d", prefix, 9 + i);
+        must(vel_fs_make_dirs(vel_fs_posix(), places[i], 0700, &err), &err);
+    }
+    must(vel_placeholders_set(all, &of[0], path, &maker, &err), &err);
+    close_it(0);
+    must(vel_placeholders_share(all, &of[0], &of[1], path, &err), &err);
+    ok(is_newest_in("1"),
+       "a link to an older version that is made later is no newer version");
+    follow();
+    ok(is_newest_in("1"), "nor is it for the next leader");
+    must(vel_placeholders_forget(all, dirs[0], -1, &err), &err);
+    ok(is_newest_in("dataset.10"), "of datasets the highest has the newest");
+    leave();
+}
+
+/* A dataset has a link to a file that an older one has published. */
+static void linked_published(void)
+{
+    const struct vel_placeholder_file newer = {dirs[1], 0, "f.h5"};
+    enum vel_anchor_now now = VEL_ANCHOR_STANDS;
+    char *at = NULL;
+    struct vel_err err = {0};
+
+    begin("published");
+    tap_put_file(path, "somebody's");
+    must(vel_placeholders_share(all, file_of(0), &newer, path, &err), &err);
+    must(vel_placeholders_follow(all, &newer, &now, &at, &err), &err);
+    ok(now == VEL_ANCHOR_UNLINKED,
+       "what an older dataset has published is not published again");
+    free(at);
+    leave();
+}
+
+/* Whoever leads next knows what was said, and no more. */
+static void told(void)
+{
+    struct vel_err err = {0};
+    char moved[700], ledger_path[700], *text, *at;
+    size_t len;
+
+    begin("told");
+    close_it(1);
+    close_it(0);
+    follow();
+    is_int(whose(), 0, "the next leader knows whose a placeholder is");
+    snprintf(moved, sizeof moved, "%s/g.h5", prefix);
+    rename(path, moved);
+    strcpy(path, moved);
+    publish();
+    is_int(whose(), 0,
+           "and publishes an older file where it is, which is another's then");
+    follow();
+    is_int(whose(), 0, "and so it is for the one after it");
+    must(vel_placeholders_forget(all, dirs[0], -1, &err), &err);
+    follow();
+    is_int(whose(), -1, "what is forgotten is nobody's");
+    must(vel_placeholders_set(all, file_of(0), path, &maker, &err), &err);
+    follow();
+    is_int(whose(), 0, "what is said later counts, by whomever");
+    must(vel_placeholders_open(all, file_of(0), path, &err), &err);
+    follow();
+    is_int(whose(), -1, "what is open again is no placeholder that is looked for");
+    must(vel_placeholders_close(all, file_of(0), path, &maker, &err), &err);
+    follow();
+    is_int(whose(), 0, "when it is closed it is");
+    snprintf(ledger_path, sizeof ledger_path, "%s/ledger/1.0", prefix);
+    leave();
+    text = tap_get_file(ledger_path, &len);
+    for (at = text; (at = strstr(at, "/g.h5"));)
+        memcpy(at, "/k.h5", 5);
+    tap_put_bytes(ledger_path, text, len);
+    free(text);
+    lead();
+    is_int(whose(), -1, "what is damaged is nobody's");
+    leave();
 }
 
 int main(void)
@@ -181,5 +326,8 @@ int main(void)
     ops.lstat = count_lstat;
     older();
     newer();
+    linked_later();
+    linked_published();
+    told();
     return done_testing();
 }

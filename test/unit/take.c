@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "conf/file.h"
@@ -69,9 +68,11 @@ static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir)
 }
 
 /* The first of the first launch is 1.0/1. */
-static void put_new(const char *dir, struct vel_placeholders *placeholders, int files)
+static void put_new(const char *dir, int files)
 {
     struct vel_batches *batches = begin_batches(vel_fs_posix(), dir);
+    struct vel_placeholders *placeholders =
+        vel_placeholders_create(vel_fs_posix(), &batches, 1);
     char launch[] = "L", template[] = "t", step[] = "1";
     const struct vel_batch_key key = {
         .launch = launch, .template = template, .step = step, .generation = 1};
@@ -93,18 +94,17 @@ static void put_new(const char *dir, struct vel_placeholders *placeholders, int 
              &err);
     }
     free(made);
+    vel_placeholders_destroy(placeholders);
     vel_batches_destroy(batches);
 }
 
 static void prepare(const char *dir, void *arg)
 {
     static const char *const dirs[] = {"p", "p/d", "c", "c/u", "c/u/id"};
-    struct vel_placeholders *placeholders = vel_placeholders_create(vel_fs_posix());
 
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
         tap_fresh_dir(in(dir, dirs[i]));
-    put_new(dir, placeholders, arg ? 1 : 2);
-    vel_placeholders_destroy(placeholders);
+    put_new(dir, arg ? 1 : 2);
     /* written to another name, and renamed */
     rename(in(dir, "p/d/a.0"), in(dir, "p/d/A.0"));
 }
@@ -165,8 +165,8 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
                                   .files = 1,
                                   .bytes = 5};
     struct vel_conf *conf = make_conf(dir);
-    struct vel_placeholders *placeholders = vel_placeholders_create(fs);
     struct vel_batches *batches = begin_batches(fs, dir);
+    struct vel_placeholders *placeholders = vel_placeholders_create(fs, &batches, 1);
     char *home = strdup(in(dir, "c/u/id"));
     char *there = strdup(in(dir, "c/u/id/index.0/dataset.7"));
     struct vel_take what = {.fs = fs,
@@ -186,14 +186,14 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
     make_seal(&seal);
     what.seal = &seal;
     what.home = access(there, F_OK) == 0 ? there : NULL;
-    rc = vel_placeholders_load(placeholders, &home, 1, err);
+    rc = vel_placeholders_load(placeholders, err);
     if (rc == 0)
         rc = vel_batches_adopt(batches, err);
     if (rc == 0)
         rc = vel_take(&what, err);
+    vel_placeholders_destroy(placeholders);
     vel_batches_destroy(batches);
     vel_seal_fini(&seal);
-    vel_placeholders_destroy(placeholders);
     vel_conf_destroy(conf);
     free(there);
     free(home);
@@ -261,27 +261,40 @@ static bool is_listed(const char *dir)
     return is;
 }
 
+/* Is anything said of what stands at the name of this file? */
+static bool is_said(const char *dir, const char *where, const char *name)
+{
+    const struct vel_fact subject = {
+        .kind = VEL_FACT_STANDS,
+        .u.stands = {.dir = (char *)(uintptr_t)where, .name = (char *)(uintptr_t)name}};
+    struct vel_catalog *catalog;
+    struct vel_fact fact;
+    struct vel_err err = {0};
+    bool is;
+
+    must(vel_batches_read_catalog(vel_fs_posix(), in(dir, "c/u/id"), &catalog, &err),
+         &err);
+    is = vel_catalog_find(catalog, &subject, &fact, NULL) == 0;
+    if (is) {
+        is = *fact.u.stands.path != '\0';
+        vel_fact_fini(&fact);
+    }
+    vel_catalog_destroy(catalog);
+    return is;
+}
+
 /* The file that came late is left where it was, with its placeholder. */
 static bool has_late(const char *dir)
 {
     return tap_file_is(in(dir, "c/u/id/1.0/1/rank.0/late.0"), "late.0") &&
-           access(in(dir, "c/u/id/1.0/1/anchors.0"), F_OK) == 0;
+           is_said(dir, "1.0/1", "late.0");
 }
 
 /* What is taken under which names, with where it stands. */
 static bool has_anchors(const char *dir)
 {
-    struct vel_vec anchors;
-    bool has;
-
-    if (vel_anchors_load(vel_fs_posix(), in(dir, "c/u/id/index.0/dataset.7/anchors.0"),
-                         &anchors, NULL) < 0)
-        return false;
-    has =
-        anchors.n == 1 &&
-        strcasecmp(((struct vel_anchor *)vel_vec_at(&anchors, 0))->name, "d/A.0") == 0;
-    vel_anchors_fini(&anchors);
-    return has;
+    return is_said(dir, "index.0/dataset.7", "d/a.0") !=
+           is_said(dir, "index.0/dataset.7", "d/A.0");
 }
 
 /* At the latest when the next leader comes. */
@@ -389,80 +402,6 @@ static enum sweep_state check_made(const char *dir, void *arg)
     return !has_old ? SWEEP_BROKEN : has_new ? SWEEP_NEW : SWEEP_OLD;
 }
 
-/* --- which version --- */
-
-static bool is_newest_in(struct vel_placeholders *all, const char *dir,
-                         const char *base)
-{
-    char *found = NULL, *name = NULL;
-    int64_t rank;
-    int rc = vel_placeholders_whose(all, in(dir, "p/x.h5"), &found, &rank, &name, NULL);
-    bool is = rc == 0 && strcmp(strrchr(found, '/') + 1, base) == 0;
-
-    if (!is)
-        note("it is that of %s", rc == 0 ? found : "nobody");
-    free(found);
-    free(name);
-    return is;
-}
-
-/* A name is written twice, and a dataset that is sealed afterwards has a link to the
- * first version. */
-static void linked_later(void)
-{
-    static const char *const dirs[] = {"index.0/dataset.9", "index.0/dataset.10",
-                                       "1.0/3"};
-    struct vel_placeholders *all = vel_placeholders_create(vel_fs_posix());
-    const char *dir = tap_path("linked");
-    struct vel_placeholder_file of[3];
-    char places[3][600], home[600];
-    char *homes[] = {strcpy(home, in(dir, "c"))};
-    const struct vel_stub_maker maker = {.launch = "L"};
-    struct vel_err err = {0};
-
-    tap_fresh_dir(dir);
-    tap_fresh_dir(in(dir, "p"));
-    for (int i = 0; i < 3; i++) {
-        snprintf(places[i], sizeof places[i], "%s/%s", in(dir, "c"), dirs[i]);
-        must(vel_fs_make_dirs(vel_fs_posix(), places[i], 0700, &err), &err);
-        of[i] = (struct vel_placeholder_file){places[i], 0, "x.h5"};
-    }
-    must(vel_placeholders_set(all, &of[0], in(dir, "p/x.h5"), &maker, &err), &err);
-    must(vel_placeholders_set(all, &of[2], in(dir, "p/x.h5"), &maker, &err), &err);
-    must(vel_placeholders_share(all, &of[0], &of[1], in(dir, "p/x.h5"), &err), &err);
-    ok(is_newest_in(all, dir, "3"),
-       "a link to an older version that is made later is no newer version");
-    vel_placeholders_destroy(all);
-    all = vel_placeholders_create(vel_fs_posix());
-    must(vel_placeholders_load(all, homes, 1, &err), &err);
-    ok(is_newest_in(all, dir, "3"), "nor is it for the next leader");
-    must(vel_placeholders_forget(all, places[2], -1, &err), &err);
-    ok(is_newest_in(all, dir, "dataset.10"), "of datasets the highest has the newest");
-    vel_placeholders_destroy(all);
-}
-
-/* A dataset has a link to a file that an older one has published. */
-static void linked_published(void)
-{
-    struct vel_placeholders *all = vel_placeholders_create(vel_fs_posix());
-    const char *dir = tap_path("published");
-    const struct vel_placeholder_file older = {in(dir, "dataset.1"), 0, "x.h5"},
-                                      newer = {in(dir, "dataset.2"), 0, "x.h5"};
-    enum vel_anchor_now now = VEL_ANCHOR_STANDS;
-    char *path = NULL;
-    struct vel_err err = {0};
-
-    tap_fresh_dir(dir);
-    tap_fresh_dir(newer.dir);
-    tap_put_file(in(dir, "x.h5"), "somebody's");
-    must(vel_placeholders_share(all, &older, &newer, in(dir, "x.h5"), &err), &err);
-    must(vel_placeholders_follow(all, &newer, &now, &path, &err), &err);
-    ok(now == VEL_ANCHOR_UNLINKED,
-       "what an older dataset has published is not published again");
-    free(path);
-    vel_placeholders_destroy(all);
-}
-
 int main(void)
 {
     const struct sweep sweep = {
@@ -481,7 +420,5 @@ int main(void)
     sweep_run(&sweep);
     sweep_run(&whole);
     sweep_run(&made);
-    linked_later();
-    linked_published();
     return done_testing();
 }

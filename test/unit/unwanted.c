@@ -257,7 +257,8 @@ static void between_looks(void)
                                   .dir = lab.dir,
                                   .launch = launch,
                                   .launch_dir = lab.dir,
-                                  .placeholders = vel_placeholders_create(&fs)};
+                                  .placeholders =
+                                      vel_placeholders_create(&fs, NULL, 0)};
 
     if (vel_placeholders_set(service.placeholders, &of, path, &maker, &err) < 0 ||
         stat(path, &st) < 0)
