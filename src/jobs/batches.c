@@ -191,10 +191,8 @@ int vel_batches_make(struct vel_batches *batches, const struct vel_batch_key *ke
     vel_batch_init(&batch);
     pthread_mutex_lock(&batches->lock);
     rc = vel_batches_need(batches, err);
-    if (batches->all.n > batches->many) {
+    if (batches->all.n > batches->many)
         vel_batches_prune(batches, 0);
-        vel_batches_prune_notes(batches);
-    }
     if (rc == 0)
         rc = make(batches, key, level, kind, &batch, err);
     if (rc == 0)

@@ -116,10 +116,16 @@ int vel_batches_leave(struct vel_batches *batches,
 
 /* --- what else is said of files --- */
 
-/* A fact `stands`; of one subject that with the highest count is kept, while the
- * directory of the file is there. is_synced: it is on the disk when this returns. */
+/* A fact `stands` or `copying`; of one subject that with the highest count is kept,
+ * while its file, or dataset, is in the cache. is_synced: it is on the disk when this
+ * returns. */
 int vel_batches_note(struct vel_batches *batches, const struct vel_fact *fact,
                      bool is_synced, struct vel_err *err);
+
+/* The last one of a subject that this ledger has or (with_others), if it has none, any
+ * one of this cache. VEL_ENOENT: none has. */
+int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subject,
+                      bool with_others, struct vel_fact *ret, struct vel_err *err);
 
 /* --- the ledger --- */
 

@@ -137,7 +137,6 @@ static int learn(struct vel_batches *batches, const struct vel_carry *carry,
         rc = vel_batches_fold(catalog, batches->of.home, &batches->all, err);
     if (rc == 0)
         rc = vel_batches_learn_notes(batches, catalog, err);
-    vel_batches_prune_notes(batches);
     drop_known(&batches->all, known);
     vel_batches_prune(batches, known);
     for (size_t i = 0; i < batches->all.n; i++) {

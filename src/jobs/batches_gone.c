@@ -12,8 +12,8 @@
 
 enum { MORE = 64 }; /* batches, until what is gone is looked for again */
 
-static bool has_dataset(const struct vel_batches *batches, const struct vel_vec *levels,
-                        const struct vel_batch *batch)
+bool vel_batches_have_dataset(const struct vel_batches *batches,
+                              const struct vel_vec *levels, int64_t id)
 {
     bool has = false;
 
@@ -22,17 +22,25 @@ static bool has_dataset(const struct vel_batches *batches, const struct vel_vec 
         int64_t index;
         char *level = vel_number_behind(name, "index.", &index)
                           ? vel_path_join(batches->of.home, name)
-                          : NULL;
+                          : NULL,
+             *dir = level ? vel_cache_dataset_dir(level, id) : NULL;
 
-        for (size_t i = 0; level && !has && i < batch->parts.n; i++) {
-            const struct vel_batch_part *part = vel_vec_at(&batch->parts, i);
-            char *dir = vel_cache_dataset_dir(level, part->id);
-
-            has = !dir || !vel_batch_is_gone(batches->of.fs, dir);
-            free(dir);
-        }
+        has = dir && !vel_batch_is_gone(batches->of.fs, dir);
+        free(dir);
         free(level);
     }
+    return has;
+}
+
+static bool has_dataset(const struct vel_batches *batches, const struct vel_vec *levels,
+                        const struct vel_batch *batch)
+{
+    bool has = false;
+
+    for (size_t i = 0; !has && i < batch->parts.n; i++)
+        has = vel_batches_have_dataset(
+            batches, levels,
+            ((struct vel_batch_part *)vel_vec_at(&batch->parts, i))->id);
     return has;
 }
 
@@ -55,6 +63,7 @@ void vel_batches_prune(struct vel_batches *batches, size_t from)
             vel_batch_fini(&items[i]);
     batches->all.n = n;
     batches->many = n + MORE;
+    vel_batches_prune_notes(batches, &names);
     vel_fs_names_fini(&names);
 }
 

@@ -58,11 +58,15 @@ int vel_batches_unlink(struct vel_batches *batches, const char *dir, int64_t ran
                        const char *name, struct vel_err *err);
 
 /* Forget batches, from one on, of which nothing is in the cache any more: no file, no
- * directory, no dataset. */
+ * directory, no dataset; and notes. */
 void vel_batches_prune(struct vel_batches *batches, size_t from);
 
-/* The same of notes; and those of a catalog are ours now. */
-void vel_batches_prune_notes(struct vel_batches *batches);
+/* Is a dataset in one of these directories of the cache? */
+bool vel_batches_have_dataset(const struct vel_batches *batches,
+                              const struct vel_vec *levels, int64_t id);
+
+/* Notes of what is not there go; and those of a catalog are ours now. */
+void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *levels);
 int vel_batches_learn_notes(struct vel_batches *batches,
                             const struct vel_catalog *catalog, struct vel_err *err);
 

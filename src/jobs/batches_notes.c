@@ -11,7 +11,7 @@
 
 /* --- what is kept --- */
 
-static const enum vel_fact_kind kinds[] = {VEL_FACT_STANDS};
+static const enum vel_fact_kind kinds[] = {VEL_FACT_STANDS, VEL_FACT_COPYING};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -25,35 +25,45 @@ int vel_batches_learn_notes(struct vel_batches *batches,
     return rc;
 }
 
-/* Where the directory of a file is gone, so is the file. */
-struct last {
+/* What is in the cache. */
+struct there {
     const struct vel_batches *batches;
+    const struct vel_vec *levels;
     char *dir;
     bool is_gone; /* that one, which is that of most that follow */
 };
 
-static bool is_there(void *arg, const struct vel_fact *fact)
+/* Where the directory of a file is gone, so is the file. */
+static bool has_file(void *arg, const struct vel_fact *fact)
 {
-    struct last *last = arg;
+    struct there *there = arg;
     const char *dir = fact->u.stands.dir;
     char *path;
 
-    if (last->dir && strcmp(last->dir, dir) == 0)
-        return !last->is_gone;
-    free(last->dir);
-    last->dir = strdup(dir);
-    path = vel_path_join(last->batches->of.home, dir);
-    last->is_gone = path && vel_batch_is_gone(last->batches->of.fs, path);
+    if (there->dir && strcmp(there->dir, dir) == 0)
+        return !there->is_gone;
+    free(there->dir);
+    there->dir = strdup(dir);
+    path = vel_path_join(there->batches->of.home, dir);
+    there->is_gone = path && vel_batch_is_gone(there->batches->of.fs, path);
     free(path);
-    return !last->is_gone;
+    return !there->is_gone;
 }
 
-void vel_batches_prune_notes(struct vel_batches *batches)
+static bool has_dataset(void *arg, const struct vel_fact *fact)
 {
-    struct last last = {.batches = batches};
+    const struct there *there = arg;
 
-    vel_catalog_keep(batches->notes, VEL_FACT_STANDS, is_there, &last, NULL);
-    free(last.dir);
+    return vel_batches_have_dataset(there->batches, there->levels, fact->u.copying.id);
+}
+
+void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *levels)
+{
+    struct there there = {.batches = batches, .levels = levels};
+
+    vel_catalog_keep(batches->notes, VEL_FACT_STANDS, has_file, &there, NULL);
+    vel_catalog_keep(batches->notes, VEL_FACT_COPYING, has_dataset, &there, NULL);
+    free(there.dir);
 }
 
 /* --- what is said --- */
@@ -85,5 +95,24 @@ int vel_batches_note(struct vel_batches *batches, const struct vel_fact *fact,
         vel_batches_unlock(batches);
     }
     vel_buf_fini(&text);
+    return rc;
+}
+
+int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subject,
+                      bool with_others, struct vel_fact *ret, struct vel_err *err)
+{
+    struct vel_catalog *all;
+    int rc;
+
+    pthread_mutex_lock(&batches->lock);
+    rc = vel_catalog_find(batches->notes, subject, ret, err);
+    vel_batches_unlock(batches);
+    if (rc != VEL_ENOENT || !with_others)
+        return rc;
+    rc = vel_batches_read_catalog(batches->of.fs, batches->of.home, &all, err);
+    if (rc == 0) {
+        rc = vel_catalog_find(all, subject, ret, err);
+        vel_catalog_destroy(all);
+    }
     return rc;
 }

@@ -53,13 +53,13 @@ static size_t noted_file(const struct vel_share *s, const struct vel_copying *no
 }
 
 /* What was copied before is ours from here on, as far as it is there: up to the first
- * file that is not. */
-static void resume(struct vel_share *s, const struct vel_copying *note)
+ * file that is not. Is it all that was noted? */
+static bool resume(struct vel_share *s, const struct vel_copying *note)
 {
-    size_t last = note->name ? noted_file(s, note) : s->files.n, i;
+    size_t last = noted_file(s, note), i;
 
-    if (note->name && last == s->files.n)
-        return; /* of other files */
+    if (last == s->files.n)
+        return false; /* of other files */
     for (i = 0; i < last; i++) {
         if (!s->targets[i].temporary)
             continue;
@@ -68,29 +68,28 @@ static void resume(struct vel_share *s, const struct vel_copying *note)
         s->copied.resumed += vel_share_file(s, i)->listed.size;
     }
     s->first = i;
-    if (i == last && i < s->files.n && note->offset &&
-        take_over(s, i, note->owner, note->offset)) {
-        s->note.offset = note->offset;
-        s->note.crc = note->crc;
-    }
+    if (i < last || !take_over(s, i, note->owner, note->offset))
+        return i == last && note->offset == 0;
+    s->note.offset = note->offset;
+    s->note.crc = note->crc;
+    return true;
 }
 
 /* Go on, or begin; the temporaries of others are gone afterwards. */
 static int begin(struct vel_share *s)
 {
+    const struct vel_flush_job *job = s->job;
     struct vel_copying old;
-    struct vel_err why = {0};
-    int rc = vel_copying_load(s->crew.fs, s->job->home, s->flushing->node, &old, &why);
+    bool is_all;
+    int rc = vel_copying_find(job->ledger, job->id, job->owner > 1, &old, s->err);
 
-    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_ECORRUPT)
-        return vel_fail(s->err, (enum vel_status)rc, "%s", why.text);
-    if (rc == 0) {
-        if (old.id == s->job->id && s->job->may_resume && !old.transfer.len)
-            resume(s, &old);
-        vel_copying_fini(&old);
-    }
+    if (rc < 0)
+        return rc;
+    is_all = !old.name || (job->may_resume && !old.transfer.len && resume(s, &old));
+    s->note.count = old.count;
+    vel_copying_fini(&old);
     rc = vel_share_remove_past(s);
-    return rc < 0 ? rc : vel_share_note(s, s->first, s->note.offset, s->note.crc);
+    return rc < 0 || is_all ? rc : vel_share_forget(s);
 }
 
 /* --- copying --- */
@@ -185,16 +184,15 @@ static int copy_one(struct vel_share *s, size_t i, size_t *ret_next)
         rc = copy_from(s, i, &what, &from, &is_over);
     }
     *ret_next = is_over ? i : i + 1;
-    if (is_over) {
-        rc = vel_share_leave_out(s, i);
-        return rc == 0 ? vel_share_note(s, i, 0, 0) : rc;
-    }
+    if (is_over)
+        return vel_share_leave_out(s, i);
     if (rc < 0)
         return rc;
     s->copied.resumed += from.at;
     s->since += what.size;
     s->note.offset = s->note.crc = 0;
-    return s->since >= from.every ? vel_share_note(s, i + 1, 0, 0) : 0;
+    return s->since >= from.every && i + 1 < s->files.n ? vel_share_note(s, i + 1, 0, 0)
+                                                        : 0;
 }
 
 static int copy_here(struct vel_share *s)
@@ -276,8 +274,6 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         rc = vel_delta_save(s.delta, err);
     }
     if (rc == 0)
-        rc = vel_share_note(&s, s.files.n, 0, 0);
-    if (rc == 0)
         rc = vel_share_save(&s);
     if (rc == 0)
         *ret_copied = s.copied;
@@ -317,8 +313,9 @@ int vel_flushing_retreat(const struct vel_flushing *flushing,
     }
     if (rc == 0)
         rc = vel_fs_unlink(flushing->fs, path, err);
+    s.err = err;
     if (rc == 0)
-        rc = vel_copying_remove(flushing->fs, job->home, flushing->node, err);
+        rc = vel_share_forget(&s);
     free(path);
     vel_share_fini(&s);
     return rc < 0 ? vel_wrap(err, rc, "taking back dataset %" PRId64, job->id) : 0;

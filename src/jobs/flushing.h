@@ -91,8 +91,9 @@ struct vel_flush_job {
     int list;                           /* N of files.N, unlike that of other nodes */
     const struct vel_flush_part *parts; /* by rank */
     size_t n;
-    const char *home;  /* where this node's "copying" record lies: CACHE/../dataset.D */
-    const char *store; /* directory of the store, for vendors' services */
+    const char *home;                /* where this node has it: CACHE/../dataset.D */
+    struct vel_batches *ledger;      /* of that cache */
+    const char *store;               /* directory of the store, for vendors' services */
     struct vel_transport *transport; /* of that store; NULL: that of all */
     struct vel_throttle *device;     /* of that store, for all its jobs; NULL: none */
     bool may_resume; /* whoever copied before is known not to write any more: its

@@ -65,9 +65,12 @@ int vel_share_remove_file(struct vel_share *s, size_t i);
 int vel_share_remove_of(struct vel_share *s, int64_t owner);
 int vel_share_remove_past(struct vel_share *s);
 
-/* Note where the copy is: at file `i` (files.n: behind the last), of which so much is
- * there. VEL_ESTATE: there is a newer owner. */
+/* Note where the copy is: at file `i`, of which so much is there. VEL_ESTATE: there is
+ * a newer owner. */
 int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc);
+
+/* What was noted is not so any more: on the disk before files change. */
+int vel_share_forget(struct vel_share *s);
 
 /* Does a vendor's service move it? Let it, or go on with what it moves already; or stop
  * what it moves of the files listed. */

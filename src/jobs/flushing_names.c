@@ -198,8 +198,6 @@ int vel_flushing_name(const struct vel_flushing *flushing,
         rc = vel_share_remove_past(&s);
     if (rc == 0)
         rc = name_all(&s);
-    if (rc == 0)
-        rc = vel_copying_remove(flushing->fs, job->home, flushing->node, err);
     vel_share_fini(&s);
     return rc < 0 ? vel_wrap(err, rc, "publishing dataset %lld", (long long)job->id)
                   : 0;

@@ -31,7 +31,7 @@ static int start_transfer(struct vel_share *s, const struct vel_xfer_file *list,
         s->note.transfer.len = 0; /* it ends with this process */
         return 0;
     }
-    rc = vel_share_note(s, 0, 0, 0);
+    rc = s->files.n > 0 ? vel_share_note(s, 0, 0, 0) : 0;
     if (rc < 0) {
         vel_transfer_destroy(*ret);
         *ret = NULL;
@@ -80,8 +80,7 @@ static bool resume_transfer(struct vel_share *s, const struct vel_copying *old,
 {
     struct vel_err why = {0};
 
-    if (old->id != s->job->id || !old->transfer.len ||
-        make_list(s, old->owner, ret_list, ret_n) < 0)
+    if (!old->transfer.len || make_list(s, old->owner, ret_list, ret_n) < 0)
         return false;
     if (vel_transfer_resume(s->crew.transport, &s->crew.copy, s->job->store, *ret_list,
                             *ret_n, old->transfer.data, old->transfer.len, ret,
@@ -107,6 +106,12 @@ static int take_names(struct vel_share *s, const struct vel_xfer_file *list)
     return rc;
 }
 
+static int find_noted(struct vel_share *s, struct vel_copying *ret)
+{
+    vel_copying_init(ret);
+    return vel_copying_find(s->job->ledger, s->job->id, s->job->owner > 1, ret, s->err);
+}
+
 int vel_share_move(struct vel_share *s)
 {
     struct vel_xfer_file *list = NULL;
@@ -114,14 +119,13 @@ int vel_share_move(struct vel_share *s)
     struct vel_transfer *transfer = NULL;
     struct vel_copying old;
     size_t n = 0;
-    bool is_there;
-    int rc = copied ? 0 : vel_out_of_memory(s->err, "flushing");
+    int rc = find_noted(s, &old);
 
-    is_there = rc == 0 && vel_copying_load(s->crew.fs, s->job->home, s->flushing->node,
-                                           &old, NULL) == 0;
-    if (!is_there || !resume_transfer(s, &old, &list, &n, &transfer)) {
-        if (rc == 0)
-            rc = vel_share_remove_past(s);
+    s->note.count = old.count;
+    if (rc == 0 && !copied)
+        rc = vel_out_of_memory(s->err, "flushing");
+    if (rc == 0 && !resume_transfer(s, &old, &list, &n, &transfer)) {
+        rc = vel_share_remove_past(s);
         if (rc == 0)
             rc = make_list(s, s->job->owner, &list, &n);
         if (rc == 0)
@@ -134,9 +138,9 @@ int vel_share_move(struct vel_share *s)
         rc = take_names(s, list);
     if (rc == 0)
         rc = vel_share_remove_past(s);
-    s->note.transfer.len = 0;
-    if (is_there)
-        vel_copying_fini(&old);
+    if (rc == 0) /* it would be looked for in vain */
+        rc = vel_share_forget(s);
+    vel_copying_fini(&old);
     free_list(list, n);
     free(copied);
     return rc;
@@ -160,8 +164,7 @@ void vel_share_stop(struct vel_share *s)
     struct vel_copying old;
     size_t n = 0;
 
-    if (!vel_share_is_moved(s) ||
-        vel_copying_load(s->crew.fs, s->job->home, s->flushing->node, &old, NULL) < 0)
+    if (!vel_share_is_moved(s) || find_noted(s, &old) < 0)
         return;
     if (find_sources(s) && resume_transfer(s, &old, &list, &n, &transfer))
         vel_transfer_destroy(transfer);

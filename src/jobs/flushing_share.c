@@ -94,6 +94,7 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
     vel_vec_init(&s->files, sizeof(struct vel_flush_file));
     vel_vec_init(&s->owners, sizeof(int64_t));
     vel_copying_init(&s->note);
+    s->note.id = job->id;
     rc = find_bare(s);
     return rc < 0
                ? rc
@@ -216,26 +217,40 @@ int vel_share_remove_past(struct vel_share *s)
     return rc;
 }
 
-/* Where the copy is: at file `i`, of which so much is there. */
 int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc)
 {
+    const struct vel_listed *listed = &vel_share_file(s, i)->listed;
     int rc = vel_flushing_check_owner(s->flushing, s->job->id, s->job->owner, s->err);
 
     if (rc < 0)
         return rc;
     free(s->note.name);
-    s->note.name = NULL;
-    s->note.id = s->job->id;
+    s->note.name = strdup(listed->name);
+    if (!s->note.name)
+        return vel_out_of_memory(s->err, "flushing");
     s->note.owner = s->job->owner;
-    if (i < s->files.n) {
-        s->note.name = strdup(vel_share_file(s, i)->listed.name);
-        s->note.rank = vel_share_file(s, i)->listed.rank;
-        if (!s->note.name)
-            return vel_out_of_memory(s->err, "flushing");
-    }
+    s->note.rank = listed->rank;
     s->note.offset = offset;
     s->note.crc = crc;
     s->since = 0;
-    return vel_copying_save(s->crew.fs, s->job->home, s->flushing->node, &s->note,
-                            s->err);
+    return vel_copying_say(s->job->ledger, &s->note, s->note.transfer.len > 0, s->err);
+}
+
+int vel_share_forget(struct vel_share *s)
+{
+    const struct vel_flush_job *job = s->job;
+    struct vel_copying old;
+    int rc = vel_copying_find(job->ledger, job->id, job->owner > 1, &old, s->err);
+
+    if (rc < 0)
+        return rc;
+    if (old.name) {
+        struct vel_copying nothing = {
+            .id = job->id, .owner = job->owner, .count = old.count};
+
+        rc = vel_copying_say(job->ledger, &nothing, true, s->err);
+        s->note.count = nothing.count;
+    }
+    vel_copying_fini(&old);
+    return rc;
 }

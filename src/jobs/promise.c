@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "jobs/copying.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
@@ -47,8 +46,9 @@ unsigned vel_promise_what(const struct vel_promise *promise)
     return what;
 }
 
-int vel_promise_path(const char *home, const char *what, const char *node,
-                     char **ret_path, struct vel_err *err)
+/* "HOME/owed.NODE", a new string. */
+static int find_path(const char *home, const char *node, char **ret_path,
+                     struct vel_err *err)
 {
     struct vel_buf path;
     char *text;
@@ -56,7 +56,7 @@ int vel_promise_path(const char *home, const char *what, const char *node,
     if (!*node || strchr(node, '/') || strlen(node) > NODE_MOST)
         return vel_fail(err, VEL_EINVAL, "'%s' cannot be the name of a node", node);
     vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/%s.%s", home, what, node);
+    vel_buf_printf(&path, "%s/owed.%s", home, node);
     text = vel_buf_take(&path, NULL);
     if (!text)
         return vel_out_of_memory(err, "a promise");
@@ -111,7 +111,7 @@ int vel_promise_save(struct vel_fs *fs, const char *home,
 {
     struct vel_node *body = vel_node_object();
     char *path = NULL;
-    int rc = vel_promise_path(home, "owed", promise->node, &path, err);
+    int rc = find_path(home, promise->node, &path, err);
 
     if (rc == 0)
         rc = !body || put(body, promise)
@@ -182,7 +182,7 @@ int vel_promise_load(struct vel_fs *fs, const char *home, const char *node,
     struct vel_promise p = {0};
     struct vel_node *body = NULL;
     char *path = NULL;
-    int version, rc = vel_promise_path(home, "owed", node, &path, err);
+    int version, rc = find_path(home, node, &path, err);
 
     if (rc < 0)
         return rc;
@@ -246,11 +246,11 @@ int vel_promise_owe(struct vel_fs *fs, const char *home, int64_t id, const char 
     return rc;
 }
 
-int vel_promise_remove(struct vel_fs *fs, const char *home, const char *what,
-                       const char *node, struct vel_err *err)
+static int remove_record(struct vel_fs *fs, const char *home, const char *node,
+                         struct vel_err *err)
 {
     char *path = NULL;
-    int rc = vel_promise_path(home, what, node, &path, err);
+    int rc = find_path(home, node, &path, err);
 
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err);
@@ -280,10 +280,8 @@ int vel_promise_keep(struct vel_fs *fs, const char *home, const char *node, int 
         if (!part->what)
             vel_vec_remove(&p.part, i);
     }
-    if (is_changed && !(vel_promise_what(&p) & VEL_PROMISE_FLUSH))
-        rc = vel_copying_remove(fs, home, node, err);
-    if (rc == 0 && !p.part.n)
-        rc = vel_promise_remove(fs, home, "owed", node, err);
+    if (!p.part.n)
+        rc = remove_record(fs, home, node, err);
     else if (rc == 0 && is_changed)
         rc = vel_promise_save(fs, home, &p, err);
     vel_promise_fini(&p);

@@ -3,8 +3,8 @@
  * on disk before anybody is told (doc/format-meta.txt).
  *
  * It lies beside the parts, in the dataset's directory of a cache (`home` below), and
- * is written by the node's leader alone: how far a worker has come is a record of the
- * worker's (jobs/copying.h). What is promised is done by others.
+ * is written by the node's leader alone: how far a worker has come is said elsewhere
+ * (jobs/copying.h). What is promised is done by others.
  */
 #ifndef VEL_JOBS_PROMISE_H
 #define VEL_JOBS_PROMISE_H
@@ -55,8 +55,7 @@ int vel_promise_load(struct vel_fs *fs, const char *home, const char *node,
 int vel_promise_owe(struct vel_fs *fs, const char *home, int64_t id, const char *node,
                     const char *launch, int rank, unsigned what, struct vel_err *err);
 
-/* Owe so much less; rank < 0: for all parts. The record goes with the last of it, and
- * "copying" with the last flush. */
+/* Owe so much less; rank < 0: for all parts. The record goes with the last of it. */
 int vel_promise_keep(struct vel_fs *fs, const char *home, const char *node, int rank,
                      unsigned what, struct vel_err *err);
 
@@ -76,11 +75,5 @@ struct vel_owing {
 int vel_promises_scan(struct vel_fs *fs, const char *cache, const char *node,
                       struct vel_vec *ret, struct vel_err *err);
 void vel_promises_fini(struct vel_vec *owing);
-
-/* The path home/WHAT.NODE, and removing what is there. */
-int vel_promise_path(const char *home, const char *what, const char *node,
-                     char **ret_path, struct vel_err *err);
-int vel_promise_remove(struct vel_fs *fs, const char *home, const char *what,
-                       const char *node, struct vel_err *err);
 
 #endif

@@ -173,7 +173,7 @@ static void remove_empty(struct vel_fs *fs, const char *level, int64_t id)
         const char *name = ((char **)names.items)[i];
 
         is_empty = strcmp(name, "aside") == 0 || vel_fs_is_temporary(name) ||
-                   strncmp(name, "owed.", 5) == 0 || strncmp(name, "copying.", 8) == 0;
+                   strncmp(name, "owed.", 5) == 0;
     }
     for (size_t i = 0; is_empty && i < names.n; i++) {
         char *path = vel_path_join(dir, ((char **)names.items)[i]);

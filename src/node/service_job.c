@@ -145,16 +145,18 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
 
     if (rc < 0)
         return rc;
-    struct vel_flush_job flush = {.id = job->seal.id,
-                                  .owner = job->owner,
-                                  .list = places.list,
-                                  .parts = places.parts.items,
-                                  .n = places.parts.n,
-                                  .home = places.home,
-                                  .store = places.store,
-                                  .may_resume = true,
-                                  .throttle = how->throttle,
-                                  .watch = how->watch};
+    struct vel_flush_job flush = {
+        .id = job->seal.id,
+        .owner = job->owner,
+        .list = places.list,
+        .parts = places.parts.items,
+        .n = places.parts.n,
+        .home = places.home,
+        .ledger = places.home ? vel_service_batches(job->service, places.home) : NULL,
+        .store = places.store,
+        .may_resume = true,
+        .throttle = how->throttle,
+        .watch = how->watch};
     if (places.home)
         rc = vel_service_move(job->service, places.home, &job->seal, &flush, err);
     if (rc < 0) {

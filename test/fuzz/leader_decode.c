@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "fuzz/fuzz.h"
 #include "ident/endpoint.h"
-#include "jobs/copying.h"
 #include "jobs/promise.h"
 #include "view/evidence.h"
 
@@ -105,20 +104,6 @@ static void owed(struct vel_fs *fs)
     vel_promise_fini(&promise);
 }
 
-static void copying(struct vel_fs *fs)
-{
-    struct vel_copying copying;
-    struct vel_err err = {0};
-    int rc = vel_copying_load(fs, "/c", "n2", &copying, &err);
-
-    told(rc, &err);
-    if (rc < 0)
-        return;
-    if (copying.id < 1 || copying.owner < 1)
-        abort();
-    vel_copying_fini(&copying);
-}
-
 static void seal(struct vel_fs *fs)
 {
     struct vel_seal seal, again;
@@ -166,7 +151,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
     begin(bytes, len, &fs, &ops);
     owed(&fs);
-    copying(&fs);
     seal(&fs);
     launch(&fs);
     return 0;

@@ -12,6 +12,7 @@
 #include "meta/paths.h"
 #include "red/set.h"
 #include "tap/files.h"
+#include "jobs/batches.h"
 #include "tap/flushlab.h"
 #include "tap/tap.h"
 #include "xfer/temp.h"
@@ -201,6 +202,40 @@ int flushlab_place(const struct flushlab *lab, int64_t id, int64_t *ret_owner)
     return place;
 }
 
+static struct leader {
+    struct vel_batches *ledger;
+    char home[512], name[16];
+} leaders[FLUSHLAB_RANKS];
+
+void flushlab_leave(void)
+{
+    for (int i = 0; i < FLUSHLAB_RANKS; i++) {
+        vel_batches_destroy(leaders[i].ledger);
+        leaders[i].ledger = NULL;
+    }
+}
+
+/* The leader of a node is the last one; it takes no faults. */
+static struct vel_batches *lead(const struct flushlab *lab, int rank)
+{
+    struct leader *leader = &leaders[rank];
+    struct vel_batches_of of = {.fs = vel_fs_posix(),
+                                .clock = vel_clock_system(),
+                                .home = leader->home,
+                                .node = leader->name,
+                                .launch = leader->name};
+    struct vel_err err = {0};
+
+    vel_batches_destroy(leader->ledger);
+    snprintf(leader->home, sizeof leader->home, "%s", lab->cache);
+    *strrchr(leader->home, '/') = '\0';
+    snprintf(leader->name, sizeof leader->name, "node%d", rank);
+    if (vel_batches_create(&of, &leader->ledger, &err) < 0 ||
+        vel_batches_adopt(leader->ledger, &err) < 0)
+        bail_out("%s", err.text);
+    return leader->ledger;
+}
+
 void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
                    int64_t owner, int rank, struct flushlab_node *ret)
 {
@@ -227,6 +262,7 @@ void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
                                       .parts = &ret->part,
                                       .n = 1,
                                       .home = ret->home,
+                                      .ledger = lead(lab, rank),
                                       .store = lab->cache};
 }
 

@@ -32,7 +32,8 @@ void flushlab_claim(const struct flushlab *lab, int64_t id, int64_t owner);
 void flushlab_entry(const struct flushlab *lab, int64_t id, int64_t owner, int ranks,
                     enum vel_place_on_prefix place);
 
-/* A node with the part of one rank, which is its number, and a job for it. */
+/* A node with the part of one rank, which is its number, and a job for it: its next
+ * leader, when there was one of this node before. */
 struct flushlab_node {
     struct vel_flushing flushing;
     struct vel_flush_part part;
@@ -41,6 +42,9 @@ struct flushlab_node {
 };
 void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
                    int64_t owner, int rank, struct flushlab_node *ret);
+
+/* All leaders go. */
+void flushlab_leave(void);
 
 /* Where a file stands on the prefix; the last 8 results stay good. */
 const char *flushlab_path(const struct flushlab *lab, int64_t id, int rank, int file);

@@ -97,9 +97,11 @@ static bool try_one(struct trial *t)
     struct vel_fs_fault *fault;
     struct vel_flush_copied copied;
     struct vel_err err = {0};
-    int fds = tap_open_fds(), rc;
+    int fds, rc;
     bool fired;
 
+    flushlab_leave();
+    fds = tap_open_fds();
     fresh(&d, "trial", t->can_clone);
     fault = twin(&d, &plan, t->has_loss);
     rc = deltalab_flush(&d, vel_fs_fault_fs(fault), 2, 1, &copied, &err);
@@ -110,6 +112,7 @@ static bool try_one(struct trial *t)
         vel_fs_fault_power_loss(fault, t->loss, (uint64_t)t->n, &err) < 0)
         complain(t, "the loss of power itself", err.text);
     vel_fs_fault_destroy(fault);
+    flushlab_leave();
     if (tap_open_fds() != fds)
         complain(t, "a descriptor is left open", "");
     if (rc == 0 && deltalab_shows(&d) != 2)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "jobs/copying.h"
 #include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"
@@ -46,9 +47,6 @@ static void whole(void)
            flushlab_current(&lab) == 1,
        "and is on the prefix, the current one");
     is_int(flushlab_strays(&lab), 0, "nothing else is left");
-    ok(!vel_fs_exists(vel_fs_posix(),
-                      tap_path("whole/index.0/dataset.1/copying.node0")),
-       "nor a note of it");
 }
 
 /* Whoever empties the cache after the copy has nothing to do with what was copied. */
@@ -353,6 +351,40 @@ static void stopped(void)
        "who is stopped when another has come, and has looked, leaves nothing");
 }
 
+/* Where a copy is comes back as it was, also to the next leader. */
+static void noted(void)
+{
+    struct flushlab lab;
+    struct flushlab_node node;
+    struct vel_copying note, back;
+    struct vel_err err = {0};
+    char name[] = "a\xff.h5";
+    int rc;
+
+    flushlab_init(&lab, "noted", LARGE);
+    flushlab_part(&lab, 7, 0);
+    flushlab_node(&lab, vel_fs_posix(), 7, 1, 0, &node);
+    rc = vel_copying_find(node.job.ledger, 7, true, &note, &err);
+    ok(rc == 0 && !note.name && note.count == 0, "nothing is known of a copy");
+    note.owner = 3;
+    note.rank = 2;
+    note.name = strdup(name);
+    note.offset = 1 << 20;
+    note.crc = 0xfedcba98;
+    vel_buf_append(&note.transfer, "\0\xff\x10", 3);
+    rc = vel_copying_say(node.job.ledger, &note, false, &err);
+    flushlab_node(&lab, vel_fs_posix(), 7, 1, 0, &node);
+    if (rc == 0)
+        rc = vel_copying_find(node.job.ledger, 7, false, &back, &err);
+    ok(rc == 0 && back.id == 7 && back.owner == 3 && back.rank == 2 && back.name &&
+           strcmp(back.name, name) == 0 && back.offset == note.offset &&
+           back.crc == note.crc && back.transfer.len == 3 &&
+           memcmp(back.transfer.data, "\0\xff\x10", 3) == 0,
+       "where it is comes back to the next leader as it was said");
+    vel_copying_fini(&note);
+    vel_copying_fini(&back);
+}
+
 int main(void)
 {
     whole();
@@ -364,5 +396,7 @@ int main(void)
     faults();
     cancelled();
     stopped();
+    noted();
+    flushlab_leave();
     return done_testing();
 }

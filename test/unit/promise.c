@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "jobs/copying.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
 #include "record/record.h"
@@ -149,35 +148,6 @@ static void scanning(void)
     vel_promise_keep(fs, home, "n0", -1, 3, &err);
 }
 
-static void copying(void)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    struct vel_copying note, back;
-    struct vel_err err = {0};
-
-    vel_copying_init(&note);
-    note.id = 7;
-    note.owner = 3;
-    note.rank = 2;
-    note.name = strdup("a\xff.h5");
-    note.offset = 1 << 20;
-    note.crc = 0xfedcba98;
-    vel_buf_append(&note.transfer, "\0\xff\x10", 3);
-    ok(vel_copying_save(fs, home, "n0", &note, &err) == 0 &&
-           vel_copying_load(fs, home, "n0", &back, &err) == 0 && back.id == 7 &&
-           back.owner == 3 && back.rank == 2 && strcmp(back.name, note.name) == 0 &&
-           back.offset == note.offset && back.crc == note.crc &&
-           back.transfer.len == 3 && memcmp(back.transfer.data, "\0\xff\x10", 3) == 0,
-       "where a copy is comes back as it was");
-    vel_copying_fini(&note);
-    vel_copying_fini(&back);
-    owe(fs, home, 1, VEL_PROMISE_FLUSH | VEL_PROMISE_ENCODE, &err);
-    vel_promise_keep(fs, home, "n0", 1, VEL_PROMISE_FLUSH, &err);
-    is_int(vel_copying_load(fs, home, "n0", &back, &err), VEL_ENOENT,
-           "it goes with the last flush that is owed");
-    vel_promise_keep(fs, home, "n0", -1, 3, &err);
-}
-
 /* --- what a crash leaves --- */
 
 static void prepare(const char *dir, void *arg)
@@ -221,7 +191,6 @@ int main(void)
     refused("node", 0, "another node's promise");
     refused("status", 999, "a failure that is none");
     scanning();
-    copying();
     sweep_run(&sweep);
     return done_testing();
 }
