@@ -63,6 +63,11 @@ const char *vel_batches_home(const struct vel_batches *batches)
     return batches->of.home;
 }
 
+const char *vel_batches_node(const struct vel_batches *batches)
+{
+    return batches->of.node;
+}
+
 /* --- under the lock --- */
 
 struct vel_batch *vel_batches_at(const struct vel_batches *batches, const char *dir)

@@ -116,14 +116,14 @@ int vel_batches_leave(struct vel_batches *batches,
 
 /* --- what else is said of files --- */
 
-/* A fact `stands` or `copying`; of one subject that with the highest count is kept,
- * while its file, or dataset, is in the cache. is_synced: it is on the disk when this
- * returns. */
-int vel_batches_note(struct vel_batches *batches, const struct vel_fact *fact,
-                     bool is_synced, struct vel_err *err);
+/* A fact `stands` or `copying`, of which the texts are borrowed, with the next count:
+ * of one subject the last one is kept, while its file, or dataset, is in the cache.
+ * is_synced: it is on the disk when this returns. */
+int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_synced,
+                     struct vel_err *err);
 
-/* The last one of a subject that this ledger has or (with_others), if it has none, any
- * one of this cache. VEL_ENOENT: none has. */
+/* The last one of a subject that this ledger has or (with_others) all those of this
+ * cache. VEL_ENOENT: there is none. */
 int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subject,
                       bool with_others, struct vel_fact *ret, struct vel_err *err);
 
@@ -131,6 +131,7 @@ int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subjec
 
 /* "CACHE/USER/ID", of the cache where it is. */
 const char *vel_batches_home(const struct vel_batches *batches);
+const char *vel_batches_node(const struct vel_batches *batches);
 
 /* Are we still who writes there? Who is not removes nothing. */
 int vel_batches_look(struct vel_batches *batches, struct vel_err *err);

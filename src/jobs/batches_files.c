@@ -45,14 +45,9 @@ static int say_open(struct vel_batches *batches, struct vel_batch *batch, int64_
 static int make_above(struct vel_fs *fs, const char *path, struct vel_err *err)
 {
     char *above = vel_path_dir(path);
-    int made = above ? fs->ops->mkdir(fs, above, 0700) : -ENOMEM, rc = 0;
+    int rc = above ? vel_fs_make_dirs_unsynced(fs, above, 0700, err)
+                   : vel_out_of_memory(err, path);
 
-    if (made == -ENOENT) {
-        rc = make_above(fs, above, err);
-        made = rc == 0 ? fs->ops->mkdir(fs, above, 0700) : made;
-    }
-    if (rc == 0 && made < 0 && made != -EEXIST)
-        rc = vel_fail_errno(err, -made, "cannot make %s", above ? above : path);
     free(above);
     return rc;
 }

@@ -26,6 +26,7 @@ struct vel_batches {
 
     struct vel_vec all;        /* struct vel_batch */
     struct vel_catalog *notes; /* of files: batches_notes.c */
+    int64_t said;              /* the highest count of notes in this cache */
     struct vel_vec doomed;     /* char *: directories that go with the lock */
     size_t many;               /* so many are looked through for what is gone */
     int64_t last_batch, last_line;
@@ -64,6 +65,10 @@ void vel_batches_prune(struct vel_batches *batches, size_t from);
 /* Is a dataset in one of these directories of the cache? */
 bool vel_batches_have_dataset(const struct vel_batches *batches,
                               const struct vel_vec *levels, int64_t id);
+
+/* What we note from now on is newer than what a catalog has. */
+int vel_batches_hear_notes(struct vel_batches *batches,
+                           const struct vel_catalog *catalog, struct vel_err *err);
 
 /* Notes of what is not there go; and those of a catalog are ours now. */
 void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *levels);

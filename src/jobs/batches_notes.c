@@ -15,10 +15,38 @@ static const enum vel_fact_kind kinds[] = {VEL_FACT_STANDS, VEL_FACT_COPYING};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+/* The number behind the subject, by which facts are newer. */
+static int64_t *count_of(struct vel_fact *fact)
+{
+    const struct vel_fact_field *field =
+        vel_fact_field(fact->kind, vel_fact_row(fact->kind)->subject);
+
+    return (int64_t *)(void *)((char *)fact + field->at);
+}
+
+int vel_batches_hear_notes(struct vel_batches *batches,
+                           const struct vel_catalog *catalog, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t k = 0; k < KINDS; k++)
+        for (size_t i = 0; rc == 0 && i < vel_catalog_count(catalog, kinds[k]); i++) {
+            struct vel_fact fact;
+
+            rc = vel_catalog_at(catalog, kinds[k], i, &fact, err);
+            if (rc < 0)
+                break;
+            if (batches->said < *count_of(&fact))
+                batches->said = *count_of(&fact);
+            vel_fact_fini(&fact);
+        }
+    return rc;
+}
+
 int vel_batches_learn_notes(struct vel_batches *batches,
                             const struct vel_catalog *catalog, struct vel_err *err)
 {
-    int rc = 0;
+    int rc = vel_batches_hear_notes(batches, catalog, err);
 
     for (size_t i = 0; rc == 0 && i < KINDS; i++)
         rc = vel_catalog_copy(batches->notes, catalog, kinds[i], err);
@@ -68,32 +96,35 @@ void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *
 
 /* --- what is said --- */
 
-static int say(struct vel_batches *batches, const struct vel_buf *text, bool is_synced,
-               struct vel_err *err)
+static int say(struct vel_batches *batches, struct vel_fact *fact, bool is_synced,
+               struct vel_buf *text, struct vel_err *err)
 {
-    const struct vel_ledger_line line = {vel_buf_text(text), text->len - 1};
+    struct vel_ledger_line line;
     int rc = vel_batches_need(batches, err);
 
+    *count_of(fact) = ++batches->said;
+    if (rc == 0)
+        rc = vel_batches_put_fact(fact, text, err);
     if (rc == 0)
         rc = is_synced ? vel_batches_tell(batches, text, err)
                        : vel_ledger_append(batches->ledger, vel_buf_text(text),
                                            text->len, err);
-    return rc == 0 ? vel_catalog_fold(batches->notes, &line, err) : rc;
+    if (rc < 0)
+        return rc;
+    line = (struct vel_ledger_line){vel_buf_text(text), text->len - 1};
+    return vel_catalog_fold(batches->notes, &line, err);
 }
 
-int vel_batches_note(struct vel_batches *batches, const struct vel_fact *fact,
-                     bool is_synced, struct vel_err *err)
+int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_synced,
+                     struct vel_err *err)
 {
     struct vel_buf text;
     int rc;
 
     vel_buf_init(&text);
-    rc = vel_batches_put_fact(fact, &text, err);
-    if (rc == 0) {
-        pthread_mutex_lock(&batches->lock);
-        rc = say(batches, &text, is_synced, err);
-        vel_batches_unlock(batches);
-    }
+    pthread_mutex_lock(&batches->lock);
+    rc = say(batches, &fact, is_synced, &text, err);
+    vel_batches_unlock(batches);
     vel_buf_fini(&text);
     return rc;
 }
@@ -104,15 +135,16 @@ int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subjec
     struct vel_catalog *all;
     int rc;
 
+    if (with_others) {
+        rc = vel_batches_read_catalog(batches->of.fs, batches->of.home, &all, err);
+        if (rc < 0)
+            return rc;
+        rc = vel_catalog_find(all, subject, ret, err);
+        vel_catalog_destroy(all);
+        return rc;
+    }
     pthread_mutex_lock(&batches->lock);
     rc = vel_catalog_find(batches->notes, subject, ret, err);
     vel_batches_unlock(batches);
-    if (rc != VEL_ENOENT || !with_others)
-        return rc;
-    rc = vel_batches_read_catalog(batches->of.fs, batches->of.home, &all, err);
-    if (rc == 0) {
-        rc = vel_catalog_find(all, subject, ret, err);
-        vel_catalog_destroy(all);
-    }
     return rc;
 }

@@ -7,9 +7,10 @@
 
 #include "jobs/batches_in.h"
 
-/* The name of the launch whose ledger it is; "": nobody knows. */
-static int read_launch(const struct vel_ledger_text *text, struct vel_buf *ret,
-                       struct vel_err *err)
+/* The name of the launch whose ledger it is; "": nobody knows. Its notes are older than
+ * ours from now on. */
+static int read_launch(struct vel_batches *batches, const struct vel_ledger_text *text,
+                       struct vel_buf *ret, struct vel_err *err)
 {
     const struct vel_fact subject = {.kind = VEL_FACT_LAUNCH,
                                      .u.launch = {.number = text->name.launch}};
@@ -19,6 +20,11 @@ static int read_launch(const struct vel_ledger_text *text, struct vel_buf *ret,
                      : vel_out_of_memory(err, "batches");
 
     ret->len = 0;
+    if (rc == 0) {
+        pthread_mutex_lock(&batches->lock);
+        rc = vel_batches_hear_notes(batches, catalog, err);
+        pthread_mutex_unlock(&batches->lock);
+    }
     if (rc == 0 && vel_catalog_find(catalog, &subject, &fact, NULL) == 0) {
         vel_buf_puts(ret, fact.u.launch.name);
         vel_fact_fini(&fact);
@@ -63,7 +69,7 @@ static int look_at(struct vel_batches *batches, const struct vel_ledger_text *te
     if (!is_here && batches->of.is_shared)
         return 0;
     vel_buf_init(&name);
-    rc = read_launch(text, &name, err);
+    rc = read_launch(batches, text, &name, err);
     if (rc == 0 && strcmp(vel_buf_text(&name), batches->of.launch) == 0)
         rc = is_here ? note(&found->own, text->name.launch, err) : 0;
     else if (rc == 0 && name.len > 0 && is_over)

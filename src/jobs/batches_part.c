@@ -62,10 +62,9 @@ int vel_batches_part(struct vel_batches *batches, int64_t id,
         rc = put_part(batches, id, &taken[i], &text, err);
     if (rc == 0 && text.len > 0)
         rc = vel_batches_need(batches, err);
-    if (rc == 0 && text.len > 0)
+    /* or said before: what else was said of it is on the disk, and it is for us */
+    if (rc == 0 && batches->ledger)
         rc = vel_batches_tell(batches, &text, err);
-    else if (rc == 0 && batches->ledger) /* said before: is it still for us to go on? */
-        rc = vel_ledger_look(batches->ledger, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = learn_part(batches, id, &taken[i], err);
     vel_batches_unlock(batches);

@@ -19,28 +19,33 @@ void vel_copying_fini(struct vel_copying *copying)
     vel_buf_fini(&copying->transfer);
 }
 
-int vel_copying_say(struct vel_batches *ledger, struct vel_copying *c, bool is_synced,
-                    struct vel_err *err)
+static struct vel_fact subject_of(const struct vel_batches *ledger, int64_t id)
 {
-    const uint8_t *transfer = (const uint8_t *)c->transfer.data;
+    char *node = (char *)(uintptr_t)vel_batches_node(ledger);
+
+    return (struct vel_fact){.kind = VEL_FACT_COPYING,
+                             .u.copying = {.id = id, .node = node}};
+}
+
+int vel_copying_say(struct vel_batches *ledger, const struct vel_copying *c,
+                    bool is_synced, struct vel_err *err)
+{
     char *state = malloc(VEL_HEX_ROOM(c->transfer.len)), nothing[] = "";
-    const struct vel_fact fact = {.kind = VEL_FACT_COPYING,
-                                  .u.copying = {.id = c->id,
-                                                .count = c->count + 1,
-                                                .attempt = c->owner,
-                                                .rank = c->rank,
-                                                .name = c->name ? c->name : nothing,
-                                                .at = (int64_t)c->offset,
-                                                .crc = c->crc,
-                                                .state = state}};
+    struct vel_fact fact;
     int rc = state ? 0 : vel_out_of_memory(err, "a note of a copy");
 
-    if (rc == 0)
-        vel_hex(transfer, c->transfer.len, state);
-    if (rc == 0 && ledger)
-        rc = vel_batches_note(ledger, &fact, is_synced, err);
-    if (rc == 0)
-        c->count++;
+    if (rc == 0 && ledger) {
+        vel_hex((const uint8_t *)c->transfer.data, c->transfer.len, state);
+        fact = subject_of(ledger, c->id);
+        fact.u.copying.attempt = c->owner;
+        fact.u.copying.files = c->files;
+        fact.u.copying.rank = c->rank;
+        fact.u.copying.name = c->name ? c->name : nothing;
+        fact.u.copying.at = (int64_t)c->offset;
+        fact.u.copying.crc = c->crc;
+        fact.u.copying.state = state;
+        rc = vel_batches_note(ledger, fact, is_synced, err);
+    }
     free(state);
     return rc;
 }
@@ -52,7 +57,7 @@ static int get(const struct vel_fact_copying *fact, struct vel_copying *ret,
     uint8_t *state = malloc(len + 1);
 
     ret->owner = fact->attempt;
-    ret->count = fact->count;
+    ret->files = fact->files;
     ret->rank = (int)fact->rank;
     ret->offset = (uint64_t)fact->at;
     ret->crc = (uint32_t)fact->crc;
@@ -71,12 +76,14 @@ static int get(const struct vel_fact_copying *fact, struct vel_copying *ret,
 int vel_copying_find(struct vel_batches *ledger, int64_t id, bool with_others,
                      struct vel_copying *ret, struct vel_err *err)
 {
-    const struct vel_fact subject = {.kind = VEL_FACT_COPYING, .u.copying = {.id = id}};
     struct vel_err why = {0};
-    struct vel_fact fact;
-    int rc = ledger ? vel_batches_noted(ledger, &subject, with_others, &fact, &why)
-                    : VEL_ENOENT;
+    struct vel_fact subject, fact;
+    int rc = VEL_ENOENT;
 
+    if (ledger) {
+        subject = subject_of(ledger, id);
+        rc = vel_batches_noted(ledger, &subject, with_others, &fact, &why);
+    }
     vel_copying_init(ret);
     ret->id = id;
     if (rc == 0) {

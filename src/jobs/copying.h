@@ -12,12 +12,12 @@
 
 struct vel_copying {
     int64_t id, owner;       /* dataset, and K of the temporary names */
+    int64_t files;           /* so many are to be copied */
     int rank;                /* the file that is on its way; all before it are there */
     char *name;              /* NULL: nothing is known to be there */
     uint64_t offset;         /* of it so much is on disk, */
     uint32_t crc;            /* with this checksum */
     struct vel_buf transfer; /* what a vendor's service needs to go on; or nothing */
-    int64_t count;           /* how often it was said */
 };
 
 void vel_copying_init(struct vel_copying *copying);
@@ -25,7 +25,7 @@ void vel_copying_fini(struct vel_copying *copying);
 
 /* In the ledger of the cache where the dataset is; NULL: it is in no cache of this node
  * any more, and nothing is said of it. is_synced: on the disk when this returns. */
-int vel_copying_say(struct vel_batches *ledger, struct vel_copying *copying,
+int vel_copying_say(struct vel_batches *ledger, const struct vel_copying *copying,
                     bool is_synced, struct vel_err *err);
 
 /* What this leader has said or (with_others) any one of this cache; nothing, when it is

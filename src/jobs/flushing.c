@@ -58,7 +58,7 @@ static bool resume(struct vel_share *s, const struct vel_copying *note)
 {
     size_t last = noted_file(s, note), i;
 
-    if (last == s->files.n)
+    if (last == s->files.n || note->files != (int64_t)s->files.n)
         return false; /* of other files */
     for (i = 0; i < last; i++) {
         if (!s->targets[i].temporary)
@@ -78,15 +78,13 @@ static bool resume(struct vel_share *s, const struct vel_copying *note)
 /* Go on, or begin; the temporaries of others are gone afterwards. */
 static int begin(struct vel_share *s)
 {
-    const struct vel_flush_job *job = s->job;
     struct vel_copying old;
     bool is_all;
-    int rc = vel_copying_find(job->ledger, job->id, job->owner > 1, &old, s->err);
+    int rc = vel_share_noted(s, &old);
 
     if (rc < 0)
         return rc;
-    is_all = !old.name || (job->may_resume && !old.transfer.len && resume(s, &old));
-    s->note.count = old.count;
+    is_all = !old.name || (s->job->may_resume && !old.transfer.len && resume(s, &old));
     vel_copying_fini(&old);
     rc = vel_share_remove_past(s);
     return rc < 0 || is_all ? rc : vel_share_forget(s);
@@ -104,7 +102,8 @@ static int note(void *arg, uint64_t offset, uint32_t crc, struct vel_err *err)
     struct at *at = arg;
 
     (void)err; /* the same */
-    return vel_share_note(at->share, at->file, offset, crc);
+    return offset > 0 ? vel_share_note(at->share, at->file, offset, crc)
+                      : vel_share_forget(at->share);
 }
 
 struct vel_xfer_file vel_share_what(const struct vel_share *s, size_t i)
@@ -181,7 +180,9 @@ static int copy_one(struct vel_share *s, size_t i, size_t *ret_next)
     if (rc == VEL_ECORRUPT &&
         from.at > 0) { /* of what was there from before, perhaps */
         from.at = 0;
-        rc = copy_from(s, i, &what, &from, &is_over);
+        rc = vel_share_forget(s);
+        if (rc == 0)
+            rc = copy_from(s, i, &what, &from, &is_over);
     }
     *ret_next = is_over ? i : i + 1;
     if (is_over)

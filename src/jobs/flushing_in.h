@@ -69,7 +69,9 @@ int vel_share_remove_past(struct vel_share *s);
  * a newer owner. */
 int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc);
 
-/* What was noted is not so any more: on the disk before files change. */
+/* What was noted, by whomever; and that it is so no more: on the disk, before files
+ * are made anew. */
+int vel_share_noted(struct vel_share *s, struct vel_copying *ret);
 int vel_share_forget(struct vel_share *s);
 
 /* Does a vendor's service move it? Let it, or go on with what it moves already; or stop

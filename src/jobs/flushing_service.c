@@ -106,12 +106,6 @@ static int take_names(struct vel_share *s, const struct vel_xfer_file *list)
     return rc;
 }
 
-static int find_noted(struct vel_share *s, struct vel_copying *ret)
-{
-    vel_copying_init(ret);
-    return vel_copying_find(s->job->ledger, s->job->id, s->job->owner > 1, ret, s->err);
-}
-
 int vel_share_move(struct vel_share *s)
 {
     struct vel_xfer_file *list = NULL;
@@ -119,13 +113,14 @@ int vel_share_move(struct vel_share *s)
     struct vel_transfer *transfer = NULL;
     struct vel_copying old;
     size_t n = 0;
-    int rc = find_noted(s, &old);
+    int rc = vel_share_noted(s, &old);
 
-    s->note.count = old.count;
     if (rc == 0 && !copied)
         rc = vel_out_of_memory(s->err, "flushing");
     if (rc == 0 && !resume_transfer(s, &old, &list, &n, &transfer)) {
-        rc = vel_share_remove_past(s);
+        rc = vel_share_forget(s);
+        if (rc == 0)
+            rc = vel_share_remove_past(s);
         if (rc == 0)
             rc = make_list(s, s->job->owner, &list, &n);
         if (rc == 0)
@@ -164,7 +159,7 @@ void vel_share_stop(struct vel_share *s)
     struct vel_copying old;
     size_t n = 0;
 
-    if (!vel_share_is_moved(s) || find_noted(s, &old) < 0)
+    if (!vel_share_is_moved(s) || vel_share_noted(s, &old) < 0)
         return;
     if (find_sources(s) && resume_transfer(s, &old, &list, &n, &transfer))
         vel_transfer_destroy(transfer);

@@ -220,6 +220,7 @@ int vel_share_remove_past(struct vel_share *s)
 int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc)
 {
     const struct vel_listed *listed = &vel_share_file(s, i)->listed;
+    bool is_moved = s->note.transfer.len > 0;
     int rc = vel_flushing_check_owner(s->flushing, s->job->id, s->job->owner, s->err);
 
     if (rc < 0)
@@ -229,28 +230,28 @@ int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc)
     if (!s->note.name)
         return vel_out_of_memory(s->err, "flushing");
     s->note.owner = s->job->owner;
+    s->note.files = (int64_t)s->files.n;
     s->note.rank = listed->rank;
     s->note.offset = offset;
     s->note.crc = crc;
     s->since = 0;
-    return vel_copying_say(s->job->ledger, &s->note, s->note.transfer.len > 0, s->err);
+    rc = vel_copying_say(s->job->ledger, &s->note, is_moved, is_moved ? s->err : NULL);
+    return is_moved || rc == VEL_ECANCEL ? rc : 0; /* what was said before holds */
+}
+
+int vel_share_noted(struct vel_share *s, struct vel_copying *ret)
+{
+    return vel_copying_find(s->job->ledger, s->job->id, s->job->owner > 1, ret, s->err);
 }
 
 int vel_share_forget(struct vel_share *s)
 {
-    const struct vel_flush_job *job = s->job;
+    const struct vel_copying nothing = {.id = s->job->id, .owner = s->job->owner};
     struct vel_copying old;
-    int rc = vel_copying_find(job->ledger, job->id, job->owner > 1, &old, s->err);
+    int rc = vel_share_noted(s, &old);
 
-    if (rc < 0)
-        return rc;
-    if (old.name) {
-        struct vel_copying nothing = {
-            .id = job->id, .owner = job->owner, .count = old.count};
-
-        rc = vel_copying_say(job->ledger, &nothing, true, s->err);
-        s->note.count = nothing.count;
-    }
+    if (rc == 0 && old.name)
+        rc = vel_copying_say(s->job->ledger, &nothing, true, s->err);
     vel_copying_fini(&old);
     return rc;
 }

@@ -171,12 +171,16 @@ static int put_in_place(struct vel_placeholders *all,
 {
     size_t at = vel_placeholder_find(all, file);
     bool was_said = at < all->items.n && !vel_placeholder_at(all, at)->is_open;
-    int rc = vel_placeholder_put(all, at, item, err);
+    int rc = !item            ? vel_out_of_memory(err, "an anchor")
+             : !item->is_open ? vel_placeholder_say(all, item, false, err)
+             : was_said       ? vel_placeholder_unsay(all, file, err)
+                              : 0;
 
-    if (rc < 0 || (item->is_open && !was_said))
-        return rc;
-    return item->is_open ? vel_placeholder_unsay(all, file, err)
-                         : vel_placeholder_say(all, item, false, err);
+    if (rc == 0)
+        return vel_placeholder_put(all, at, item, err);
+    if (item)
+        vel_placeholder_discard(all, item);
+    return rc;
 }
 
 /* *ret_is_stale: a version has come to a path meanwhile. maker NULL: it is open. */
@@ -270,7 +274,7 @@ static int take_place(struct vel_placeholders *all, size_t at, size_t same,
     item->dir = dir;
     item->anchor.name = name;
     vel_placeholder_drop(all, same);
-    return vel_placeholder_say(all, item, false, err);
+    return 0;
 }
 
 int vel_placeholders_hand_over(struct vel_placeholders *all,
@@ -293,26 +297,23 @@ int vel_placeholders_hand_over(struct vel_placeholders *all,
     return rc;
 }
 
-int vel_placeholder_remove(struct vel_placeholders *all, size_t at, struct vel_err *err)
+void vel_placeholder_remove(struct vel_placeholders *all, size_t at)
 {
     struct vel_placeholder *item = vel_placeholder_at(all, at);
     const struct vel_placeholder_file file = {item->dir, item->rank, item->anchor.name};
-    int rc = item->is_open ? 0 : vel_placeholder_unsay(all, &file, err);
 
+    if (!item->is_open)
+        vel_placeholder_unsay(all, &file, NULL);
     vel_placeholder_drop(all, at);
-    return rc;
 }
 
-int vel_placeholders_forget(struct vel_placeholders *all, const char *dir, int64_t rank,
-                            struct vel_err *err)
+void vel_placeholders_forget(struct vel_placeholders *all, const char *dir,
+                             int64_t rank)
 {
-    int rc = 0;
-
     pthread_mutex_lock(&all->lock);
-    for (size_t i = all->items.n; rc == 0 && i-- > 0;)
+    for (size_t i = all->items.n; i-- > 0;)
         if (strcmp(vel_placeholder_at(all, i)->dir, dir) == 0 &&
             (rank < 0 || vel_placeholder_at(all, i)->rank == rank))
-            rc = vel_placeholder_remove(all, i, err);
+            vel_placeholder_remove(all, i);
     pthread_mutex_unlock(&all->lock);
-    return rc;
 }

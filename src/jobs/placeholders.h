@@ -127,7 +127,7 @@ int vel_placeholders_lose(struct vel_placeholders *all, const char *dir,
 
 /* All of a dataset is published, or its directory gone: nothing is followed any more.
  * rank < 0: of all ranks. */
-int vel_placeholders_forget(struct vel_placeholders *all, const char *dir, int64_t rank,
-                            struct vel_err *err);
+void vel_placeholders_forget(struct vel_placeholders *all, const char *dir,
+                             int64_t rank);
 
 #endif

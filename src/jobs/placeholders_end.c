@@ -144,7 +144,7 @@ int vel_placeholders_give_up(struct vel_placeholders *all,
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
     if (rc == 0 && at < all->items.n)
-        rc = vel_placeholder_remove(all, at, err);
+        vel_placeholder_remove(all, at);
     pthread_mutex_unlock(&all->lock);
     vel_placeholder_end_use(all, &use);
     return rc;

@@ -29,8 +29,9 @@ static struct vel_batches *ledger_of(const struct vel_placeholders *all,
     return NULL;
 }
 
-static int say(struct vel_placeholders *all, const struct vel_placeholder_file *file,
-               struct vel_fact_stands stands, bool is_synced, struct vel_err *err)
+static int say(const struct vel_placeholders *all,
+               const struct vel_placeholder_file *file, struct vel_fact_stands stands,
+               bool is_synced, struct vel_err *err)
 {
     const char *below = NULL;
     struct vel_batches *ledger = ledger_of(all, file->dir, &below);
@@ -39,8 +40,7 @@ static int say(struct vel_placeholders *all, const struct vel_placeholder_file *
     fact.u.stands.dir = (char *)(uintptr_t)below;
     fact.u.stands.rank = file->rank;
     fact.u.stands.name = (char *)(uintptr_t)file->name;
-    fact.u.stands.count = ++all->said;
-    return ledger ? vel_batches_note(ledger, &fact, is_synced, err) : 0;
+    return ledger ? vel_batches_note(ledger, fact, is_synced, err) : 0;
 }
 
 int vel_placeholder_say(struct vel_placeholders *all,
@@ -121,7 +121,8 @@ static bool is_left(const struct told *told, const char *dir,
             continue;
         rank = vel_batch_rank(batch, stands->rank);
         file = rank ? vel_batch_file(rank, stands->name) : NULL;
-        return file && vel_batch_is_left(rank, file);
+        return file && vel_batch_is_left(rank, file) &&
+               !vel_batch_is_given_before(file);
     }
     return false;
 }
@@ -132,8 +133,6 @@ static int load_one(struct vel_placeholders *all, const struct told *told,
     char *dir;
     int rc;
 
-    if (all->said < stands->count)
-        all->said = stands->count;
     if (!*stands->path)
         return 0;
     if (!is_place(stands)) {

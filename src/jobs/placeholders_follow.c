@@ -87,9 +87,12 @@ static int add(struct vel_placeholders *all, const struct vel_placeholder *like,
     if (item && vel_placeholder_find(all, file) < all->items.n) {
         vel_placeholder_discard(all, item);
     } else {
-        rc = vel_placeholder_put_beside(all, like, item, err);
+        rc = item ? vel_placeholder_say(all, item, false, err)
+                  : vel_out_of_memory(err, "an anchor");
         if (rc == 0)
-            rc = vel_placeholder_say(all, item, false, err);
+            rc = vel_placeholder_put_beside(all, like, item, err);
+        else if (item)
+            vel_placeholder_discard(all, item);
     }
     pthread_mutex_unlock(&all->lock);
     return rc;
@@ -112,9 +115,11 @@ static int replace(struct vel_placeholders *all, const struct vel_placeholder *o
     pthread_mutex_lock(&all->lock);
     at = vel_placeholder_find(all, file);
     if (at < all->items.n && vel_placeholder_at(all, at) == old) {
-        rc = vel_placeholder_put(all, at, item, err);
-        if (rc == 0 && !item->is_open)
-            rc = vel_placeholder_say(all, item, true, err);
+        rc = item->is_open ? 0 : vel_placeholder_say(all, item, true, err);
+        if (rc == 0)
+            rc = vel_placeholder_put(all, at, item, err);
+        else
+            vel_placeholder_discard(all, item);
     } else {
         vel_placeholder_discard(all, item);
     }

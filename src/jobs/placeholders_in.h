@@ -18,7 +18,7 @@ struct vel_placeholder {
     struct vel_anchor_hold hold;
     unsigned users; /* the table, and who follows it */
     bool is_open;   /* its file is: it is not said, and none that is looked for */
-    int64_t said;   /* the count of what a leader before has said */
+    int64_t said;   /* how late it was, of what leaders before have said */
 };
 
 struct vel_placeholders {
@@ -28,7 +28,6 @@ struct vel_placeholders {
     pthread_mutex_t lock; /* guards all below */
     struct vel_vec items; /* struct vel_placeholder *, the oldest first */
     atomic_size_t held;
-    int64_t said;     /* the highest count in these ledgers */
     unsigned changes; /* versions that came to a path: what was seen before is stale */
 };
 
@@ -68,9 +67,9 @@ int vel_placeholder_say(struct vel_placeholders *all,
 int vel_placeholder_unsay(struct vel_placeholders *all,
                           const struct vel_placeholder_file *file, struct vel_err *err);
 
-/* The item goes, and is said no more if it was. */
-int vel_placeholder_remove(struct vel_placeholders *all, size_t at,
-                           struct vel_err *err);
+/* The item goes, and is said no more if it was: a cache that is full is no reason to
+ * keep it. */
+void vel_placeholder_remove(struct vel_placeholders *all, size_t at);
 
 /* --- without the lock: the prefix may be slow --- */
 

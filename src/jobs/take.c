@@ -28,7 +28,8 @@ struct work {
     char *level;
     char *home; /* LEVEL/dataset.D */
     uint8_t id[VEL_ENCODING_ID];
-    bool gives; /* another member has a file of the one that is taken */
+    bool gives;     /* another member has a file of the one that is taken */
+    bool has_links; /* it has files of the dataset before */
 };
 
 static const struct vel_seal_member *member_at(const struct work *w, size_t i)
@@ -142,10 +143,11 @@ static int present_name(struct work *w, const struct vel_placeholder_file *file,
     return name ? 0 : vel_out_of_memory(w->err, "a file");
 }
 
+/* All of a part's directories are synced with its list, and their names at the end. */
 static int make_above(struct work *w, const char *path)
 {
     char *above = vel_path_dir(path);
-    int rc = above ? vel_fs_make_dirs(w->take->fs, above, 0700, w->err)
+    int rc = above ? vel_fs_make_dirs_unsynced(w->take->fs, above, 0700, w->err)
                    : vel_out_of_memory(w->err, "a file");
 
     free(above);
@@ -189,6 +191,25 @@ static int take_file(struct work *w, const struct vel_batch *from, const char *d
     free(path);
     free(name);
     free(source);
+    return rc;
+}
+
+/* What was said of it may be lost with a part that was not told. */
+static int share_again(struct work *w, const struct vel_batch *from, const char *dir,
+                       int64_t rank, const struct vel_batch_file *file)
+{
+    const struct vel_placeholder_file was = {from->dir, rank, file->name};
+    struct vel_placeholder_file is = {w->home, rank, NULL};
+    char *name = NULL, *path = NULL;
+    int rc = present_name(w, &was, &name);
+
+    path = name ? vel_path_join(dir, name) : NULL;
+    if (path && vel_fs_exists(w->take->fs, path)) {
+        is.name = name;
+        rc = vel_placeholders_share(w->take->placeholders, &was, &is, NULL, w->err);
+    }
+    free(path);
+    free(name);
     return rc;
 }
 
@@ -256,9 +277,9 @@ static int begin_anew(struct work *w, const struct vel_seal_member *member,
     if (rc < 0)
         return rc == VEL_ENOENT ? 0 : rc;
     rc = vel_fs_remove_tree(w->take->fs, dir, w->err);
-    return rc == 0 ? vel_placeholders_forget(w->take->placeholders, w->home,
-                                             member->rank, w->err)
-                   : rc;
+    if (rc == 0)
+        vel_placeholders_forget(w->take->placeholders, w->home, member->rank);
+    return rc;
 }
 
 static int hand_over(struct work *w, const struct vel_batch *from, const char *dir,
@@ -285,6 +306,7 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
 
     w->gives |= is_others;
     if (rc == 0 && !is_others && !vel_fs_exists(w->take->fs, path)) {
+        w->has_links = true;
         rc = make_above(w, path);
         if (rc == 0)
             rc = vel_fs_link(w->take->fs, file->from, path, w->err);
@@ -332,43 +354,31 @@ static int make_part(struct work *w, const struct vel_seal_member *member,
 
     if (rc < 0)
         return rc;
-    w->gives = false;
+    w->gives = w->has_links = false;
     rc = save_map(w, &map);
     if (rc == 0)
         rc = begin_anew(w, member, dir);
     if (rc == 0)
-        rc = vel_fs_make_dirs(w->take->fs, dir, 0700, w->err);
+        rc = vel_fs_make_dirs_unsynced(w->take->fs, dir, 0700, w->err);
     if (rc == 0)
         rc = each_file(w, member, dir, true, take_file);
     if (rc == 0)
         rc = link_before(w, dir, member);
     if (w->gives)
         left.files = 0; /* it may have none at all then */
+    for (size_t i = 0; rc == 0 && w->has_links && i < w->take->n_homes; i++)
+        rc = vel_batches_settle(w->take->batches[i], w->err); /* said once, now */
     if (rc == 0)
         rc = vel_take_protect(w->take, w->id, &map, &left, dir, w->err);
     vel_filemap_fini(&map);
     return rc;
 }
 
-/* Our ledger has it for no part yet. */
-static int is_ours(struct work *w, const struct vel_batch *from, const char *dir,
-                   int64_t rank, const struct vel_batch_file *file)
-{
-    bool is = false;
-
-    (void)dir, (void)rank, (void)file;
-    for (size_t i = 0; !is && i < w->take->n_homes; i++)
-        is = vel_batches_has(w->take->batches[i], from->dir);
-    return is;
-}
-
-/* Is it taken, and encoded in whichever way since? What is not said to be is taken
- * again, for what else is said of it may be lost with that. */
+/* Is it taken, and encoded in whichever way since? */
 static bool is_done(struct work *w, const struct vel_seal_member *member,
                     const char *dir)
 {
-    return each_file(w, member, dir, false, is_ours) == 0 &&
-           vel_take_holds(w->take, w->id, member->rank, dir);
+    return vel_take_holds(w->take, w->id, member->rank, dir);
 }
 
 /* Was it taken, and is not as it was then? Its checksums of then, or its set, know what
@@ -390,6 +400,8 @@ static int take_part(struct work *w, const struct vel_seal_member *member)
     if (rc == 0 && !vel_seal_is_again(w->take->seal, member->set) &&
         !is_done(w, member, dir) && !is_lost(w, member, dir))
         rc = make_part(w, member, dir);
+    if (rc == 0)
+        rc = each_file(w, member, dir, true, share_again);
     free(dir);
     return rc < 0 ? vel_wrap(w->err, rc, "the part of rank %" PRId64, member->rank) : 0;
 }

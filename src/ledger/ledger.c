@@ -20,6 +20,7 @@ struct vel_ledger {
     uint64_t salt;
     int fd;
     uint64_t begin, end; /* bytes of title and begin, and of the whole */
+    uint64_t synced;     /* so many are on the disk */
     bool has_begun, is_out, has_failed;
 };
 
@@ -317,9 +318,13 @@ int vel_ledger_sync(struct vel_ledger *ledger, struct vel_err *err)
 {
     int rc = check(ledger, err);
 
-    if (rc == 0 &&
-        (rc = vel_fs_sync(ledger->dir.fs, ledger->fd, ledger->path, err)) < 0)
+    if (rc < 0 || ledger->synced == ledger->end)
+        return rc;
+    rc = vel_fs_sync(ledger->dir.fs, ledger->fd, ledger->path, err);
+    if (rc < 0)
         ledger->has_failed = true;
+    else
+        ledger->synced = ledger->end;
     return rc;
 }
 

@@ -95,7 +95,7 @@ int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err
              : 0; /* its parts are gone, and it with them */
 
     if (rc == 0 && home && what & VEL_OWED_FLUSH) /* nothing is to be published */
-        rc = vel_placeholders_forget(service->placeholders, home, -1, err);
+        vel_placeholders_forget(service->placeholders, home, -1);
     if (rc == 0 && home && what & VEL_OWED_FLUSH)
         vel_service_evict_older(service, id);
     free(home);

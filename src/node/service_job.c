@@ -220,10 +220,10 @@ static int change_parts(struct vel_service_job *job, bool removes, struct vel_er
     }
     if (rc == 0 && lock)
         rc = vel_service_is_launch_over(service, service->launch, &is_ended, err);
-    if (rc == 0 && !is_ended && places.home)
-        rc = removes
-                 ? vel_placeholders_forget(service->placeholders, places.home, -1, err)
-                 : vel_placeholders_lose(service->placeholders, places.home, err);
+    if (rc == 0 && !is_ended && places.home && removes)
+        vel_placeholders_forget(service->placeholders, places.home, -1);
+    else if (rc == 0 && !is_ended && places.home)
+        rc = vel_placeholders_lose(service->placeholders, places.home, err);
     if (rc == 0 && !is_ended && !removes)
         rc = vel_cache_set_aside(service->fs, level, job->seal.id, true, err);
     for (size_t i = 0; rc == 0 && !is_ended && removes && i < places.parts.n; i++)

@@ -178,6 +178,11 @@ int vel_fs_sync_dir(struct vel_fs *fs, const char *dir, struct vel_err *err);
 /* The same for the directory that `path` is in. */
 int vel_fs_sync_parent(struct vel_fs *fs, const char *path, struct vel_err *err);
 
+/* Make `dir` and the directories above it, for one who syncs them all later: before
+ * that a power loss may take each of them away. */
+int vel_fs_make_dirs_unsynced(struct vel_fs *fs, const char *dir, mode_t mode,
+                              struct vel_err *err);
+
 /* Make `dir` and the directories above it; those that are there stay as they are.
  * Several processes may do so at once. When it returns `dir` survives a power loss,
  * whichever of them made it. VEL_EINVAL when something on the way is no directory. */

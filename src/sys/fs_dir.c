@@ -90,6 +90,24 @@ static int make_dir(struct vel_fs *fs, const char *dir, const char *parent, mode
     return rc < 0 ? rc : 1;
 }
 
+int vel_fs_make_dirs_unsynced(struct vel_fs *fs, const char *dir, mode_t mode,
+                              struct vel_err *err)
+{
+    int made = fs->ops->mkdir(fs, dir, mode), rc = 0;
+
+    if (made == -ENOENT) {
+        char *above = vel_path_dir(dir);
+
+        rc = above ? vel_fs_make_dirs_unsynced(fs, above, mode, err)
+                   : vel_out_of_memory(err, dir);
+        free(above);
+        made = rc == 0 ? fs->ops->mkdir(fs, dir, mode) : made;
+    }
+    return rc == 0 && made < 0 && made != -EEXIST
+               ? vel_fail_errno(err, -made, "cannot make directory %s", dir)
+               : rc;
+}
+
 int vel_fs_make_dirs(struct vel_fs *fs, const char *dir, mode_t mode,
                      struct vel_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* point - version points of a file while it is written in a batch: as it was when the
  * program flushed it, which is found when the program is killed (doc/format-meta.txt,
- * 19).
+ * 16).
  *
  * A flush costs a few stores: until something is written the file itself is at the
  * point, and a mark beside it says so. Only who writes then may want to keep it, as a

@@ -106,13 +106,16 @@ static int begin_partial(struct vel_copy_run *c, struct vel_err *err)
 
 static int open_target(struct vel_copy_run *c, struct vel_err *err)
 {
-    int rc;
+    int rc = 0;
 
     if (c->resume && reopen_target(c))
         return 0;
-    if (c->resume)
+    if (c->resume && c->resume->at > 0) {
         c->resume->at = 0;
-    rc = create_target(c, err);
+        rc = c->resume->note(c->resume->arg, 0, 0, err);
+    }
+    if (rc == 0)
+        rc = create_target(c, err);
     return rc == 0 && vel_copy_is_partial(c) ? begin_partial(c, err) : rc;
 }
 

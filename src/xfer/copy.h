@@ -68,7 +68,7 @@ struct vel_copy_resume {
     uint64_t every; /* bytes between two notes */
     uint64_t apart; /* and ns, by the copy's clock: each of them waits for the disk */
     /* The first `at` bytes, of that checksum, are on disk: another copy may go on from
-     * there. A failure ends the copy. */
+     * there. 0: what was there from before is not used. A failure ends the copy. */
     int (*note)(void *arg, uint64_t at, uint32_t crc, struct vel_err *err);
     void *arg;
 };

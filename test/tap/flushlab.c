@@ -215,25 +215,42 @@ void flushlab_leave(void)
     }
 }
 
+static void begin_ledger(const struct flushlab *lab, const char *launch,
+                         struct leader *leader)
+{
+    const struct vel_batches_of of = {.fs = vel_fs_posix(),
+                                      .clock = vel_clock_system(),
+                                      .home = leader->home,
+                                      .node = leader->name,
+                                      .launch = launch ? launch : leader->name};
+    struct vel_err err = {0};
+
+    snprintf(leader->home, sizeof leader->home, "%s", lab->cache);
+    *strrchr(leader->home, '/') = '\0';
+    if (vel_batches_create(&of, &leader->ledger, &err) < 0)
+        bail_out("%s", err.text);
+    vel_batches_adopt(leader->ledger, NULL);
+}
+
 /* The leader of a node is the last one; it takes no faults. */
 static struct vel_batches *lead(const struct flushlab *lab, int rank)
 {
     struct leader *leader = &leaders[rank];
-    struct vel_batches_of of = {.fs = vel_fs_posix(),
-                                .clock = vel_clock_system(),
-                                .home = leader->home,
-                                .node = leader->name,
-                                .launch = leader->name};
-    struct vel_err err = {0};
 
     vel_batches_destroy(leader->ledger);
-    snprintf(leader->home, sizeof leader->home, "%s", lab->cache);
-    *strrchr(leader->home, '/') = '\0';
     snprintf(leader->name, sizeof leader->name, "node%d", rank);
-    if (vel_batches_create(&of, &leader->ledger, &err) < 0 ||
-        vel_batches_adopt(leader->ledger, &err) < 0)
-        bail_out("%s", err.text);
+    begin_ledger(lab, NULL, leader);
     return leader->ledger;
+}
+
+void flushlab_other(const struct flushlab *lab, int rank, const char *launch,
+                    struct vel_batches **ret)
+{
+    static struct leader other; /* one at a time */
+
+    snprintf(other.name, sizeof other.name, "node%d", rank);
+    begin_ledger(lab, launch, &other);
+    *ret = other.ledger;
 }
 
 void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,

@@ -43,6 +43,10 @@ struct flushlab_node {
 void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
                    int64_t owner, int rank, struct flushlab_node *ret);
 
+/* The ledger of a leader of that node for another launch. */
+void flushlab_other(const struct flushlab *lab, int rank, const char *launch,
+                    struct vel_batches **ret);
+
 /* All leaders go. */
 void flushlab_leave(void);
 

@@ -351,12 +351,19 @@ static void stopped(void)
        "who is stopped when another has come, and has looked, leaves nothing");
 }
 
+static void must(int rc, const struct vel_err *err)
+{
+    if (rc < 0)
+        bail_out("%s", err->text);
+}
+
 /* Where a copy is comes back as it was, also to the next leader. */
 static void noted(void)
 {
     struct flushlab lab;
     struct flushlab_node node;
     struct vel_copying note, back;
+    struct vel_batches *other;
     struct vel_err err = {0};
     char name[] = "a\xff.h5";
     int rc;
@@ -365,8 +372,9 @@ static void noted(void)
     flushlab_part(&lab, 7, 0);
     flushlab_node(&lab, vel_fs_posix(), 7, 1, 0, &node);
     rc = vel_copying_find(node.job.ledger, 7, true, &note, &err);
-    ok(rc == 0 && !note.name && note.count == 0, "nothing is known of a copy");
+    ok(rc == 0 && !note.name, "nothing is known of a copy");
     note.owner = 3;
+    note.files = 5;
     note.rank = 2;
     note.name = strdup(name);
     note.offset = 1 << 20;
@@ -376,13 +384,44 @@ static void noted(void)
     flushlab_node(&lab, vel_fs_posix(), 7, 1, 0, &node);
     if (rc == 0)
         rc = vel_copying_find(node.job.ledger, 7, false, &back, &err);
-    ok(rc == 0 && back.id == 7 && back.owner == 3 && back.rank == 2 && back.name &&
-           strcmp(back.name, name) == 0 && back.offset == note.offset &&
-           back.crc == note.crc && back.transfer.len == 3 &&
-           memcmp(back.transfer.data, "\0\xff\x10", 3) == 0,
+    ok(rc == 0 && back.id == 7 && back.owner == 3 && back.files == 5 &&
+           back.rank == 2 && back.name && strcmp(back.name, name) == 0 &&
+           back.offset == note.offset && back.crc == note.crc &&
+           back.transfer.len == 3 && memcmp(back.transfer.data, "\0\xff\x10", 3) == 0,
        "where it is comes back to the next leader as it was said");
+    vel_copying_fini(&back);
+    flushlab_other(&lab, 0, "another", &other);
+    rc = vel_copying_find(other, 7, true, &back, &err);
+    ok(rc == 0 && back.owner == 3, "and to one of another launch");
+    vel_copying_fini(&back);
+    note.owner = 4;
+    must(vel_copying_say(other, &note, true, &err), &err);
+    vel_batches_destroy(other);
+    must(vel_copying_find(node.job.ledger, 7, true, &back, &err), &err);
+    is_int(back.owner, 4, "what that has said last counts");
     vel_copying_fini(&note);
     vel_copying_fini(&back);
+}
+
+/* A cache that is full, or away, takes no note of a copy that gives it room. */
+static void not_noted(void)
+{
+    struct flushlab lab;
+    struct vel_err err = {0};
+    char path[600];
+
+    flushlab_init(&lab, "no-note", LARGE);
+    flushlab_part(&lab, 1, 0);
+    flushlab_claim(&lab, 1, 1);
+    flushlab_entry(&lab, 1, 1, 1, VEL_ON_FLUSHING);
+    snprintf(path, sizeof path, "%s/../ledger", lab.cache);
+    tap_put_file(path, "none");
+    ok(flushlab_copy(&lab, vel_fs_posix(), 1, 1, 0, true, NULL, &err) == 0 &&
+           flushlab_name(&lab, 1, 1, 0, &err) == 0 && flushlab_shows(&lab, 1, 0) == 1,
+       "a copy of which nothing can be noted is made");
+    if (err.text[0])
+        note("%s", err.text);
+    flushlab_leave();
 }
 
 int main(void)
@@ -397,6 +436,7 @@ int main(void)
     cancelled();
     stopped();
     noted();
+    not_noted();
     flushlab_leave();
     return done_testing();
 }

@@ -183,7 +183,7 @@ static void older(void)
     publish();
     is_int(whose(), -1,
            "so when that is at its path, which is no file of who had it before");
-    must(vel_placeholders_forget(all, dirs[1], -1, &err), &err);
+    vel_placeholders_forget(all, dirs[1], -1);
     is_int(vel_placeholders_last_at(all, path, &dir, &rank, &name, &err), VEL_ENOENT,
            "nor when it is in no cache any more");
     leave();
@@ -251,7 +251,7 @@ static void linked_later(void)
        "a link to an older version that is made later is no newer version");
     follow();
     ok(is_newest_in("1"), "nor is it for the next leader");
-    must(vel_placeholders_forget(all, dirs[0], -1, &err), &err);
+    vel_placeholders_forget(all, dirs[0], -1);
     ok(is_newest_in("dataset.10"), "of datasets the highest has the newest");
     leave();
 }
@@ -294,7 +294,7 @@ static void told(void)
            "and publishes an older file where it is, which is another's then");
     follow();
     is_int(whose(), 0, "and so it is for the one after it");
-    must(vel_placeholders_forget(all, dirs[0], -1, &err), &err);
+    vel_placeholders_forget(all, dirs[0], -1);
     follow();
     is_int(whose(), -1, "what is forgotten is nobody's");
     must(vel_placeholders_set(all, file_of(0), path, &maker, &err), &err);
@@ -318,6 +318,45 @@ static void told(void)
     leave();
 }
 
+static int is_over(void *arg, const char *name, bool *ret_is, struct vel_err *err)
+{
+    (void)arg, (void)name, (void)err;
+    *ret_is = true;
+    return 0;
+}
+
+/* A leader begins while another one works, and ends its launch later. */
+static void heir(void)
+{
+    struct vel_batches_of of = {.fs = vel_fs_posix(),
+                                .clock = vel_clock_system(),
+                                .home = prefix,
+                                .node = "n",
+                                .launch = "heir"};
+    struct vel_batches *ended;
+    struct vel_placeholders *of_ended;
+    struct vel_err err = {0};
+
+    begin("heir");
+    close_it(1);
+    ended = ledger;
+    of_ended = all;
+    must(vel_batches_create(&of, &ledger, &err), &err);
+    must(vel_batches_adopt(ledger, &err), &err);
+    all = vel_placeholders_create(&fs, &ledger, 1);
+    must(vel_placeholders_load(all, &err), &err);
+    is_int(whose(), 1, "of several leaders all know whose a placeholder is");
+    for (int i = 0; i < 5; i++)
+        must(vel_placeholders_close(of_ended, file_of(1), path, &maker, &err), &err);
+    must(vel_batches_take_over(ledger, is_over, NULL, &err), &err);
+    vel_placeholders_forget(all, dirs[1], -1);
+    vel_placeholders_destroy(of_ended);
+    vel_batches_destroy(ended);
+    follow();
+    is_int(whose(), -1, "what the heir says counts, however much was said before");
+    leave();
+}
+
 int main(void)
 {
     ops = *vel_fs_posix()->ops;
@@ -329,5 +368,6 @@ int main(void)
     linked_later();
     linked_published();
     told();
+    heir();
     return done_testing();
 }
