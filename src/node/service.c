@@ -227,6 +227,8 @@ static void unmake(struct vel_service *service)
         vel_view_fini(service->view);
     free(service->view);
     vel_endpoint_fini(&service->endpoint);
+    vel_placeholders_destroy(service->placeholders);
+    vel_service_forget_batches(service);
     for (size_t i = 0; service->homes && i < service->n_homes; i++)
         free(service->homes[i]);
     free(service->homes);
@@ -240,8 +242,6 @@ static void unmake(struct vel_service *service)
     free(service->stray);
     vel_vec_fini(&service->noted);
     vel_vec_fini(&service->calls);
-    vel_placeholders_destroy(service->placeholders);
-    vel_service_forget_batches(service);
     vel_service_forget_latest(service);
     vel_pulls_destroy(service->pulls);
     vel_fs_limit_destroy(service->limit);

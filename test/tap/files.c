@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,4 +99,26 @@ void tap_fresh_dir(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     if (mkdir(path, 0700) < 0)
         bail_out("cannot make %s: %s", path, strerror(errno));
+}
+
+int tap_damage(const char *dir, const char *text)
+{
+    char pattern[700];
+    glob_t found;
+    int damaged = 0;
+
+    snprintf(pattern, sizeof pattern, "%s/*", dir);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        size_t len;
+        char *bytes = tap_get_file(found.gl_pathv[i], &len);
+
+        for (char *at = bytes; at && (at = strstr(at, text)); damaged++)
+            *at ^= 1;
+        tap_put_bytes(found.gl_pathv[i], bytes, len);
+        free(bytes);
+    }
+    globfree(&found);
+    return damaged;
 }

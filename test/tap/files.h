@@ -11,6 +11,10 @@
 void tap_put_file(const char *path, const char *text);
 void tap_put_bytes(const char *path, const void *bytes, size_t len);
 
+/* In the files of a directory this text gets another first byte, wherever it is: at so
+ * many places. */
+int tap_damage(const char *dir, const char *text);
+
 /* Is the file's whole content this text? A file that cannot be read is not. */
 bool tap_file_is(const char *path, const char *text);
 

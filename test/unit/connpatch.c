@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "meta/events.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
@@ -342,42 +341,19 @@ static void leave_owed(struct filelab *lab)
     waitpid(pid, NULL, 0);
 }
 
-/* What ledgers of a cache say of a dataset's placeholders is damaged: so many lines. */
-static int damage_told(const char *home)
-{
-    static const char line[] = "stands index.0/dataset.2";
-    char dir[700];
-    struct vel_vec names;
-    int damaged = 0;
-
-    vel_vec_init(&names, sizeof(char *));
-    snprintf(dir, sizeof dir, "%s/ledger", home);
-    vel_fs_list(vel_fs_posix(), dir, &names, NULL);
-    for (size_t i = 0; i < names.n; i++) {
-        char *path = vel_path_join(dir, *(char **)vel_vec_at(&names, i)), *text;
-        size_t len;
-
-        text = tap_get_file(path, &len);
-        for (char *at = text; (at = strstr(at, line)); damaged++)
-            *at = 'S';
-        tap_put_bytes(path, text, len);
-        free(text);
-        free(path);
-    }
-    vel_fs_names_fini(&names);
-    return damaged;
-}
-
 /* What was said of what stood there is lost: the file itself, which is being changed in
  * place, must not look like one that somebody has written since. */
 static void without_record(void)
 {
     struct filelab lab;
+    char ledgers[700];
 
     begin(&lab, "record", "PATCH");
     leave_owed(&lab);
     ok(stands(&lab, 1), "killed with a version that is in caches alone");
-    ok(damage_told(lab.home[0]) > 0, "and what it was to replace nobody knows");
+    snprintf(ledgers, sizeof ledgers, "%s/ledger", lab.home[0]);
+    ok(tap_damage(ledgers, "stands index.0/dataset.2") > 0,
+       "and what it was to replace nobody knows");
     watch(&lab, false);
     filelab_begin(&lab, "L3");
     ok(filelab_reads(&lab, 1, "x.h5", text_of(2)),

@@ -29,7 +29,7 @@ static int64_t pick(int64_t least, int64_t most)
     case 1:
         return most;
     default:
-        return span ? least + (int64_t)vel_rng_below(&rng, span) : least;
+        return (int64_t)((uint64_t)least + (span ? vel_rng_below(&rng, span) : 0));
     }
 }
 
