@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link_in - what link.c (one connection), meetings.c (its first words) and links.c and
- * loop.c (all of them) have in common. */
+/* link_in - what conn.c (one connection), meetings.c (its first words), link.c (once it
+ * is met) and links.c and loop.c (all of them) have in common. */
 #ifndef VEL_LINK_LINK_IN_H
 #define VEL_LINK_LINK_IN_H
 
@@ -100,7 +100,7 @@ struct vel_links {
 uint64_t vel_links_now(const struct vel_links *links);
 uint64_t vel_links_limit(const struct vel_links *links); /* T in ns */
 
-/* --- link.c --- */
+/* --- conn.c --- */
 
 /* Takes fd in any case; NULL when out of memory. link may be NULL. */
 struct conn *vel_conn_create(struct vel_links *links, struct vel_link *link,
@@ -114,8 +114,9 @@ int vel_conn_say(struct conn *conn, const struct vel_msg *msg, struct vel_err *e
 /* Remember why it ends: told by the loop. Only the first reason counts. */
 void vel_conn_break(struct conn *conn, const struct vel_err *why);
 
-bool vel_conn_waits(const struct conn *conn);   /* something is to be sent */
-bool vel_conn_listens(const struct conn *conn); /* it may be read now */
+bool vel_conn_waits(const struct conn *conn);     /* something is to be sent */
+size_t vel_conn_waiting(const struct conn *conn); /* so many bytes */
+bool vel_conn_listens(const struct conn *conn);   /* it may be read now */
 
 /* Move bytes; a failure ends the connection. */
 int vel_conn_flush(struct conn *conn, struct vel_err *err);
@@ -125,6 +126,8 @@ int vel_conn_read(struct conn *conn, struct vel_err *err);
  * when there is none. vel_conn_has() only looks. */
 int vel_conn_next(struct conn *conn, struct vel_msg *ret, struct vel_err *err);
 bool vel_conn_has(const struct conn *conn);
+
+/* --- link.c --- */
 
 struct vel_link *vel_link_create(struct vel_links *links);
 void vel_link_destroy(struct vel_link *link);

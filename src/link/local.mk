@@ -3,6 +3,7 @@ core_sources += \
 	%D%/client.c %D%/client.h %D%/client_in.h \
 	%D%/client_calls.c \
 	%D%/client_turn.c \
+	%D%/conn.c \
 	%D%/link.c %D%/link.h %D%/link_in.h \
 	%D%/links.c \
 	%D%/loop.c \
