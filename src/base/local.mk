@@ -9,6 +9,7 @@ core_sources += \
 	%D%/log.c %D%/log.h \
 	%D%/map.c %D%/map.h \
 	%D%/path.c %D%/path.h \
+	%D%/proof.c %D%/proof.h \
 	%D%/rng.c %D%/rng.h \
 	%D%/scheme.c %D%/scheme.h \
 	%D%/siphash.c %D%/siphash.h \

@@ -43,22 +43,48 @@ static inline void absorb(uint64_t v[4], uint64_t word)
     v[0] ^= word;
 }
 
-void vel_siphash(const uint8_t key[VEL_SIPHASH_KEY], const void *bytes, size_t len,
-                 uint8_t ret_mac[VEL_SIPHASH_LEN])
+void vel_siphash_begin(struct vel_siphash *s, const uint8_t key[VEL_SIPHASH_KEY])
 {
     uint64_t k0 = load(key), k1 = load(key + 8);
-    uint64_t v[4] = {
-        k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
-        k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
+
+    *s = (struct vel_siphash){.v = {k0 ^ UINT64_C(0x736f6d6570736575),
+                                    k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
+                                    k0 ^ UINT64_C(0x6c7967656e657261),
+                                    k1 ^ UINT64_C(0x7465646279746573)}};
+}
+
+void vel_siphash_add(struct vel_siphash *s, const void *bytes, size_t len)
+{
+    uint64_t v[4] = {s->v[0], s->v[1], s->v[2], s->v[3]};
     const uint8_t *at = bytes;
+    size_t has = s->len % 8;
+
+    s->len += len;
+    if (has > 0) {
+        size_t more = len < 8 - has ? len : 8 - has;
+
+        memcpy(s->rest + has, at, more);
+        at += more;
+        len -= more;
+        if (has + more < 8)
+            return;
+        absorb(v, load(s->rest));
+    }
+    for (; len >= 8; at += 8, len -= 8)
+        absorb(v, load(at));
+    if (len > 0)
+        memcpy(s->rest, at, len);
+    memcpy(s->v, v, sizeof v);
+}
+
+void vel_siphash_end(struct vel_siphash *s, uint8_t ret_mac[VEL_SIPHASH_LEN])
+{
     uint8_t last[8] = {0};
     struct vel_le_writer w;
+    uint64_t *v = s->v;
 
-    for (size_t i = 0; i < len / 8; i++)
-        absorb(v, load(at + 8 * i));
-    if (len % 8 > 0)
-        memcpy(last, at + len - len % 8, len % 8);
-    last[7] = (uint8_t)len;
+    memcpy(last, s->rest, s->len % 8);
+    last[7] = (uint8_t)s->len;
     absorb(v, load(last));
 
     vel_le_write_init(&w, ret_mac, VEL_SIPHASH_LEN);
@@ -68,4 +94,14 @@ void vel_siphash(const uint8_t key[VEL_SIPHASH_KEY], const void *bytes, size_t l
     v[1] ^= 0xdd;
     rounds(v, 4);
     vel_le_put64(&w, v[0] ^ v[1] ^ v[2] ^ v[3]);
+}
+
+void vel_siphash(const uint8_t key[VEL_SIPHASH_KEY], const void *bytes, size_t len,
+                 uint8_t ret_mac[VEL_SIPHASH_LEN])
+{
+    struct vel_siphash s;
+
+    vel_siphash_begin(&s, key);
+    vel_siphash_add(&s, bytes, len);
+    vel_siphash_end(&s, ret_mac);
 }

@@ -9,15 +9,6 @@
 #include "base/siphash.h"
 #include "comm/sock_comm.h"
 
-struct sock {
-    struct vel_comm comm;
-    struct sock_mesh *mesh;
-    uint64_t id;
-    uint64_t splits; /* so far: part of the identity of a child */
-    bool has_told;   /* the others know that it is broken, or told us */
-    int *members;    /* ranks in the mesh */
-};
-
 static void sock_fail(struct vel_comm *comm, const struct vel_err *cause)
 {
     struct sock *s = (struct sock *)comm;
@@ -288,4 +279,15 @@ int vel_sock_comm_take(struct sock_mesh *mesh, uint64_t id, int *members, int ra
                        .members = members};
     *ret_comm = &s->comm;
     return 0;
+}
+
+int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
+                         const char *const *endpoints,
+                         const uint8_t token[VEL_COMM_TOKEN], unsigned limit_ms,
+                         struct vel_comm **ret_comm, struct vel_err *err)
+{
+    const struct vel_comm_sock_conf conf = {.limit_ms = limit_ms};
+
+    return vel_comm_sock_meet(listener, rank, size, endpoints, token, &conf, ret_comm,
+                              err);
 }

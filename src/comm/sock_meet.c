@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sock_meet - how members find each other and prove that they belong together.
  *
- * Everyone connects to the lower ranks and is connected to by the higher ones. Until it
- * has proved to know the token, a connection is a stranger's: it has a bounded number
- * of bytes, a place among few, and is closed without harm to anyone when it errs.
+ * Everyone connects to the lower ranks and is connected to by the higher ones. Until
+ * its first words show that it knows the token, a connection is a stranger's: it has a
+ * bounded number of bytes, a place among few, and is closed without harm to anyone when
+ * it errs. Then it has the place of its rank, which nobody takes.
  */
 #include "config.h"
 
@@ -21,14 +22,21 @@ struct vel_comm_listener {
     char *endpoint;
 };
 
-enum { STRANGERS = 64, RETRY_MS = 20, ASK_MS = 50 };
+enum {
+    STRANGERS = 64,
+    GRACE = 1000, /* a stranger is let be for the limit by that */
+    RETRY_MS = 20,
+    ASK_MS = 50,
+    HELLO_ALL = HELLO_LEN + VEL_PROOF,
+    REPLY_ALL = VEL_NONCE + VEL_PROOF
+};
 
 enum link_state {
     LINK_NONE, /* a free place, or a connection that is still to be begun */
     LINK_CONNECTS,
     LINK_REPLY, /* said hello, wants the other's nonce and proof */
     LINK_HELLO, /* wants a stranger's hello */
-    LINK_PROOF, /* wants the stranger's proof */
+    LINK_PROOF, /* wants the proof of who has said hello */
     LINK_LAST   /* the last words leave, then it is done */
 };
 
@@ -36,11 +44,11 @@ struct link {
     enum link_state state;
     int fd;
     int peer;
-    uint8_t hello[HELLO_LEN];
-    uint8_t want_proof[PROOF_LEN];
-    uint8_t in[HELLO_LEN];
+    uint8_t words[VEL_SOCK_PLACE + HELLO_LEN + VEL_NONCE]; /* that proofs are of */
+    size_t words_len;
+    uint8_t in[HELLO_ALL];
     size_t in_got, in_len;
-    uint8_t out[HELLO_LEN];
+    uint8_t out[HELLO_ALL];
     size_t out_sent, out_len;
     uint64_t since;
 };
@@ -52,10 +60,11 @@ struct meeting {
     const char *const *endpoints;
     const struct vel_comm_sock_conf *conf;
     unsigned patience_ms; /* that the system has with a peer that takes nothing */
-    struct link *links;   /* one per lower rank, then the strangers */
+    struct link *links;   /* one per rank, then the strangers */
     struct pollfd *fds;   /* the same, then the listener */
     size_t n;
     int missing;
+    uint64_t deaf_until; /* nobody is accepted before */
 };
 
 int vel_comm_sock_listen(const char *endpoint, struct vel_comm_listener **ret_listener,
@@ -120,55 +129,108 @@ static int user_check(int fd, struct vel_err *err)
     return rc;
 }
 
+/* --- words --- */
+
+static void add_words(struct link *link, const void *bytes, size_t len)
+{
+    memcpy(link->words + link->words_len, bytes, len);
+    link->words_len += len;
+}
+
+/* They begin with where one is connected to; then comes hello. */
+static int begin_words(struct link *link, bool is_accepted, const uint8_t *hello,
+                       struct vel_err *err)
+{
+    char place[VEL_SOCK_PLACE];
+    int rc = vel_sock_place(link->fd, is_accepted, place, err);
+
+    if (rc < 0)
+        return rc;
+    link->words_len = 0;
+    add_words(link, place, strlen(place) + 1);
+    add_words(link, hello, HELLO_LEN);
+    return 0;
+}
+
+static void prove(const struct meeting *m, const struct link *link,
+                  enum vel_proof_side side, uint8_t ret_proof[VEL_PROOF])
+{
+    vel_proof_make(m->token, side, link->words, link->words_len, ret_proof);
+}
+
+static int check_proof(const struct meeting *m, const struct link *link,
+                       enum vel_proof_side side, const uint8_t *got,
+                       struct vel_err *err)
+{
+    uint8_t want[VEL_PROOF];
+
+    prove(m, link, side, want);
+    return vel_proof_check(got, want, err);
+}
+
 static int hello_say(struct meeting *m, struct link *link, struct vel_err *err)
 {
     struct hello hello = {.from = (uint32_t)m->mesh->rank,
                           .to = (uint32_t)link->peer,
                           .size = (uint32_t)m->mesh->size};
+    uint8_t out[HELLO_ALL];
     int rc = vel_sock_connected(link->fd, m->endpoints[link->peer], err);
     if (rc == 0)
         rc = user_check(link->fd, err);
     if (rc == 0)
         rc = vel_entropy(hello.nonce, sizeof hello.nonce, err);
+    vel_hello_encode(&hello, out);
+    if (rc == 0)
+        rc = begin_words(link, false, out, err);
     if (rc < 0)
         return rc;
-    vel_hello_encode(&hello, link->hello);
-    link_say(link, link->hello, HELLO_LEN, LINK_REPLY, REPLY_LEN);
+    prove(m, link, VEL_PROOF_KNOCKS, out + HELLO_LEN);
+    link_say(link, out, HELLO_ALL, LINK_REPLY, REPLY_ALL);
     return 0;
 }
 
+/* From here on it is no stranger's: it has the place of its rank. */
 static int hello_heard(struct meeting *m, struct link *link, struct vel_err *err)
 {
     struct hello hello;
-    uint8_t reply[REPLY_LEN];
-    memcpy(link->hello, link->in, HELLO_LEN);
+    uint8_t reply[REPLY_ALL];
     int rc = user_check(link->fd, err);
     if (rc == 0)
-        rc = vel_hello_decode(link->hello, &hello, err);
+        rc = vel_hello_decode(link->in, &hello, err);
     if (rc == 0 &&
         (hello.to != (uint32_t)m->mesh->rank || hello.size != (uint32_t)m->mesh->size ||
          hello.from <= hello.to || hello.from >= hello.size))
         rc = vel_fail(err, VEL_EINVAL, "it looks for someone else");
     if (rc == 0)
-        rc = vel_entropy(reply, NONCE_LEN, err);
+        rc = begin_words(link, true, link->in, err);
+    if (rc == 0)
+        rc = check_proof(m, link, VEL_PROOF_KNOCKS, link->in + HELLO_LEN, err);
+    if (rc == 0)
+        rc = vel_entropy(reply, VEL_NONCE, err);
     if (rc < 0)
         return rc;
+    struct link *place = &m->links[hello.from];
+    if (place->state != LINK_NONE || m->mesh->peers[hello.from].fd >= 0)
+        return vel_fail(err, VEL_EEXIST, "rank %u is here already", hello.from);
     link->peer = (int)hello.from;
-    vel_proof_make(m->token, PROOF_ACCEPTS, link->hello, reply, reply + NONCE_LEN);
-    vel_proof_make(m->token, PROOF_CONNECTS, link->hello, reply, link->want_proof);
-    link_say(link, reply, REPLY_LEN, LINK_PROOF, PROOF_LEN);
+    add_words(link, reply, VEL_NONCE);
+    prove(m, link, VEL_PROOF_ACCEPTS, reply + VEL_NONCE);
+    link_say(link, reply, REPLY_ALL, LINK_PROOF, VEL_PROOF);
+    *place = *link;
+    *link = (struct link){.fd = -1};
     return 0;
 }
 
 static int reply_heard(struct meeting *m, struct link *link, struct vel_err *err)
 {
-    uint8_t proof[PROOF_LEN];
-    vel_proof_make(m->token, PROOF_ACCEPTS, link->hello, link->in, proof);
-    int rc = vel_proof_check(link->in + NONCE_LEN, proof, err);
+    uint8_t proof[VEL_PROOF];
+
+    add_words(link, link->in, VEL_NONCE);
+    int rc = check_proof(m, link, VEL_PROOF_ACCEPTS, link->in + VEL_NONCE, err);
     if (rc < 0)
         return rc;
-    vel_proof_make(m->token, PROOF_CONNECTS, link->hello, link->in, proof);
-    link_say(link, proof, PROOF_LEN, LINK_LAST, 0);
+    prove(m, link, VEL_PROOF_CONNECTS, proof);
+    link_say(link, proof, VEL_PROOF, LINK_LAST, 0);
     return 0;
 }
 
@@ -178,6 +240,9 @@ static int link_adopt(struct meeting *m, struct link *link, struct vel_err *err)
     struct sock_peer *p = &m->mesh->peers[link->peer];
     if (p->fd >= 0)
         return vel_fail(err, VEL_EEXIST, "rank %d is connected already", link->peer);
+    vel_mac_begin(&p->says, &p->hears, m->token,
+                  link->peer < m->mesh->rank ? VEL_PROOF_CONNECTS : VEL_PROOF_ACCEPTS,
+                  link->words, link->words_len);
     p->fd = link->fd;
     p->heard = vel_clock_monotonic(vel_clock_system());
     link->fd = -1;
@@ -207,39 +272,60 @@ static int link_move(struct meeting *m, struct link *link, struct vel_err *err)
     rc = vel_sock_recv(link->fd, link->in + link->in_got, link->in_len - link->in_got,
                        &moved, err);
     link->in_got += moved;
+    if (rc == VEL_ELOST && link->state == LINK_REPLY)
+        vel_fail(err, rc,
+                 "it closed the connection at our first words: it does not "
+                 "know our token, or was ended");
     if (rc < 0 || link->in_got < link->in_len)
         return rc;
     if (link->state == LINK_HELLO)
         return hello_heard(m, link, err);
     if (link->state == LINK_REPLY)
         return reply_heard(m, link, err);
-    rc = vel_proof_check(link->in, link->want_proof, err);
+    rc = check_proof(m, link, VEL_PROOF_CONNECTS, link->in, err);
     return rc < 0 ? rc : link_adopt(m, link, err);
 }
 
-/* Everyone who knocks gets a place; when there is none, the one who is silent longest
- * has lost it. */
+/* A place for one more stranger, be it of one who then leaves; NULL, and *ret_when
+ * there may be one. Who has just come is given the time to say who he is. */
+static struct link *make_place(struct meeting *m, uint64_t now, uint64_t *ret_when)
+{
+    uint64_t grace = m->mesh->limit_ms * VEL_CLOCK_MS / GRACE;
+    struct link *place = &m->links[m->mesh->size];
+
+    for (struct link *link = place; link < m->links + m->n; link++) {
+        if (link->state == LINK_NONE)
+            return link;
+        if (link->since < place->since)
+            place = link;
+    }
+    if (now - place->since < grace) {
+        *ret_when = place->since + grace;
+        return NULL;
+    }
+    return place;
+}
+
 static int strangers_accept(struct meeting *m, struct vel_err *err)
 {
-    for (;;) {
-        int fd = -1, rc = vel_sock_accept(m->listener->fd, m->patience_ms, &fd, err);
+    uint64_t now = vel_clock_monotonic(vel_clock_system());
+
+    for (int n = 0; n < STRANGERS; n++) {
+        struct link *place = make_place(m, now, &m->deaf_until);
+        int fd = -1;
+        if (place == NULL)
+            return 0;
+        int rc = vel_sock_accept(m->listener->fd, m->patience_ms, &fd, err);
         if (rc < 0 || fd < 0)
             return rc;
-        struct link *place = &m->links[m->mesh->rank];
-        for (size_t i = (size_t)m->mesh->rank; i < m->n; i++) {
-            struct link *link = &m->links[i];
-            if (place->state == LINK_NONE)
-                break;
-            if (link->state == LINK_NONE || link->since < place->since)
-                place = link;
-        }
         link_close(place);
         *place = (struct link){.state = LINK_HELLO,
                                .fd = fd,
                                .peer = -1,
-                               .in_len = HELLO_LEN,
-                               .since = vel_clock_monotonic(vel_clock_system())};
+                               .in_len = HELLO_ALL,
+                               .since = now};
     }
+    return 0;
 }
 
 /* Begin the connections that are not begun. *ret_wait: how long to wait at most, for
@@ -270,8 +356,13 @@ static int links_poll(struct meeting *m, unsigned wait_ms, struct vel_err *err)
         m->fds[i] = (struct pollfd){.fd = link->state == LINK_NONE ? -1 : link->fd,
                                     .events = writes ? POLLOUT : POLLIN};
     }
-    m->fds[m->n] = (struct pollfd){.fd = m->listener->fd, .events = POLLIN};
-    int rc = vel_sock_poll(m->fds, m->n + 1, wait_ms, err);
+    uint64_t now = vel_clock_monotonic(vel_clock_system());
+    bool is_deaf = now < m->deaf_until;
+    unsigned deaf_ms = (unsigned)((m->deaf_until - now) / VEL_CLOCK_MS) + 1;
+    m->fds[m->n] =
+        (struct pollfd){.fd = is_deaf ? -1 : m->listener->fd, .events = POLLIN};
+    int rc = vel_sock_poll(m->fds, m->n + 1,
+                           is_deaf && deaf_ms < wait_ms ? deaf_ms : wait_ms, err);
     for (size_t i = 0; rc == 0 && i < m->n; i++) {
         struct link *link = &m->links[i];
         struct vel_err why = {0};
@@ -333,7 +424,7 @@ static int meet(struct sock_mesh *mesh, const struct vel_comm_listener *listener
                         .endpoints = endpoints,
                         .conf = conf,
                         .patience_ms = patience(conf),
-                        .n = (size_t)mesh->rank + STRANGERS,
+                        .n = (size_t)mesh->size + STRANGERS,
                         .missing = mesh->size - 1};
     int rc = 0;
     m.links = calloc(m.n, sizeof *m.links);
@@ -402,15 +493,4 @@ int vel_comm_sock_meet(struct vel_comm_listener *listener, int rank, int size,
     free(members);
     vel_fail(err, rc, "connecting the members: %s", cause.text);
     return rc;
-}
-
-int vel_comm_sock_create(struct vel_comm_listener *listener, int rank, int size,
-                         const char *const *endpoints,
-                         const uint8_t token[VEL_COMM_TOKEN], unsigned limit_ms,
-                         struct vel_comm **ret_comm, struct vel_err *err)
-{
-    const struct vel_comm_sock_conf conf = {.limit_ms = limit_ms};
-
-    return vel_comm_sock_meet(listener, rank, size, endpoints, token, &conf, ret_comm,
-                              err);
 }

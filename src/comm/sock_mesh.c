@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc.h"
 #include "base/vec.h"
 #include "comm/sock_mesh.h"
 #include "sys/sock.h"
@@ -150,6 +151,21 @@ static void frame_place(struct sock_mesh *mesh, struct sock_peer *p)
     p->is_paused = p->into_note == NULL;
 }
 
+/* What nobody takes is as it may. */
+static bool body_is_right(const struct sock_peer *p)
+{
+    const void *bytes = p->into        ? p->into->bytes
+                        : p->into_note ? p->into_note->bytes
+                                       : NULL;
+
+    if (!bytes)
+        return true;
+    return vel_frame_sum_is(&p->frame,
+                            p->frame.len > FRAME_BULK
+                                ? p->crc
+                                : vel_frame_sum(&p->hears, bytes, p->frame.len));
+}
+
 /* All of a frame is here. */
 static int frame_end(struct sock_mesh *mesh, int i, struct vel_err *err)
 {
@@ -157,6 +173,9 @@ static int frame_end(struct sock_mesh *mesh, int i, struct vel_err *err)
     struct sock_note *note = p->into_note;
     const struct frame f = p->frame;
 
+    if (!body_is_right(p))
+        return vel_mesh_blame(mesh, i, VEL_ECORRUPT, "a message was changed on its way",
+                              err);
     if (p->into != NULL)
         p->into->is_done = true;
     p->into = NULL;
@@ -191,9 +210,10 @@ static int frame_begin(struct sock_mesh *mesh, int i, struct vel_err *err)
 {
     struct sock_peer *p = &mesh->peers[i];
     struct vel_err why = {0};
-    int rc = vel_frame_decode(p->header, (uint32_t)i, &p->frame, &why);
+    int rc = vel_frame_decode(p->header, (uint32_t)i, &p->hears, &p->frame, &why);
     if (rc < 0)
         return vel_mesh_blame(mesh, i, rc, why.text, err);
+    p->crc = 0;
     if (p->frame.kind == FRAME_DATA)
         frame_place(mesh, p);
     if (p->frame.kind == FRAME_ALARM)
@@ -239,6 +259,8 @@ static int peer_read_once(struct sock_mesh *mesh, int i, bool *ret_more,
     p->heard = now();
     *ret_more = true;
     *(is_header ? &p->header_got : &p->body_got) += got;
+    if (!is_header && p->frame.len > FRAME_BULK)
+        p->crc = vel_crc32c(p->crc, at, got);
     if (!is_header && p->frame.kind == FRAME_DATA)
         vel_mesh_count(mesh, got);
     if (is_header && p->header_got == FRAME_LEN)
@@ -282,7 +304,8 @@ int vel_mesh_send(struct sock_mesh *mesh, struct vel_req *req, struct vel_err *e
         req->is_done = true;
         return 0;
     }
-    vel_frame_encode(&frame, req->header);
+    frame.sum = vel_frame_sum(&p->says, req->bytes, req->len);
+    req->frame = frame;
     struct vel_req **end = &p->sends;
     while (*end != NULL)
         end = &(*end)->next;

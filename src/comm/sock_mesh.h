@@ -34,7 +34,8 @@ struct vel_req {
     char *bytes;
     size_t len;
     size_t moved;              /* of the header, then of the bytes */
-    uint8_t header[FRAME_LEN]; /* of a send */
+    struct frame frame;        /* of a send, */
+    uint8_t header[FRAME_LEN]; /* as bytes, once it is its turn */
 };
 
 struct sock_peer {
@@ -42,6 +43,7 @@ struct sock_peer {
     char *name;    /* for sentences */
     bool has_left; /* it said goodbye */
     bool is_mute;  /* it does not take bytes any more; what it said is still read */
+    struct vel_mac says, hears; /* of what we say to it, and it to us */
     struct vel_req *sends;
     struct vel_req *recvs;
     struct sock_note *notes;
@@ -53,6 +55,7 @@ struct sock_peer {
     struct vel_req *into;        /* a receive that takes it, or */
     struct sock_note *into_note; /* a note that keeps it */
     size_t body_got;
+    uint32_t crc;   /* of that, when it is long */
     bool is_paused; /* nobody takes it yet */
     uint64_t heard; /* when something moved last */
     /* what it said when it was waiting, see sock_alive.c */

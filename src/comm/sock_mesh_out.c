@@ -51,12 +51,12 @@ void vel_mesh_say(struct sock_mesh *mesh, int to, enum frame_kind kind, uint64_t
     req->bytes = (char *)(req + 1);
     req->len = len;
     memcpy(req->bytes, text, len);
-    struct frame frame = {.kind = kind,
-                          .comm = comm,
-                          .from = (uint32_t)mesh->rank,
-                          .tag = tag,
-                          .len = len};
-    vel_frame_encode(&frame, req->header);
+    req->frame = (struct frame){.kind = kind,
+                                .comm = comm,
+                                .from = (uint32_t)mesh->rank,
+                                .tag = tag,
+                                .len = len,
+                                .sum = vel_frame_sum(&p->says, text, len)};
     /* before all others, but never into the middle of a frame */
     struct vel_req **at = &p->sends;
     if (kind != FRAME_BYE && *at != NULL && (*at)->moved > 0)
@@ -74,6 +74,8 @@ void vel_mesh_write(struct sock_mesh *mesh, int i)
         struct vel_req *req = p->sends;
         size_t sent = 0, head = req->moved < FRAME_LEN ? FRAME_LEN - req->moved : 0;
         size_t body = req->moved > FRAME_LEN ? req->moved - FRAME_LEN : 0;
+        if (req->moved == 0) /* now it is certain that it is the next one */
+            vel_frame_encode(&req->frame, &p->says, req->header);
         struct iovec parts[2] = {
             {req->header + FRAME_LEN - head, head},
             {req->len > 0 ? req->bytes + body : NULL, req->len - body}};
@@ -87,6 +89,7 @@ void vel_mesh_write(struct sock_mesh *mesh, int i)
             p->heard = now();
             vel_mesh_count(mesh, sent);
         }
+        p->says.n += req->moved == 0;
         req->moved += sent;
         if (req->moved < FRAME_LEN + req->len)
             continue;

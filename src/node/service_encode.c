@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "base/proof.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
@@ -43,7 +44,9 @@ static int meet(void *arg, const char *node, const struct vel_msg_meet *ask,
     if (rc == 0 && !(endpoints = strdup(met.u.met.endpoints)))
         rc = vel_out_of_memory(err, "a meeting");
     if (rc == 0) {
-        memcpy(ret_token, met.u.met.token.at, VEL_COMM_TOKEN);
+        /* who can look at the network reads the one that is told */
+        vel_proof_secret(set->service->key.bytes, met.u.met.token.at, VEL_COMM_TOKEN,
+                         ret_token);
         *ret_endpoints = endpoints;
     }
     vel_buf_fini(&room);

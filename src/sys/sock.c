@@ -205,6 +205,27 @@ int vel_sock_peer_uid(int fd, uid_t *ret_uid, struct vel_err *err)
     return 0;
 }
 
+int vel_sock_place(int fd, bool is_accepted, char ret_place[VEL_SOCK_PLACE],
+                   struct vel_err *err)
+{
+    struct sockaddr_storage at = {0};
+    socklen_t len = sizeof at;
+    struct sockaddr_in in;
+    char host[INET_ADDRSTRLEN] = "";
+    int rc = is_accepted ? getsockname(fd, (struct sockaddr *)&at, &len)
+                         : getpeername(fd, (struct sockaddr *)&at, &len);
+
+    if (rc < 0)
+        return vel_fail_errno(err, errno, "asking where a connection leads to");
+    ret_place[0] = '\0';
+    if (at.ss_family != AF_INET)
+        return 0;
+    memcpy(&in, &at, sizeof in);
+    inet_ntop(AF_INET, &in.sin_addr, host, sizeof host);
+    snprintf(ret_place, VEL_SOCK_PLACE, "%s:%u", host, ntohs(in.sin_port));
+    return 0;
+}
+
 static int add_address(const struct ifaddrs *at, struct vel_vec *addresses)
 {
     char text[INET_ADDRSTRLEN];

@@ -37,6 +37,13 @@ int vel_sock_accept(int listener, unsigned limit_ms, int *ret_fd, struct vel_err
 /* Who is at the other end of a Unix socket; VEL_EUNSUP for TCP. */
 int vel_sock_peer_uid(int fd, uid_t *ret_uid, struct vel_err *err);
 
+/* "ADDRESS:PORT" of the end of a TCP connection that listens: what was connected to, or
+ * what the connection came in at; "" of a Unix socket. Both ends see the same, unless
+ * something between them changes addresses. */
+enum { VEL_SOCK_PLACE = 32 };
+int vel_sock_place(int fd, bool is_accepted, char ret_place[VEL_SOCK_PLACE],
+                   struct vel_err *err);
+
 /* The numeric IPv4 addresses of the interfaces that are up, loopbacks left out, in the
  * system's order: strings that the caller frees with the array. */
 int vel_sock_addresses(struct vel_vec *ret_addresses, struct vel_err *err);

@@ -17,19 +17,20 @@ enum { SPEAKER = 1, SIZE = 3, MOVES_MOST = 64, RECVS_MOST = 8, RECV_MOST = 10000
 static void decode(const uint8_t *bytes, size_t len)
 {
     uint8_t again[HELLO_LEN > FRAME_LEN ? HELLO_LEN : FRAME_LEN];
+    struct vel_mac first = {{0}, 0}, second = first;
     struct frame frame, same;
     struct hello hello;
     struct vel_err err = {0};
 
     if (len >= FRAME_LEN) {
-        int rc = vel_frame_decode(bytes, SPEAKER, &frame, &err);
+        int rc = vel_frame_decode(bytes, SPEAKER, &first, &frame, &err);
         if (rc < 0 && !err.text[0])
             abort();
         if (rc == 0) {
-            vel_frame_encode(&frame, again);
-            if (vel_frame_decode(again, SPEAKER, &same, NULL) < 0 ||
+            vel_frame_encode(&frame, &second, again);
+            if (vel_frame_decode(again, SPEAKER, &second, &same, NULL) < 0 ||
                 same.kind != frame.kind || same.comm != frame.comm ||
-                same.tag != frame.tag || same.len != frame.len)
+                same.tag != frame.tag || same.len != frame.len || same.sum != frame.sum)
                 abort();
         }
     }

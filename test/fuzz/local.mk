@@ -62,6 +62,7 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/frame_decode/alarm-empty.hex \
 	test/fuzz/corpus/frame_decode/alarms.hex \
 	test/fuzz/corpus/frame_decode/alive-nobody.hex \
+	test/fuzz/corpus/frame_decode/changed.hex \
 	test/fuzz/corpus/frame_decode/hello.hex \
 	test/fuzz/corpus/frame_decode/long.hex \
 	test/fuzz/corpus/frame_decode/messages.hex \

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "comm/sock_comm.h"
 #include "tap/sockjob.h"
 #include "tap/tap.h"
 
@@ -121,29 +122,55 @@ static size_t connections(int fds[FDS])
 }
 
 /* As far as it is taken, within `wait_ms` each time: it may be full, since its reader
- * has had enough. */
-static void say_to(int fd, const char *bytes, size_t len, int wait_ms)
+ * has had enough. False: not all of it. */
+static bool say_to(int fd, const void *bytes, size_t len, int wait_ms)
 {
+    const char *at = bytes;
+
     while (len > 0) {
         struct pollfd ready = {.fd = fd, .events = POLLOUT};
         bool is_ready = poll(&ready, 1, wait_ms) > 0;
-        ssize_t sent = is_ready ? send(fd, bytes, len, MSG_NOSIGNAL) : -1;
+        ssize_t sent = is_ready ? send(fd, at, len, MSG_NOSIGNAL) : -1;
 
         if (sent < 0)
-            return;
-        bytes += sent;
+            return false;
+        at += sent;
         len -= (size_t)sent;
     }
+    return true;
 }
 
-void sockjob_say(const void *bytes, size_t len, unsigned times)
+void sockjob_say(const void *bytes, size_t len)
 {
     int fds[FDS];
     size_t n = connections(fds);
 
     for (size_t i = 0; i < n; i++)
-        for (unsigned k = 0; k < times; k++)
-            say_to(fds[i], bytes, len, times > 1 ? 0 : -1);
+        say_to(fds[i], bytes, len, -1);
+}
+
+void sockjob_say_frame(struct vel_comm *comm, const struct frame *frame,
+                       const void *bytes, unsigned times)
+{
+    const struct sock_mesh *mesh = ((struct sock *)comm)->mesh;
+    int wait_ms = times > 1 ? 0 : -1;
+
+    for (int i = 0; i < mesh->size; i++) {
+        struct sock_peer *p = &mesh->peers[i];
+        struct frame f = *frame;
+        bool goes_on = p->fd >= 0;
+
+        if (bytes)
+            f.sum = vel_frame_sum(&p->says, bytes, f.len);
+        for (unsigned k = 0; goes_on && k < times; k++) {
+            uint8_t header[FRAME_LEN];
+
+            vel_frame_encode(&f, &p->says, header);
+            goes_on = say_to(p->fd, header, sizeof header, wait_ms) &&
+                      (!bytes || say_to(p->fd, bytes, (size_t)f.len, wait_ms));
+            p->says.n++;
+        }
+    }
 }
 
 void sockjob_hang_up(int rank)

@@ -3,7 +3,7 @@
 #ifndef TEST_TAP_SOCKJOB_H
 #define TEST_TAP_SOCKJOB_H
 
-#include "comm/sock.h"
+#include "comm/sock_wire.h"
 
 /* Fork n members connected over "unix" or "tcp" sockets; returns how many returned
  * non-zero or died. `member` runs in the children and must not use ok(). */
@@ -21,9 +21,14 @@ int sockjob_run_conf(int n, const char *kind, const struct vel_comm_sock_conf *c
 /* The process of a member, in memory that all members share; for those who kill. */
 int sockjob_pid(int rank);
 
-/* In a member: the same bytes to all others, whatever the communicator thinks of it;
- * once, or `times`, but then not more than is taken at once. For those who lie. */
-void sockjob_say(const void *bytes, size_t len, unsigned times);
+/* In a member: the same bytes to all others, whatever the communicator thinks of it.
+ * For those who lie. */
+void sockjob_say(const void *bytes, size_t len);
+
+/* In a member, to all others: a frame that nobody else could have said, and its bytes;
+ * NULL: it only announces them. Once, or `times`, but then not more than is taken. */
+void sockjob_say_frame(struct vel_comm *comm, const struct frame *frame,
+                       const void *bytes, unsigned times);
 
 /* In a member over Unix sockets: says nothing more to that lower rank, which finds the
  * connection closed. */

@@ -240,7 +240,7 @@ static void strangers_are_refused(void)
     struct vel_comm_listener *doors[2];
     const char *at[2];
     struct vel_comm *comm = NULL;
-    uint8_t hello[HELLO_LEN + PROOF_LEN] = {0}, old[sizeof hello];
+    uint8_t hello[HELLO_LEN + VEL_PROOF] = {0}, old[sizeof hello];
     struct hello words = {.from = 1, .to = 0, .size = 2};
     int status = 0;
     for (int i = 0; i < 2; i++) {
@@ -264,7 +264,7 @@ static void strangers_are_refused(void)
     ok(stranger_is_refused(at[0], hello, sizeof hello), "a wrong proof is refused");
     struct vel_err err = {0};
     is_int(vel_comm_sock_create(doors[1], 1, 2, at, wrong, 20000, &comm, &err),
-           VEL_EUNSAFE, "a wrong token is refused");
+           VEL_ELOST, "a wrong token is refused");
     ok(strstr(err.text, "rank 0 (tcp:127.0.0.1:") != NULL, "and said: %s", err.text);
     char byte = 0;
     is_int(vel_comm_sock_create(doors[1], 1, 2, at, token, 20000, &comm, NULL), 0,
@@ -279,28 +279,39 @@ static void strangers_are_refused(void)
 
 static void frames_are_checked(void)
 {
-    struct frame good = {.kind = FRAME_DATA, .comm = 5, .from = 3, .tag = 7, .len = 9};
+    struct frame good = {
+        .kind = FRAME_DATA, .comm = 5, .from = 3, .tag = 7, .len = 9, .sum = 11};
+    const struct vel_mac first = {{1}, 0};
     struct frame got, f;
     uint8_t bytes[FRAME_LEN];
-    vel_frame_encode(&good, bytes);
-    ok(vel_frame_decode(bytes, 3, &got, NULL) == 0 && got.len == 9 && got.tag == 7,
+    struct vel_mac mac = first;
+    vel_frame_encode(&good, &first, bytes);
+    ok(vel_frame_decode(bytes, 3, &mac, &got, NULL) == 0 && got.len == 9 &&
+           got.tag == 7 && got.sum == 11,
        "a frame is what was encoded");
-    is_int(vel_frame_decode(bytes, 2, &got, NULL), VEL_ECORRUPT,
+    is_int(vel_frame_decode(bytes, 3, &mac, &got, NULL), VEL_ECORRUPT, "but once");
+    mac = first;
+    is_int(vel_frame_decode(bytes, 2, &mac, &got, NULL), VEL_ECORRUPT,
            "nobody speaks for another");
     int taken = 0;
     for (size_t i = 0; i < FRAME_LEN * 8; i++) {
         bytes[i / 8] ^= (uint8_t)(1 << i % 8);
-        taken += vel_frame_decode(bytes, 3, &got, NULL) == 0;
+        mac = first;
+        taken += vel_frame_decode(bytes, 3, &mac, &got, NULL) == 0;
         bytes[i / 8] ^= (uint8_t)(1 << i % 8);
     }
     is_int(taken, 0, "a frame with any bit changed is refused");
     f = good;
     f.len = UINT64_MAX;
-    vel_frame_encode(&f, bytes);
-    is_int(vel_frame_decode(bytes, 3, &got, NULL), VEL_ECORRUPT, "a huge length too");
+    vel_frame_encode(&f, &first, bytes);
+    mac = first;
+    is_int(vel_frame_decode(bytes, 3, &mac, &got, NULL), VEL_ECORRUPT,
+           "a huge length too");
     f = (struct frame){.kind = FRAME_ALARM, .from = 3, .len = VEL_ERR_TEXT};
-    vel_frame_encode(&f, bytes);
-    is_int(vel_frame_decode(bytes, 3, &got, NULL), VEL_ECORRUPT, "a long alarm too");
+    vel_frame_encode(&f, &first, bytes);
+    mac = first;
+    is_int(vel_frame_decode(bytes, 3, &mac, &got, NULL), VEL_ECORRUPT,
+           "a long alarm too");
 }
 
 static void endpoints_are_checked(void)

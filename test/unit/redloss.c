@@ -112,12 +112,13 @@ static int freeze(struct liar *liar, int to, uint32_t tag, const void *bytes,
 static int freeze_in_frame(struct liar *liar, int to, uint32_t tag, const void *bytes,
                            size_t len, struct vel_req **ret_req, struct vel_err *err)
 {
+    static const struct vel_mac none;
     uint8_t header[FRAME_LEN];
     const struct frame frame = {
         .kind = FRAME_DATA, .comm = 1, .from = LIAR, .tag = tag, .len = len};
 
-    vel_frame_encode(&frame, header);
-    sockjob_say(header, FRAME_LEN / 2, 1);
+    vel_frame_encode(&frame, &none, header);
+    sockjob_say(header, FRAME_LEN / 2);
     return freeze(liar, to, tag, bytes, len, ret_req, err);
 }
 
@@ -156,16 +157,13 @@ static int rave(struct liar *liar, int to, uint32_t tag, const void *bytes, size
 {
     static const char garbage[3 * FRAME_LEN] = "GET / HTTP/1.1";
 
-    sockjob_say(garbage, sizeof garbage, 1);
+    sockjob_say(garbage, sizeof garbage);
     return tell_truth(liar, to, tag, bytes, len, ret_req, err);
 }
 
-static int boast(const struct frame *frame)
+static int boast(const struct liar *liar, const struct frame *frame)
 {
-    uint8_t header[FRAME_LEN];
-
-    vel_frame_encode(frame, header);
-    sockjob_say(header, sizeof header, 1);
+    sockjob_say_frame(liar->real, frame, NULL, 1);
     return 0;
 }
 
@@ -173,7 +171,7 @@ static int boast(const struct frame *frame)
 static int boast_huge(struct liar *liar, int to, uint32_t tag, const void *bytes,
                       size_t len, struct vel_req **ret_req, struct vel_err *err)
 {
-    (void)liar, (void)to, (void)bytes, (void)len, (void)err;
+    (void)to, (void)bytes, (void)len, (void)err;
     const struct frame frame = {.kind = FRAME_DATA,
                                 .comm = 1,
                                 .from = LIAR,
@@ -181,39 +179,39 @@ static int boast_huge(struct liar *liar, int to, uint32_t tag, const void *bytes
                                 .len = FRAME_DATA_MOST};
 
     *ret_req = NULL;
-    return boast(&frame);
+    return boast(liar, &frame);
 }
 
 static int boast_impossible(struct liar *liar, int to, uint32_t tag, const void *bytes,
                             size_t len, struct vel_req **ret_req, struct vel_err *err)
 {
-    (void)liar, (void)to, (void)bytes, (void)len, (void)err;
+    (void)to, (void)bytes, (void)len, (void)err;
     const struct frame frame = {
         .kind = FRAME_DATA, .comm = 1, .from = LIAR, .tag = tag, .len = UINT64_MAX};
 
     *ret_req = NULL;
-    return boast(&frame);
+    return boast(liar, &frame);
 }
 
 static int boast_alarm(struct liar *liar, int to, uint32_t tag, const void *bytes,
                        size_t len, struct vel_req **ret_req, struct vel_err *err)
 {
-    (void)liar, (void)to, (void)tag, (void)bytes, (void)len, (void)err;
+    (void)to, (void)tag, (void)bytes, (void)len, (void)err;
     const struct frame frame = {
         .kind = FRAME_ALARM, .from = LIAR, .tag = 1, .len = UINT64_C(1) << 40};
 
     *ret_req = NULL;
-    return boast(&frame);
+    return boast(liar, &frame);
 }
 
 static int boast_wait(struct liar *liar, int to, uint32_t tag, const void *bytes,
                       size_t len, struct vel_req **ret_req, struct vel_err *err)
 {
-    (void)liar, (void)to, (void)tag, (void)bytes, (void)len, (void)err;
+    (void)to, (void)tag, (void)bytes, (void)len, (void)err;
     const struct frame frame = {.kind = FRAME_ALIVE, .from = LIAR, .tag = UINT32_MAX};
 
     *ret_req = NULL;
-    return boast(&frame);
+    return boast(liar, &frame);
 }
 
 /* the message with other numbers in it */
@@ -236,15 +234,14 @@ static int alter(struct liar *liar, int to, uint32_t tag, const void *bytes, siz
 static int flood(struct liar *liar, int to, uint32_t tag, const void *bytes, size_t len,
                  struct vel_req **ret_req, struct vel_err *err)
 {
-    static uint8_t message[FRAME_LEN + (32 << 10)];
+    static const uint8_t message[32 << 10];
     const struct frame frame = {.kind = FRAME_DATA,
                                 .comm = 1,
                                 .from = LIAR,
                                 .tag = 0x80000,
-                                .len = sizeof message - FRAME_LEN};
+                                .len = sizeof message};
 
-    vel_frame_encode(&frame, message);
-    sockjob_say(message, sizeof message, 1000);
+    sockjob_say_frame(liar->real, &frame, message, 1000);
     return freeze(liar, to, tag, bytes, len, ret_req, err);
 }
 
