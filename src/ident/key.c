@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/siphash.h"
 #include "ident/key.h"
 #include "sys/entropy.h"
 
@@ -28,7 +27,7 @@ static int check(const char *path, const struct stat *st, uid_t user,
         return unsafe(path, "belongs to another user", err);
     if ((st->st_mode & 07777) != 0600)
         return unsafe(path, "has not the mode 0600", err);
-    if (st->st_size != VEL_KEY)
+    if (st->st_size != VEL_SECRET)
         return unsafe(path, "has another size than 32 bytes", err);
     return 0;
 }
@@ -48,7 +47,7 @@ static int key_load(struct vel_fs *fs, const char *path, uid_t user,
     if (rc == 0)
         rc = check(path, &st, user, err);
     if (rc == 0)
-        rc = vel_fs_read_at(fs, fd, ret->bytes, VEL_KEY, 0, path, err);
+        rc = vel_fs_read_at(fs, fd, ret->bytes, VEL_SECRET, 0, path, err);
     vel_fs_close(fs, fd, path, NULL); /* it was only read */
     return rc;
 }
@@ -68,9 +67,9 @@ int vel_key_get(struct vel_fs *fs, const char *dir, uid_t user, struct vel_key *
         goto out;
     rc = key_load(fs, path.data, user, &key, err);
     if (rc == VEL_ENOENT) {
-        rc = vel_entropy(key.bytes, VEL_KEY, err);
+        rc = vel_entropy(key.bytes, VEL_SECRET, err);
         if (rc == 0)
-            rc = vel_fs_once(fs, path.data, key.bytes, VEL_KEY, &is_mine, err);
+            rc = vel_fs_once(fs, path.data, key.bytes, VEL_SECRET, &is_mine, err);
         if (rc == 0)
             rc = key_load(fs, path.data, user, &key, err);
     }
@@ -79,39 +78,4 @@ int vel_key_get(struct vel_fs *fs, const char *dir, uid_t user, struct vel_key *
 out:
     vel_buf_fini(&path);
     return rc;
-}
-
-int vel_key_prove(const struct vel_key *key, enum vel_key_side side, const void *hello,
-                  size_t hello_len, const uint8_t nonce[VEL_KEY_NONCE],
-                  uint8_t ret_proof[VEL_KEY_PROOF], struct vel_err *err)
-{
-    const uint8_t room[VEL_SIPHASH_LEN] = {0}; /* where the inner one's result stands */
-    struct vel_buf words;
-    int rc;
-
-    vel_buf_init(&words);
-    vel_buf_append(&words, room, sizeof room);
-    vel_buf_putc(&words, (char)side);
-    vel_buf_append(&words, hello, hello_len);
-    vel_buf_append(&words, nonce, VEL_KEY_NONCE);
-    rc = vel_buf_status(&words, err);
-    if (rc == 0) {
-        uint8_t *at = (uint8_t *)words.data;
-
-        vel_siphash(key->bytes + VEL_SIPHASH_KEY, at + sizeof room,
-                    words.len - sizeof room, at);
-        vel_siphash(key->bytes, at, words.len, ret_proof);
-    }
-    vel_buf_fini(&words);
-    return rc;
-}
-
-int vel_key_check(const uint8_t got[VEL_KEY_PROOF], const uint8_t want[VEL_KEY_PROOF],
-                  struct vel_err *err)
-{
-    uint8_t differ = 0;
-
-    for (int i = 0; i < VEL_KEY_PROOF; i++)
-        differ |= (uint8_t)(got[i] ^ want[i]);
-    return differ == 0 ? 0 : vel_fail(err, VEL_EUNSAFE, "it does not know the key");
 }

@@ -12,6 +12,8 @@
 enum {
     CHUNK = 64 << 10,     /* of one read */
     SHARE = 256 << 10,    /* read of one link in one turn */
+    BULK = 64 << 10,      /* a longer `give` is bytes of files */
+    BULK_FRONT = 64,      /* the head, and all fields but these bytes */
     KEPT_MOST = 1 << 20,  /* a buffer that has grown beyond is given back */
     MOVE_DOWN = 256 << 10 /* done with so much of a queue, the rest moves down */
 };
@@ -33,7 +35,7 @@ struct conn *vel_conn_create(struct vel_links *links, struct vel_link *link,
     conn->since = conn->moved = vel_links_now(links);
     vel_buf_init(&conn->in);
     vel_buf_init(&conn->out);
-    vel_buf_init(&conn->hello);
+    vel_buf_init(&conn->words);
     return conn;
 }
 
@@ -50,7 +52,7 @@ void vel_conn_destroy(struct conn *conn)
     vel_sock_close(conn->fd);
     vel_buf_fini(&conn->in);
     vel_buf_fini(&conn->out);
-    vel_buf_fini(&conn->hello);
+    vel_buf_fini(&conn->words);
     free(conn->endpoint);
     free(conn);
 }
@@ -97,15 +99,43 @@ static void move_down(struct vel_buf *buf, size_t *at)
     *at = 0;
 }
 
+/* So much of a message its mac is of: all, but of long bytes of files only what is in
+ * front of them, with the checksum of the whole. A mac costs ten times a CRC. */
+static size_t mac_len(enum vel_msg_kind kind, size_t len)
+{
+    return kind == VEL_MSG_GIVE && len > BULK ? BULK_FRONT : len;
+}
+
+/* The message at the end of the queue is ours: nobody else can say so. */
+static int put_mac(struct conn *conn, enum vel_msg_kind kind, size_t begin,
+                   struct vel_err *err)
+{
+    struct vel_buf *out = &conn->out;
+
+    if (vel_buf_reserve(out, VEL_MAC) < 0) {
+        out->len = begin;
+        out->failed = false;
+        return vel_out_of_memory(err, "a message");
+    }
+    vel_mac_make(&conn->says, out->data + begin, mac_len(kind, out->len - begin),
+                 (uint8_t *)out->data + out->len);
+    out->len += VEL_MAC;
+    conn->says.n++;
+    return 0;
+}
+
 int vel_conn_say(struct conn *conn, const struct vel_msg *msg, struct vel_err *err)
 {
     struct vel_err why = {0};
+    size_t begin = conn->out.len;
 
     if (conn->is_mute)
         return 0;
     if (!vel_conn_waits(conn))
         conn->moved = vel_links_now(conn->links);
     int rc = vel_msg_encode(msg, &conn->out, err);
+    if (rc == 0 && conn->is_proved)
+        rc = put_mac(conn, msg->kind, begin, err);
     if (rc < 0)
         return rc;
     conn->links->count.sent++;
@@ -141,6 +171,12 @@ int vel_conn_flush(struct conn *conn, struct vel_err *err)
 
 /* --- what comes in --- */
 
+/* A message, and what belongs to it. */
+static size_t whole(const struct conn *conn, const struct vel_msg_head *head)
+{
+    return head->len + (size_t)VEL_MSG_HEAD + (conn->is_proved ? VEL_MAC : 0);
+}
+
 /* Of the message that begins at in_at: how many bytes are missing; 0: it is whole, or
  * its head is wrong. */
 static size_t missing(const struct conn *conn)
@@ -152,7 +188,7 @@ static size_t missing(const struct conn *conn)
         return VEL_MSG_HEAD - have;
     if (vel_msg_head((const uint8_t *)conn->in.data + conn->in_at, &head, NULL) < 0)
         return 0;
-    return head.len + (size_t)VEL_MSG_HEAD > have ? head.len + VEL_MSG_HEAD - have : 0;
+    return whole(conn, &head) > have ? whole(conn, &head) - have : 0;
 }
 
 bool vel_conn_has(const struct conn *conn)
@@ -220,7 +256,7 @@ static int check_kind(const struct conn *conn, enum vel_msg_kind kind,
         fits = may_say(conn, row);
     else
         fits = kind == vel_meeting_wants(conn->state) ||
-               (kind == VEL_MSG_NO && conn->endpoint);
+               (kind == VEL_MSG_NO && conn->state == CONN_YES);
     return fits ? 0
                 : vel_fail(err, VEL_ECORRUPT, "a message '%s' that it may not send now",
                            row->name);
@@ -240,13 +276,16 @@ int vel_conn_next(struct conn *conn, struct vel_msg *ret, struct vel_err *err)
         rc = check_kind(conn, head.kind, err);
     if (rc < 0)
         return rc;
-    size_t whole = head.len + (size_t)VEL_MSG_HEAD;
-    if (have < whole)
+    size_t len = head.len + (size_t)VEL_MSG_HEAD;
+    if (have < whole(conn, &head))
         return 0;
-    rc = vel_msg_decode(at, whole, ret, err);
+    if (conn->is_proved)
+        rc = vel_mac_check(&conn->hears, at, mac_len(head.kind, len), at + len, err);
+    if (rc == 0)
+        rc = vel_msg_decode(at, len, ret, err);
     if (rc < 0)
         return rc;
-    conn->in_at += whole;
+    conn->in_at += whole(conn, &head);
     conn->links->count.heard++;
     return 1;
 }

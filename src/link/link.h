@@ -4,9 +4,11 @@
  *
  * One thread creates the links, turns the loop and hears from it by the ops; nothing
  * waits but vel_links_turn(). Who is connected has proved to be ours: who has not yet
- * is a stranger, has few bytes, a place among few and T, and is never heard of. A link
- * that breaks a rule, falls silent or takes nothing in ends, alone; `gone` says why,
- * once.
+ * has few bytes and T, and is never heard of; who has not even said hello, by which he
+ * shows that he knows the key, is a stranger, with a place among few. A link that
+ * breaks a rule, falls silent or takes nothing in ends, alone; `gone` says why, once.
+ * So does one over TCP on which somebody between both has changed, made up, repeated or
+ * left out a message.
  *
  * Limits, whatever a peer does: a message is as long as its table allows; what waits to
  * be sent on a link is bounded (VEL_LINK_QUEUE), and a link on which more waits is
@@ -33,7 +35,7 @@ enum {
     VEL_LINK_UNREAD = 1 << 20, /* while more than that wait nothing is read */
     VEL_LINK_OPEN = 256,       /* requests of a peer that wait for our answer, then
                                   nothing is read; and of ours that wait for a peer's */
-    VEL_LINK_STRANGERS = 64,
+    VEL_LINK_STRANGERS = 64,   /* without a hello, over TCP and as many near */
 };
 
 enum vel_peer_role { VEL_PEER_PROCESS, VEL_PEER_LEADER, VEL_PEER_TOOL };

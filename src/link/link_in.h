@@ -7,12 +7,11 @@
 #include <poll.h>
 
 #include "base/buf.h"
+#include "base/proof.h"
 #include "base/vec.h"
 #include "link/link.h"
 
 enum {
-    NONCE = VEL_KEY_NONCE,
-    PROOF = VEL_KEY_PROOF,
     LAUNCH_ROOM = 64 + 1,
     NODE_ROOM = 200 + 1,
     RETRY_MS = 20, /* a listener whose queue is full */
@@ -23,8 +22,8 @@ enum conn_state {
     CONN_CONNECTS, /* until the system says how that went */
     CONN_GREET,    /* said hello, wants the other's greet */
     CONN_YES,      /* said the proof, wants yes */
-    CONN_HELLO,    /* a stranger's: wants its hello */
-    CONN_PROOF,    /* a stranger's: said greet, wants its proof */
+    CONN_HELLO,    /* was accepted: wants its hello */
+    CONN_PROOF,    /* said greet, wants its proof */
     CONN_MET,
     CONN_LAST, /* the last words leave, then it is closed */
     CONN_DEAD, /* closed; freed at the end of the turn */
@@ -33,7 +32,7 @@ enum conn_state {
 /* A connection, or an attempt at one. */
 struct conn {
     struct vel_links *links;
-    struct vel_link *link; /* NULL: a stranger's, or the last words of one */
+    struct vel_link *link; /* NULL: it was accepted and is not met, or its last words */
     enum conn_state state;
     int fd;
     bool is_near;
@@ -45,9 +44,11 @@ struct conn {
     bool is_mute;   /* nothing can be sent any more; what was said is still read */
     bool is_broken; /* why: told by the next turn */
     struct vel_err why;
-    struct vel_buf hello; /* of whoever connects, for the proofs */
-    uint8_t nonce[NONCE]; /* of whoever listens */
-    struct vel_peer peer; /* texts: the arrays below */
+    struct vel_buf words;       /* that proofs are of */
+    uint8_t nonce[VEL_NONCE];   /* of whoever connects */
+    bool is_proved;             /* over TCP: with every frame comes a mac */
+    struct vel_mac says, hears; /* then */
+    struct vel_peer peer;       /* texts: the arrays below */
     char launch[LAUNCH_ROOM], node[NODE_ROOM];
 };
 
@@ -73,7 +74,9 @@ struct vel_link {
 
 struct listener {
     int fd;
+    bool is_near; /* a Unix socket */
     char *endpoint;
+    uint64_t deaf_until; /* nobody is accepted before */
 };
 
 struct vel_links {
@@ -89,7 +92,6 @@ struct vel_links {
     struct vel_vec conns; /* struct conn * */
     struct vel_vec links; /* struct vel_link * */
     struct vel_vec fds;   /* struct pollfd, for a turn */
-    uint64_t deaf_until;  /* no descriptor was left: nobody is accepted before */
     bool is_hasty;        /* something is to be told: the next turn does not wait */
     uint64_t next;        /* when a limit is over, the first of all */
     struct vel_links_count count;

@@ -100,7 +100,7 @@ void vel_links_destroy(struct vel_links *links)
     for (size_t i = 0; i < links->listeners.n; i++) {
         const struct listener *listener = vel_vec_at(&links->listeners, i);
 
-        if (begins(listener->endpoint, unix_prefix))
+        if (listener->is_near)
             vel_fs_unlink(vel_fs_posix(), listener->endpoint + strlen(unix_prefix),
                           NULL);
     }
@@ -146,7 +146,7 @@ static int put_endpoints(const struct vel_links *links, bool is_unix,
     for (size_t i = 0; rc == 0 && i < links->listeners.n; i++) {
         const struct listener *listener = vel_vec_at(&links->listeners, i);
 
-        if (begins(listener->endpoint, unix_prefix) != is_unix)
+        if (listener->is_near != is_unix)
             continue;
         if (begins(listener->endpoint, any_prefix))
             rc = put_addresses(text, listener->endpoint + strlen(any_prefix), err);
@@ -178,10 +178,10 @@ static int tell_endpoints(struct vel_links *links, struct vel_err *err)
 
 int vel_links_listen(struct vel_links *links, const char *endpoint, struct vel_err *err)
 {
-    struct listener listener = {.fd = -1};
+    struct listener listener = {.fd = -1, .is_near = begins(endpoint, unix_prefix)};
     int rc;
 
-    if (!begins(endpoint, unix_prefix) && !links->me.key)
+    if (!listener.is_near && !links->me.key)
         return vel_fail(err, VEL_EINVAL, "listening at %s: there is no key", endpoint);
     rc = vel_sock_listen(endpoint, &listener.fd, &listener.endpoint, err);
     if (rc < 0)

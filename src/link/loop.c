@@ -18,8 +18,9 @@
 #include "sys/sock.h"
 
 enum {
-    FAIR = 64,    /* messages of one link in one turn */
-    DEAF_MS = 100 /* no descriptor left: so long nobody is accepted */
+    FAIR = 64,     /* messages of one link in one turn */
+    DEAF_MS = 100, /* no descriptor left: so long nobody is accepted */
+    GRACE = 1000   /* a stranger is let be for T by that */
 };
 
 static struct conn *conn_at(const struct vel_links *links, size_t i)
@@ -27,18 +28,42 @@ static struct conn *conn_at(const struct vel_links *links, size_t i)
     return *(struct conn **)vel_vec_at(&links->conns, i);
 }
 
-static bool is_stranger(const struct conn *conn)
+static bool was_accepted(const struct conn *conn)
 {
     return conn->state == CONN_HELLO || conn->state == CONN_PROOF;
 }
 
 /* --- who comes --- */
 
+/* May one more stranger come, who has not said hello? *ret_leaves: then this one goes,
+ * NULL: nobody; else *ret_when he may. Who has just come is given the time to say it.
+ * Those who come over TCP take no places of those who are near. */
+static bool has_place(struct vel_links *links, bool is_near, struct conn **ret_leaves,
+                      uint64_t *ret_when)
+{
+    uint64_t grace = vel_links_limit(links) / GRACE;
+    struct conn *oldest = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < links->conns.n; i++) {
+        struct conn *conn = conn_at(links, i);
+
+        if (conn->state != CONN_HELLO || conn->is_near != is_near)
+            continue;
+        n++;
+        if (!oldest || conn->since < oldest->since)
+            oldest = conn;
+    }
+    *ret_leaves = n < VEL_LINK_STRANGERS ? NULL : oldest;
+    if (!*ret_leaves || vel_links_now(links) - oldest->since >= grace)
+        return true;
+    *ret_when = oldest->since + grace;
+    return false;
+}
+
 int vel_links_adopt(struct vel_links *links, int fd, struct vel_err *err)
 {
-    struct conn *oldest = NULL;
     struct vel_err why = {0};
-    size_t strangers = 0;
 
     links->count.strangers++;
     /* over TCP the system knows nobody */
@@ -51,19 +76,6 @@ int vel_links_adopt(struct vel_links *links, int fd, struct vel_err *err)
         vel_sock_close(fd);
         return 0;
     }
-    for (size_t i = 0; i < links->conns.n; i++) {
-        struct conn *conn = conn_at(links, i);
-
-        if (!is_stranger(conn))
-            continue;
-        strangers++;
-        if (!oldest || conn->since < oldest->since)
-            oldest = conn;
-    }
-    if (strangers >= VEL_LINK_STRANGERS) {
-        links->count.sent_away++;
-        vel_conn_close(oldest);
-    }
     struct conn *conn = vel_conn_create(links, NULL, CONN_HELLO, fd);
     if (!conn)
         return vel_out_of_memory(err, "a connection");
@@ -71,19 +83,26 @@ int vel_links_adopt(struct vel_links *links, int fd, struct vel_err *err)
     return 0;
 }
 
-static void accept_all(struct vel_links *links, const struct listener *listener)
+static void accept_all(struct vel_links *links, struct listener *listener)
 {
     for (int i = 0; i < VEL_LINK_STRANGERS; i++) {
+        struct conn *leaves = NULL;
         struct vel_err why = {0};
         int fd = -1;
-        int rc = vel_sock_accept(listener->fd, links->me.limit_ms, &fd, &why);
 
+        if (!has_place(links, listener->is_near, &leaves, &listener->deaf_until))
+            return;
+        int rc = vel_sock_accept(listener->fd, links->me.limit_ms, &fd, &why);
         if (rc == 0 && fd < 0)
             return;
+        if (rc == 0 && leaves) {
+            links->count.sent_away++;
+            vel_conn_close(leaves);
+        }
         if (rc == 0)
             rc = vel_links_adopt(links, fd, &why);
         if (rc < 0) { /* out of descriptors or memory: those who are here come first */
-            links->deaf_until = vel_links_now(links) + DEAF_MS * VEL_CLOCK_MS;
+            listener->deaf_until = vel_links_now(links) + DEAF_MS * VEL_CLOCK_MS;
             return;
         }
     }
@@ -119,8 +138,12 @@ static void conn_lost(struct conn *conn, struct vel_err *why)
         vel_conn_close(conn);
         return;
     }
-    if (is_stranger(conn))
+    if (was_accepted(conn))
         conn->links->count.sent_away++;
+    if (state == CONN_GREET && !conn->is_near && why->status == VEL_ELOST)
+        vel_fail(why, VEL_ELOST,
+                 "it closed the connection at our first words: it serves another user, "
+                 "or is no leader");
     vel_wrap(why, why->status, "%s", conn->endpoint ? conn->endpoint : "a stranger");
     vel_conn_close(conn);
     if (!link)
@@ -253,6 +276,8 @@ static void move(struct conn *conn, short revents)
     if (conn->state == CONN_CONNECTS) {
         if (revents)
             rc = vel_meeting_begin(conn, &why);
+        if (rc == 0 && conn->state == CONN_GREET) /* there it has little time */
+            rc = vel_conn_flush(conn, &why);
         if (rc < 0)
             conn_lost(conn, &why);
         return;
@@ -278,7 +303,7 @@ static int poll_all(struct vel_links *links, unsigned limit_ms, size_t *ret_conn
                     struct vel_err *err)
 {
     size_t n = 0, nl = links->listeners.n, nc = links->conns.n;
-    bool is_deaf = vel_links_now(links) < links->deaf_until;
+    uint64_t now = vel_links_now(links);
 
     while (links->fds.n < 1 + nl + nc)
         if (!vel_vec_push(&links->fds, NULL))
@@ -288,7 +313,8 @@ static int poll_all(struct vel_links *links, unsigned limit_ms, size_t *ret_conn
     for (size_t i = 0; i < nl; i++) {
         const struct listener *listener = vel_vec_at(&links->listeners, i);
 
-        fds[n++] = (struct pollfd){.fd = is_deaf ? -1 : listener->fd, .events = POLLIN};
+        fds[n++] = (struct pollfd){.fd = now < listener->deaf_until ? -1 : listener->fd,
+                                   .events = POLLIN};
     }
     for (size_t i = 0; i < nc; i++)
         fds[n++] = (struct pollfd){.fd = conn_at(links, i)->fd,
@@ -368,8 +394,12 @@ static void tick(struct vel_links *links, uint64_t polled)
 
         next = at < next ? at : next;
     }
-    if (now < links->deaf_until && links->deaf_until < next)
-        next = links->deaf_until;
+    for (size_t i = 0; i < links->listeners.n; i++) {
+        const struct listener *listener = vel_vec_at(&links->listeners, i);
+
+        if (now < listener->deaf_until && listener->deaf_until < next)
+            next = listener->deaf_until;
+    }
     links->next = next;
 }
 

@@ -42,71 +42,97 @@ enum vel_msg_kind vel_meeting_wants(enum conn_state state)
     return VEL_MSG_NONE;
 }
 
-/* --- proofs --- */
+/* --- proofs, over TCP --- */
 
-static int prove(const struct conn *conn, enum vel_key_side side, uint8_t ret[PROOF],
-                 struct vel_err *err)
+/* The words begin with where one is connected to. */
+static int begin_words(struct conn *conn, struct vel_err *err)
 {
-    return vel_key_prove(&conn->links->key, side, conn->hello.data, conn->hello.len,
-                         conn->nonce, ret, err);
+    char place[VEL_SOCK_PLACE];
+    int rc = vel_sock_place(conn->fd, !conn->endpoint, place, err);
+
+    if (rc < 0)
+        return rc;
+    vel_buf_clear(&conn->words);
+    vel_buf_append(&conn->words, place, strlen(place) + 1);
+    return vel_buf_status(&conn->words, err);
 }
 
-/* What we say to prove it; nothing over a Unix socket. */
-static int put_proof(const struct conn *conn, enum vel_key_side side,
-                     uint8_t room[PROOF], struct vel_msg_bytes *ret,
-                     struct vel_err *err)
+/* The message, in which its own proof is left out, are the next words; NULL: none. */
+static int prove(struct conn *conn, enum vel_proof_side side, const struct vel_msg *msg,
+                 uint8_t ret[VEL_PROOF], struct vel_err *err)
 {
-    if (conn->is_near) {
-        *ret = (struct vel_msg_bytes){room, 0};
-        return 0;
-    }
-    *ret = (struct vel_msg_bytes){room, PROOF};
-    return prove(conn, side, room, err);
+    int rc = msg ? vel_msg_encode(msg, &conn->words, err) : 0;
+
+    if (rc == 0)
+        vel_proof_make(conn->links->key.bytes, side, conn->words.data, conn->words.len,
+                       ret);
+    return rc;
 }
 
-static int check_proof(const struct conn *conn, enum vel_key_side side,
-                       const struct vel_msg_bytes *got, struct vel_err *err)
+static int put_proof(struct conn *conn, enum vel_proof_side side,
+                     const struct vel_msg *msg, uint8_t room[VEL_PROOF],
+                     struct vel_msg_bytes *ret, struct vel_err *err)
 {
-    uint8_t want[PROOF];
+    if (conn->is_near)
+        return 0; /* the system tells */
+    int rc = prove(conn, side, msg, room, err);
+    *ret = (struct vel_msg_bytes){room, VEL_PROOF};
+    return rc;
+}
+
+/* *proof, of a copy of the message: it is taken out. */
+static int check_proof(struct conn *conn, enum vel_proof_side side, struct vel_msg *msg,
+                       struct vel_msg_bytes *proof, struct vel_err *err)
+{
+    uint8_t want[VEL_PROOF];
+    const struct vel_msg_bytes got = *proof;
 
     if (conn->is_near)
-        return 0; /* the system has told */
-    if (got->len != PROOF)
+        return 0;
+    if (got.len != VEL_PROOF)
         return vel_fail(err, VEL_EUNSAFE, "it does not prove that it knows the key");
-    int rc = prove(conn, side, want, err);
-    return rc < 0 ? rc : vel_key_check(got->at, want, err);
+    proof->len = 0;
+    int rc = prove(conn, side, msg, want, err);
+    return rc < 0 ? rc : vel_proof_check(got.at, want, err);
+}
+
+/* Both have proved it, or who connects is about to: with what follows comes a mac. */
+static void begin_macs(struct conn *conn)
+{
+    if (conn->is_near)
+        return;
+    vel_mac_begin(&conn->says, &conn->hears, conn->links->key.bytes,
+                  conn->endpoint ? VEL_PROOF_CONNECTS : VEL_PROOF_ACCEPTS,
+                  conn->words.data, conn->words.len);
+    conn->is_proved = true;
+    vel_buf_fini(&conn->words);
 }
 
 /* --- who connects --- */
-
-/* The bytes of hello are part of the proofs, so they are kept as they were sent. */
-static int keep_hello(struct conn *conn, const struct vel_msg *msg, struct vel_err *err)
-{
-    vel_buf_clear(&conn->hello);
-    return vel_msg_encode(msg, &conn->hello, err);
-}
 
 int vel_meeting_begin(struct conn *conn, struct vel_err *err)
 {
     const struct vel_links_me *me = &conn->links->me;
     struct vel_msg msg = {.kind = VEL_MSG_HELLO};
-    uint8_t nonce[NONCE];
+    struct vel_msg_hello *hello = &msg.u.hello;
+    uint8_t proof[VEL_PROOF];
     int rc;
 
     rc = vel_sock_connected(conn->fd, conn->endpoint, err);
-    if (rc == 0 && conn->is_near)
-        rc = vel_meeting_check_user(conn->fd, me->user, err);
     if (rc == 0)
-        rc = vel_entropy(nonce, sizeof nonce, err);
+        rc = conn->is_near ? vel_meeting_check_user(conn->fd, me->user, err)
+                           : begin_words(conn, err);
+    if (rc == 0)
+        rc = vel_entropy(conn->nonce, VEL_NONCE, err);
     if (rc < 0)
         return rc;
-    msg.u.hello.role = (uint64_t)me->role;
-    msg.u.hello.epoch = (uint64_t)me->epoch;
-    msg.u.hello.rank = (uint64_t)me->rank;
-    msg.u.hello.launch = me->launch;
-    msg.u.hello.node = me->node;
-    msg.u.hello.nonce = (struct vel_msg_bytes){nonce, sizeof nonce};
-    rc = keep_hello(conn, &msg, err);
+    hello->role = (uint64_t)me->role;
+    hello->epoch = (uint64_t)me->epoch;
+    hello->rank = (uint64_t)me->rank;
+    hello->launch = me->launch;
+    hello->node = me->node;
+    hello->nonce = (struct vel_msg_bytes){conn->nonce, VEL_NONCE};
+    rc = put_proof(conn, VEL_PROOF_KNOCKS, &msg, proof, &hello->proof, err);
     if (rc == 0)
         rc = vel_conn_say(conn, &msg, err);
     if (rc == 0)
@@ -128,15 +154,14 @@ static bool is_late(const struct conn *conn)
     return false;
 }
 
-static int hear_greet(struct conn *conn, const struct vel_msg_greet *greet,
+static int hear_greet(struct conn *conn, const struct vel_msg *heard,
                       struct vel_err *err)
 {
-    struct vel_msg msg = {.kind = VEL_MSG_PROOF};
-    uint8_t proof[PROOF];
-    int rc;
+    struct vel_msg copy = *heard, msg = {.kind = VEL_MSG_PROOF};
+    const struct vel_msg_greet *greet = &copy.u.greet;
+    uint8_t proof[VEL_PROOF];
+    int rc = check_proof(conn, VEL_PROOF_ACCEPTS, &copy, &copy.u.greet.proof, err);
 
-    memcpy(conn->nonce, greet->nonce.at, NONCE);
-    rc = check_proof(conn, VEL_KEY_ACCEPTS, &greet->proof, err);
     if (rc < 0)
         return rc;
     if (!vel_host_is_name(greet->node))
@@ -146,11 +171,12 @@ static int hear_greet(struct conn *conn, const struct vel_msg_greet *greet,
                         greet->node, conn->link->want_node);
     if (is_late(conn))
         return vel_fail(err, VEL_ECANCEL, "it is connected already");
-    rc = put_proof(conn, VEL_KEY_CONNECTS, proof, &msg.u.proof.proof, err);
+    rc = put_proof(conn, VEL_PROOF_CONNECTS, NULL, proof, &msg.u.proof.proof, err);
     if (rc == 0)
         rc = vel_conn_say(conn, &msg, err);
     if (rc < 0)
         return rc;
+    begin_macs(conn);
     snprintf(conn->node, sizeof conn->node, "%s", greet->node);
     snprintf(conn->launch, sizeof conn->launch, "%s", conn->links->me.launch);
     conn->peer = (struct vel_peer){.role = VEL_PEER_LEADER,
@@ -163,26 +189,58 @@ static int hear_greet(struct conn *conn, const struct vel_msg_greet *greet,
 
 /* --- who is connected to --- */
 
+/* Who overhears one, and says it again, must not have a place for each time. */
+static bool is_old_hello(const struct conn *conn)
+{
+    const struct vel_vec *conns = &conn->links->conns;
+
+    for (size_t i = 0; i < conns->n; i++) {
+        const struct conn *other = *(struct conn **)vel_vec_at(conns, i);
+
+        if (other != conn && !other->endpoint && other->state != CONN_DEAD &&
+            memcmp(other->nonce, conn->nonce, VEL_NONCE) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_hello(struct conn *conn, const struct vel_msg *msg,
+                       struct vel_err *err)
+{
+    struct vel_msg copy = *msg;
+
+    if (!vel_host_is_name(copy.u.hello.node) ||
+        !vel_launch_is_name(copy.u.hello.launch))
+        return vel_fail(err, VEL_ECORRUPT, "its node or launch is no name");
+    if (conn->is_near)
+        return 0;
+    int rc = begin_words(conn, err);
+    if (rc == 0)
+        rc = check_proof(conn, VEL_PROOF_KNOCKS, &copy, &copy.u.hello.proof, err);
+    memcpy(conn->nonce, copy.u.hello.nonce.at, VEL_NONCE);
+    if (rc == 0 && is_old_hello(conn))
+        rc = vel_fail(err, VEL_EUNSAFE, "its first words are somebody else's");
+    return rc;
+}
+
 static int hear_hello(struct conn *conn, const struct vel_msg *msg, struct vel_err *err)
 {
     const struct vel_links_me *me = &conn->links->me;
     const struct vel_msg_hello *hello = &msg->u.hello;
-    struct vel_msg greet = {.kind = VEL_MSG_GREET};
-    uint8_t proof[PROOF];
-    int rc;
+    struct vel_msg msg_greet = {.kind = VEL_MSG_GREET};
+    struct vel_msg_greet *greet = &msg_greet.u.greet;
+    uint8_t nonce[VEL_NONCE], proof[VEL_PROOF];
+    int rc = check_hello(conn, msg, err);
 
-    if (!vel_host_is_name(hello->node) || !vel_launch_is_name(hello->launch))
-        return vel_fail(err, VEL_ECORRUPT, "its node or launch is no name");
-    rc = keep_hello(conn, msg, err);
     if (rc == 0)
-        rc = vel_entropy(conn->nonce, NONCE, err);
-    greet.u.greet.epoch = (uint64_t)me->epoch;
-    greet.u.greet.node = me->node;
-    greet.u.greet.nonce = (struct vel_msg_bytes){conn->nonce, NONCE};
+        rc = vel_entropy(nonce, VEL_NONCE, err);
+    greet->epoch = (uint64_t)me->epoch;
+    greet->node = me->node;
+    greet->nonce = (struct vel_msg_bytes){nonce, VEL_NONCE};
     if (rc == 0)
-        rc = put_proof(conn, VEL_KEY_ACCEPTS, proof, &greet.u.greet.proof, err);
+        rc = put_proof(conn, VEL_PROOF_ACCEPTS, &msg_greet, proof, &greet->proof, err);
     if (rc == 0)
-        rc = vel_conn_say(conn, &greet, err);
+        rc = vel_conn_say(conn, &msg_greet, err);
     if (rc < 0)
         return rc;
     snprintf(conn->node, sizeof conn->node, "%s", hello->node);
@@ -216,15 +274,16 @@ static int refuse(struct conn *conn, struct vel_err *err)
     return rc;
 }
 
-static int hear_proof(struct conn *conn, const struct vel_msg_proof *proof,
-                      struct vel_err *err)
+static int hear_proof(struct conn *conn, const struct vel_msg *msg, struct vel_err *err)
 {
     const struct vel_links_me *me = &conn->links->me;
     struct vel_msg yes = {.kind = VEL_MSG_YES};
-    int rc = check_proof(conn, VEL_KEY_CONNECTS, &proof->proof, err);
+    struct vel_msg_bytes proof = msg->u.proof.proof;
+    int rc = check_proof(conn, VEL_PROOF_CONNECTS, NULL, &proof, err);
 
     if (rc < 0)
         return rc;
+    begin_macs(conn);
     if (!me->serves_any && conn->peer.role != VEL_PEER_TOOL &&
         strcmp(conn->launch, me->launch) != 0)
         return refuse(conn, err);
@@ -238,9 +297,9 @@ int vel_meeting_hear(struct conn *conn, const struct vel_msg *msg, struct vel_er
     case VEL_MSG_HELLO:
         return hear_hello(conn, msg, err);
     case VEL_MSG_GREET:
-        return hear_greet(conn, &msg->u.greet, err);
+        return hear_greet(conn, msg, err);
     case VEL_MSG_PROOF:
-        return hear_proof(conn, &msg->u.proof, err);
+        return hear_proof(conn, msg, err);
     case VEL_MSG_NO:
         return vel_fail(err, VEL_EREMOTE, "it refuses: %s", msg->u.no.text);
     default:

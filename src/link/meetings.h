@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* meetings - the first words of a connection: hello, greet, proof, yes. Until the last
- * of them it is a stranger's (doc/protocol-leader.txt, 4).
+ * of them nothing else is heard (doc/protocol-leader.txt, 4).
  *
  * Near, over a Unix socket, the system tells whose the other process is. Over TCP both
- * prove that they know the key; the listener, who is asked by anybody, proves first and
- * gives nothing away by it: the words are the other's and a number of its own.
+ * prove that they know the key, over the same words: where one is connected to, and
+ * what both have said. Who connects proves it in hello already, so that the listener
+ * has nothing to do with others; that one may be somebody's old one, and `proof` not.
  */
 #ifndef VEL_LINK_MEETINGS_H
 #define VEL_LINK_MEETINGS_H

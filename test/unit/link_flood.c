@@ -124,6 +124,11 @@ static void fairness(void)
 
 /* --- nothing left --- */
 
+static const struct listener *listener_of(const struct linklab_side *side)
+{
+    return vel_vec_at(&side->links->listeners, 0);
+}
+
 static void descriptors(void)
 {
     enum { KNOCKS = 40 };
@@ -142,7 +147,7 @@ static void descriptors(void)
     for (int i = 0; i < 50; i++)
         linklab_turn(&lab);
     vel_links_count(side->links, &count);
-    ok(count.strangers < KNOCKS && side->links->deaf_until > 0,
+    ok(count.strangers < KNOCKS && listener_of(side)->deaf_until > 0,
        "%s: without descriptors nobody comes in, and the loop rests", how);
     setrlimit(RLIMIT_NOFILE, &old);
     linklab_pass(&lab, 200, 2);
@@ -151,6 +156,104 @@ static void descriptors(void)
     for (int i = 0; i < KNOCKS; i++)
         vel_sock_close(fds[i]);
     ok(linklab_is_well(&lab, side), "%s: and the leader is well", how);
+    linklab_fini(&lab);
+}
+
+/* --- strangers --- */
+
+enum { JOINERS = 300, STRANGERS = 10000, AT_ONCE = 60 };
+
+/* So many more who say nothing, and stay. */
+static void knock(struct linklab_side *side, int *fds, int *n)
+{
+    for (int i = 0; i < AT_ONCE && *n < STRANGERS; i++)
+        fds[(*n)++] = linklab_knock(side);
+}
+
+/* Everyone asks again as long as strangers come, and is answered. */
+static int ask_all(struct linklab *lab)
+{
+    int asked = 0;
+
+    for (int i = 1; i < lab->n; i++) {
+        struct linklab_side *side = lab->sides[i];
+
+        if (side->met == 0 || !side->link || side->messages < side->woken)
+            continue;
+        struct vel_msg msg = linklab_ask(side->link, 1);
+        vel_link_send(side->link, &msg, &err);
+        side->woken++; /* asked so far */
+        asked++;
+    }
+    return asked;
+}
+
+static void more_descriptors(void)
+{
+    struct rlimit most;
+
+    getrlimit(RLIMIT_NOFILE, &most);
+    if (most.rlim_max < STRANGERS + 4 * JOINERS)
+        return;
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &most);
+}
+
+/* 10,000 who prove nothing come together with 300 of ours. */
+static void strangers(void)
+{
+    struct linklab lab;
+    struct linklab_side *a = linklab_alone(&lab, "tcp");
+    struct vel_links_me me = linklab_me(&lab, "b");
+    struct rlimit few;
+    static int fds[STRANGERS];
+    int attempts = 0, n = 0, gone = 0, asked = 0, met = 0;
+
+    getrlimit(RLIMIT_NOFILE, &few);
+    if (few.rlim_cur < STRANGERS + 4 * JOINERS) {
+        skip(3, "%d strangers need more descriptors", STRANGERS);
+        linklab_fini(&lab);
+        return;
+    }
+    a->answers = true;
+    for (int i = 0; i < JOINERS; i++) {
+        linklab_connect(linklab_add(&lab, &me), vel_links_endpoints(a->links), "a");
+        attempts++;
+    }
+    for (int round = 0; round < 1000 && (n < STRANGERS || met < JOINERS); round++) {
+        knock(a, fds, &n);
+        vel_manual_clock_advance(&lab.clock, LINKLAB_T * VEL_CLOCK_MS / 1000 + 1);
+        for (int k = 0; k < 4; k++)
+            linklab_turn(&lab);
+        met = 0;
+        for (int i = 1; i < lab.n; i++) {
+            struct linklab_side *side = lab.sides[i];
+
+            met += side->met > 0;
+            if (side->met == 0 && side->gone > 0) {
+                linklab_connect(side, vel_links_endpoints(a->links), "a");
+                attempts++;
+            }
+            gone += side->met > 0 && side->gone > 0;
+            side->gone = 0;
+        }
+        asked += ask_all(&lab);
+    }
+    ok(met == JOINERS && attempts == JOINERS,
+       "300 of ours come in at the first attempt while 10,000 strangers knock (%d "
+       "attempts, %d met)",
+       attempts, met);
+    ok(gone == 0 && asked > 10 * JOINERS && a->messages > 9 * JOINERS,
+       "who is in is answered all the time (%d of %d)", a->messages, asked);
+    for (int i = 0; i < 200; i++) {
+        vel_manual_clock_advance(&lab.clock, LINKLAB_T * VEL_CLOCK_MS / 1000 + 1);
+        linklab_turn(&lab);
+    }
+    ok(a->links->conns.n <= JOINERS + VEL_LINK_STRANGERS,
+       "and of the strangers 64 at most are listened to (%zu)",
+       a->links->conns.n - JOINERS);
+    for (int i = 0; i < n; i++)
+        vel_sock_close(fds[i]);
     linklab_fini(&lab);
 }
 
@@ -200,6 +303,8 @@ int main(void)
     static const char *const hows[] = {"unix", "tcp"};
     int fds = tap_open_fds();
 
+    more_descriptors();
+    strangers();
     for (int i = 0; i < 2; i++) {
         how = hows[i];
         deaf_peer();

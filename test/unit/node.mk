@@ -37,6 +37,7 @@ node_tests = test/unit/about.t \
 	test/unit/link.t \
 	test/unit/link_flood.t \
 	test/unit/link_hostile.t \
+	test/unit/link_relay.t \
 	test/unit/messages.t \
 	test/unit/muster.t \
 	test/unit/once.t \
@@ -156,6 +157,10 @@ test_unit_link_flood_t_LDADD = $(test_ldadd)
 test_unit_link_hostile_t_SOURCES = %D%/link_hostile.c $(linklab)
 test_unit_link_hostile_t_CPPFLAGS = $(test_cppflags)
 test_unit_link_hostile_t_LDADD = $(test_ldadd)
+
+test_unit_link_relay_t_SOURCES = %D%/link_relay.c $(linklab)
+test_unit_link_relay_t_CPPFLAGS = $(test_cppflags)
+test_unit_link_relay_t_LDADD = $(test_ldadd)
 
 test_unit_once_t_SOURCES = %D%/once.c
 test_unit_once_t_CPPFLAGS = $(test_cppflags)
