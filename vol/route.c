@@ -32,8 +32,7 @@ static void note_self(struct vel_route *route)
 {
     if (!route->is_self || route->answer.at != VEL_FILE_OWN)
         return;
-    free(route->answer.journals);
-    route->answer.journals = NULL;
+    route->answer.has_journal = false;
     if (!route->answer.why)
         route->answer.why = strdup("MPI-IO writes it at its own path");
 }

@@ -147,7 +147,7 @@ static void *open_unseen(struct file_call *f, const struct opening *o,
 
     H5Eclear2(H5E_DEFAULT);
     obj = open_below(o, list_below(f));
-    if (obj && route->answer.journals)
+    if (obj && route->answer.has_journal)
         vel_journal_tell_none(o->name, "it could not be opened at first");
     return obj;
 }
@@ -163,7 +163,7 @@ static void *open_routed(struct file_call *f, struct vel_route *route, hid_t fap
         return open_unseen(f, o, route);
     if (is_open && route->placed.is_unseen)
         vel_driver_adopt(&route->placed, handle_of(f->call.under, obj), o->flags);
-    if (is_open && route->answer.journals)
+    if (is_open && route->answer.has_journal)
         begin_live(f, obj, o);
     if (is_open)
         f->call.under->file = route->answer.file;

@@ -101,7 +101,7 @@ static void add_store(struct vel_ls *ls, struct vel_ls_unit *unit, const char *s
     if (store[0] != '/')
         vel_tool_die(VEL_EXIT_FAILED,
                      "the store %s is no directory with its whole path", store);
-    home = vel_ls_need(vel_cache_home(store, user, unit->id));
+    home = vel_ls_need(vel_cache_home(ls->fs, store, user, unit->id));
 
     add_home(ls, unit, home, ls->host->node);
     free(home);
@@ -114,7 +114,7 @@ static void add_store(struct vel_ls *ls, struct vel_ls_unit *unit, const char *s
         const char *node = *(char **)vel_vec_at(&names, i);
         char *own = vel_ls_join(store, node);
 
-        home = vel_ls_need(vel_cache_home(own, user, unit->id));
+        home = vel_ls_need(vel_cache_home(ls->fs, own, user, unit->id));
         if (vel_host_is_name(node))
             add_home(ls, unit, home, node);
         free(home);

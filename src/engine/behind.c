@@ -85,8 +85,8 @@ static int list_homes(struct vel_session *s, struct vel_err *err)
 {
     s->homes = calloc(s->stores->n + 1, sizeof *s->homes);
     for (size_t i = 0; s->homes && i < s->stores->n; i++) {
-        char *home =
-            vel_cache_home(s->stores->items[i].base, s->owner.user, s->prefix_id);
+        char *home = vel_cache_home(s->fs, s->stores->items[i].base, s->owner.user,
+                                    s->prefix_id);
 
         if (!home)
             return vel_out_of_memory(err, "the background");

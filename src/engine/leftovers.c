@@ -62,7 +62,7 @@ static void sweep_caches(struct vel_session *s, int64_t newest)
         if (store->comm->rank != 0)
             continue;
         vel_vec_init(&parts, sizeof *p);
-        home = vel_cache_home(store->base, s->owner.user, s->prefix_id);
+        home = vel_cache_home(s->fs, store->base, s->owner.user, s->prefix_id);
         if (home)
             vel_cache_scan(s->fs, home, &parts, NULL);
         p = parts.items;

@@ -93,6 +93,7 @@ static int name_things(struct vel_session *s, struct vel_err *err)
         rc = vel_fs_working_dir(&cwd, err);
     if (rc == 0) {
         s->prefix = vel_path_absolute(cwd, s->conf->prefix ? s->conf->prefix : ".");
+        s->owner.fs = s->fs;
         s->owner.user = s->conf->user_name ? s->conf->user_name : s->host.user;
         s->owner.prefix_id = s->prefix_id;
         if (!s->prefix)
@@ -156,10 +157,11 @@ static int make_caches(struct vel_session *s, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const struct vel_store *store = &s->stores->items[i];
         struct vel_err why = {0};
-        char *home = vel_cache_home(store->base, s->owner.user, s->prefix_id);
+        char *home = NULL;
 
-        usable[i] = home && vel_store_check(store, s->fs, &why) == 0 &&
-                    vel_cache_make_dir(s->fs, home, &why) == 0;
+        usable[i] = vel_store_check(store, s->fs, &why) == 0 &&
+                    vel_cache_make_home(s->fs, store->base, s->owner.user, s->prefix_id,
+                                        &home, &why) == 0;
         if (!usable[i])
             vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
         free(home);
@@ -181,6 +183,8 @@ static int describe(struct vel_session *s, struct vel_err *err)
 
     if (rc == 0)
         rc = vel_stores_create(s->world, s->conf, s->groups, &s->stores, err);
+    if (rc == 0)
+        rc = make_caches(s, err);
     if (rc == 0)
         rc = vel_reddescs_create(s->world, s->conf, s->stores, s->groups, &s->owner,
                                  &s->descs, &s->fault, err);
@@ -283,7 +287,7 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
     /* others may be writing what looks as if it was left half written */
     if (s->world->rank == 0 && !s->background)
         vel_prefix_sweep(s->fs, s->dir);
-    if ((rc = describe(s, err)) < 0 || (rc = make_caches(s, err)) < 0 ||
+    if ((rc = describe(s, err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
         return rc;

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/siphash.h"
 #include "ident/role_in.h"
+#include "sys/user_dir.h"
 
 enum {
     ROUNDS = 500, /* of VEL_ROLE_RETRY_MS: probes hold a lock for a moment only */
@@ -24,8 +25,8 @@ static const char socket_name[] = "s";
 
 /* --- where --- */
 
-/* "leader.N" or "agent", below BASE/USER */
-static int role_dir(const struct vel_host *host, const char *base, const char *launch,
+/* "leader.N" or "agent", below the user's directory */
+static int role_dir(const struct vel_host *host, const char *above, const char *launch,
                     struct vel_buf *ret, struct vel_err *err)
 {
     const uint8_t no_secret[VEL_SIPHASH_KEY] = {0};
@@ -33,7 +34,7 @@ static int role_dir(const struct vel_host *host, const char *base, const char *l
     struct vel_buf words;
     int rc;
 
-    vel_buf_printf(ret, "%s/%s/", base, host->user);
+    vel_buf_printf(ret, "%s/", above);
     if (!launch) {
         vel_buf_puts(ret, "agent");
         return vel_buf_status(ret, err);
@@ -53,7 +54,7 @@ static int role_dir(const struct vel_host *host, const char *base, const char *l
     return rc;
 }
 
-static int check_base(const char *base, const char *dir, struct vel_err *err)
+static int check_base(const char *base, struct vel_err *err)
 {
     if (base[0] != '/')
         return vel_fail(err, VEL_ECONFIG, "CNTL_BASE=%s is no absolute path", base);
@@ -62,6 +63,11 @@ static int check_base(const char *base, const char *dir, struct vel_err *err)
             return vel_fail(err, VEL_ECONFIG,
                             "CNTL_BASE=%s has a blank, which no endpoint may have",
                             base);
+    return 0;
+}
+
+static int check_length(const char *base, const char *dir, struct vel_err *err)
+{
     if (strlen(dir) + sizeof socket_name > SOCKET_MOST)
         return vel_fail(err, VEL_ECONFIG,
                         "CNTL_BASE=%s is too long: the socket %s/%s would have more "
@@ -75,17 +81,11 @@ static int try_dir(struct vel_role *role, struct vel_err *err)
 {
     struct stat st;
     char *above = vel_path_dir(role->dir);
-    int rc;
+    int rc = above ? vel_fs_make_dirs(role->fs, role->dir, 0700, err)
+                   : vel_out_of_memory(err, role->dir);
 
-    if (!above)
-        return vel_out_of_memory(err, role->dir);
-    rc = vel_fs_make_dirs(role->fs, above, 0700, err);
-    if (rc < 0)
-        rc = vel_wrap(err, rc, "CNTL_BASE");
     if (rc == 0)
         rc = vel_fs_check_private_dir(role->fs, above, err);
-    if (rc == 0)
-        rc = vel_fs_make_dirs(role->fs, role->dir, 0700, err);
     if (rc == 0)
         rc = vel_fs_check_private_dir(role->fs, role->dir, err);
     if (rc == 0)
@@ -137,17 +137,19 @@ struct vel_role *vel_role_alloc(struct vel_fs *fs, const struct vel_host *host,
     return role;
 }
 
-int vel_role_find(struct vel_fs *fs, const struct vel_host *host, const char *base,
-                  const char *launch, struct vel_role **ret_role, struct vel_err *err)
+/* Below `above`, the user's directory in base. */
+static int find_below(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                      const char *above, const char *launch, struct vel_role **ret_role,
+                      struct vel_err *err)
 {
     struct vel_role *role = NULL;
     struct vel_buf dir;
     int rc;
 
     vel_buf_init(&dir);
-    rc = role_dir(host, base, launch, &dir, err);
+    rc = role_dir(host, above, launch, &dir, err);
     if (rc == 0)
-        rc = check_base(base, dir.data, err);
+        rc = check_length(base, dir.data, err);
     if (rc == 0) {
         role = vel_role_alloc(fs, host, launch, dir.data);
         rc = role ? 0 : vel_out_of_memory(err, "a role");
@@ -158,12 +160,37 @@ int vel_role_find(struct vel_fs *fs, const struct vel_host *host, const char *ba
     return rc;
 }
 
+int vel_role_find(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                  const char *launch, struct vel_role **ret_role, struct vel_err *err)
+{
+    int rc = check_base(base, err);
+    char *above;
+
+    if (rc < 0)
+        return rc;
+    above = vel_user_dir(fs, base, host->user);
+    rc = above ? find_below(fs, host, base, above, launch, ret_role, err)
+               : vel_out_of_memory(err, "a role");
+    free(above);
+    return rc;
+}
+
 int vel_role_open(struct vel_fs *fs, const struct vel_host *host, const char *base,
                   const char *launch, struct vel_role **ret_role, struct vel_err *err)
 {
     struct vel_role *role = NULL;
-    int rc = vel_role_find(fs, host, base, launch, &role, err);
+    char *above = NULL;
+    int rc = vel_role_find(fs, host, base, launch, &role, err); /* may it be there? */
 
+    if (rc == 0) {
+        rc = vel_user_dir_make(fs, base, host->user, &above, err);
+        rc = rc < 0 ? vel_wrap(err, rc, "CNTL_BASE") : 0;
+        vel_role_close(role);
+        role = NULL;
+    }
+    if (rc == 0)
+        rc = find_below(fs, host, base, above, launch, &role, err);
+    free(above);
     if (rc == 0)
         rc = make_dir(role, err);
     if (rc == VEL_ENOENT) /* removed again; who takes a lock in it makes it anew */

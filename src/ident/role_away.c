@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "ident/role_in.h"
+#include "sys/user_dir.h"
 
 enum {
     REMOVALS = 20, /* attempts */
@@ -212,7 +213,7 @@ int vel_role_remove_dir(struct vel_fs *fs, const struct vel_host *host, const ch
 int vel_role_list(struct vel_fs *fs, const struct vel_host *host, const char *base,
                   struct vel_vec *ret, struct vel_err *err)
 {
-    char *above = vel_path_join(base, host->user);
+    char *above = vel_user_dir(fs, base, host->user);
     struct vel_vec names;
     int rc = above ? 0 : vel_out_of_memory(err, "roles");
 

@@ -11,14 +11,16 @@
 #include "meta/cache.h"
 #include "meta/dataset.h"
 #include "meta/paths.h"
+#include "sys/user_dir.h"
 
-char *vel_cache_home(const char *store, const char *user, const char *prefix_id)
+char *vel_cache_home(struct vel_fs *fs, const char *store, const char *user,
+                     const char *prefix_id)
 {
-    struct vel_buf text;
+    char *dir = vel_user_dir(fs, store, user);
+    char *home = dir ? vel_path_join(dir, prefix_id) : NULL;
 
-    vel_buf_init(&text);
-    vel_buf_printf(&text, "%s/%s/%s", store, user, prefix_id);
-    return vel_buf_take(&text, NULL);
+    free(dir);
+    return home;
 }
 
 /* Whoever may write in the directory above could put another one in the place of ours.
@@ -44,6 +46,25 @@ int vel_cache_make_dir(struct vel_fs *fs, const char *dir, struct vel_err *err)
     if (rc == 0)
         rc = vel_fs_check_private_dir(fs, dir, err);
     return rc < 0 ? rc : check_above(fs, dir, err);
+}
+
+int vel_cache_make_home(struct vel_fs *fs, const char *store, const char *user,
+                        const char *prefix_id, char **ret_home, struct vel_err *err)
+{
+    char *dir = NULL, *home = NULL;
+    int rc = vel_user_dir_make(fs, store, user, &dir, err);
+
+    if (rc == 0) {
+        home = vel_path_join(dir, prefix_id);
+        rc = home ? vel_cache_make_dir(fs, home, err)
+                  : vel_out_of_memory(err, "a cache");
+    }
+    free(dir);
+    if (rc < 0)
+        free(home);
+    else
+        *ret_home = home;
+    return rc;
 }
 
 void vel_parts_fini(struct vel_vec *parts)

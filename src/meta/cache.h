@@ -24,8 +24,15 @@ struct vel_part {
 /* Behind the name of a rank's directory while it is being filled from elsewhere. */
 #define VEL_CACHE_NEW ".new"
 
-/* The caches of one user for one prefix below a store: "<store>/<user>/<prefix id>". */
-char *vel_cache_home(const char *store, const char *user, const char *prefix_id);
+/* The caches of one user for one prefix below a store: "<store>/<user>/<prefix id>", or
+ * what stands for <user> there (sys/user_dir.h). So is what else he has there, by its
+ * name. A new string; NULL: no memory. */
+char *vel_cache_home(struct vel_fs *fs, const char *store, const char *user,
+                     const char *prefix_id);
+
+/* The same, made when it is not there, as below. */
+int vel_cache_make_home(struct vel_fs *fs, const char *store, const char *user,
+                        const char *prefix_id, char **ret_home, struct vel_err *err);
 
 /* Make a directory of ours with everything above it, owner only, and refuse one that is
  * not safely ours, or that lies where others may put another one in its place. */

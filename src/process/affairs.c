@@ -13,6 +13,7 @@
 #include "node/about.h"
 #include "node/agent.h"
 #include "process/affairs.h"
+#include "sys/user_dir.h"
 
 /* --- free --- */
 
@@ -190,7 +191,7 @@ static int add_home(struct vel_vec *homes, const char *home, struct vel_err *err
 static int add_store(struct vel_vec *homes, struct vel_fs *fs, const char *store,
                      const char *user, struct vel_err *err)
 {
-    char *dir = vel_path_join(store, user);
+    char *dir = vel_user_dir(fs, store, user);
     struct vel_vec names;
     int rc = dir ? 0 : vel_out_of_memory(err, "caches");
 

@@ -15,7 +15,6 @@ void vel_file_answer_fini(struct vel_file_answer *answer)
 {
     free(answer->path);
     free(answer->why);
-    free(answer->journals);
     free(answer->changed);
     vel_hold_end(answer->hold);
     *answer = (struct vel_file_answer){0};
@@ -248,7 +247,7 @@ int vel_files_create(const struct vel_files_of *of, const char *name, bool is_ne
         }
     }
     if (rc == 0 && answer.at == VEL_FILE_OWN && n.path) {
-        answer.journals = vel_files_journals(&n);
+        answer.has_journal = vel_files_may_journal(&n);
         if (!is_new)
             vel_files_tell_anew(&n);
     }
@@ -370,7 +369,7 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
         rc = writes ? open_to_write(of, client, &n, &answer, err)
                     : look_held(of, client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)
-        answer.journals = vel_files_journals(&n);
+        answer.has_journal = vel_files_may_journal(&n);
     if (rc == 0 && writes)
         note_change(of, &n, client, &answer);
     vel_file_name_fini(&n);

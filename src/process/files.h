@@ -59,9 +59,9 @@ typedef size_t vel_file_head_f(void *bytes, size_t len);
 struct vel_file_answer {
     enum vel_file_at at;
     char *path;
-    char *why;      /* also of one at its own path: why it is not protected */
-    char *journals; /* at its own path: where its journal is; NULL: it has none */
-    char *changed;  /* below the prefix, and made, or opened to be written: its path */
+    char *why;        /* also of one at its own path: why it is not protected */
+    bool has_journal; /* at its own path: one undoes what a death leaves half done */
+    char *changed; /* below the prefix, and made, or opened to be written: its path */
     struct vel_file *file; /* to be settled; NULL: it is only read, or not ours */
     struct vel_hold *hold; /* of one that is only read; NULL: none */
     bool is_off;           /* ENABLE=0 */
@@ -118,8 +118,7 @@ int vel_file_closed(struct vel_file *file, enum vel_file_was was, struct vel_err
 /* The journal of a file that is open to be written at its own path, as `fd`; NULL: it
  * goes without, which was told. */
 struct vel_journal; /* log/journal.h */
-struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
-                                      vel_file_head_f *head);
+struct vel_journal *vel_files_journal(const char *name, int fd, vel_file_head_f *head);
 
 /* Who opens a file at its own path: a process that died while it wrote the file has
  * left a journal, by which it is brought back to its newest flush. Fails when it should

@@ -118,9 +118,8 @@ bool vel_file_join(const struct vel_file_name *name, struct vel_file_answer *ret
  * be of a family that is not known without a leader. */
 bool vel_files_is_live(const struct vel_files_of *of, const struct vel_file_name *name);
 
-/* Where its journal is, when it is written at its own path: a new string. NULL: it has
- * none, as a line says, or there is no memory. */
-char *vel_files_journals(const struct vel_file_name *name);
+/* Has it a journal when it is written at its own path? A line may say no. */
+bool vel_files_may_journal(const struct vel_file_name *name);
 
 /* --- files_tell.c --- */
 

@@ -65,23 +65,32 @@ bool vel_files_is_live(const struct vel_files_of *of, const struct vel_file_name
 
 /* --- its journal --- */
 
+static const char journals[] = "journal"; /* beside the caches of prefixes */
+
 static char *journal_dir(void)
 {
-    struct vel_buf dir;
-
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/%s/journal", vel_files_conf()->cache_base,
-                   vel_files_user());
-    return vel_buf_take(&dir, NULL);
+    return vel_cache_home(vel_fs_posix(), vel_files_conf()->cache_base,
+                          vel_files_user(), journals);
 }
 
-char *vel_files_journals(const struct vel_file_name *name)
+/* Of this process, made. */
+static int make_journal_dir(const char **ret_dir, struct vel_err *err)
+{
+    static char *dir;
+    int rc = dir ? 0
+                 : vel_cache_make_home(vel_fs_posix(), vel_files_conf()->cache_base,
+                                       vel_files_user(), journals, &dir, err);
+
+    *ret_dir = dir;
+    return rc;
+}
+
+bool vel_files_may_journal(const struct vel_file_name *name)
 {
     struct vel_rule_fit fit;
-    bool has_line =
-        vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit);
 
-    return has_line && fit.rule->kind == VEL_KIND_NONE ? NULL : journal_dir();
+    return !vel_rules_find(vel_files_conf(), vel_files_prefix(), name->path, &fit) ||
+           fit.rule->kind != VEL_KIND_NONE;
 }
 
 static uint64_t room_in(const char *dir)
@@ -92,29 +101,27 @@ static uint64_t room_in(const char *dir)
     return room / SHARE < MOST ? room / SHARE : MOST;
 }
 
-struct vel_journal *vel_files_journal(const char *name, const char *dir, int fd,
-                                      vel_file_head_f *head)
+struct vel_journal *vel_files_journal(const char *name, int fd, vel_file_head_f *head)
 {
     char *path = vel_files_real_path(name);
     struct vel_err why = {0};
     struct vel_journal *journal = NULL;
     struct vel_journal_of of = {.fs = vel_fs_posix(),
                                 .clock = vel_clock_system(),
-                                .dir = dir,
                                 .path = path ? path : name,
                                 .fd = fd,
                                 .close_head = head};
-    static bool is_made, may_map;
-    int rc = 0;
+    static bool is_swept, may_map;
+    int rc = make_journal_dir(&of.dir, &why);
 
-    if (!is_made && (rc = vel_cache_make_dir(of.fs, dir, &why)) == 0) {
-        vel_mend_sweep(of.fs, dir);
-        may_map = vel_fs_overwrites_in_place(dir);
-        is_made = true;
+    if (rc == 0 && !is_swept) {
+        vel_mend_sweep(of.fs, of.dir);
+        may_map = vel_fs_overwrites_in_place(of.dir);
+        is_swept = true;
     }
 
     if (rc == 0) {
-        of.most = room_in(dir);
+        of.most = room_in(of.dir);
         of.may_map = may_map;
         rc = vel_journal_create(&of, &journal, &why);
     }

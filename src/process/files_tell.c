@@ -204,7 +204,7 @@ static void say_first(const struct vel_file_answer *answer)
     vel_buf_init(&text);
     if (answer->file)
         say_behind(name, answer->changed, &text);
-    else if (answer->journals && !answer->why)
+    else if (answer->has_journal && !answer->why)
         vel_buf_printf(&text,
                        "%s is written at its own path, as without h5veloc. If this "
                        "program dies, the next open brings the file back to its newest "
@@ -235,7 +235,7 @@ static void count(const struct vel_file_answer *answer)
         return;
     if (answer->file) {
         told.behind++;
-    } else if (answer->journals && !answer->why) {
+    } else if (answer->has_journal && !answer->why) {
         told.live++;
     } else {
         told.bare++;

@@ -21,24 +21,24 @@ static int make_all(struct vel_fs *fs, const struct vel_stores *stores,
                     const struct vel_host *host, const char *prefix_id,
                     struct vel_homes *ret, struct vel_err *err)
 {
+    struct vel_err why = {0};
+
     ret->items = calloc(stores->n + 1, sizeof *ret->items);
     if (!ret->items)
         return vel_out_of_memory(err, "the caches");
     for (size_t i = 0; i < stores->n; i++) {
         const struct vel_store *store = &stores->items[i];
-        char *home = vel_cache_home(store->base, host->user, prefix_id);
-        struct vel_err why = {0};
 
-        if (home && vel_store_check(store, fs, &why) == 0 &&
-            vel_cache_make_dir(fs, home, &why) == 0) {
-            ret->items[ret->n++] = home;
-            continue;
-        }
-        vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
-        free(home);
+        if (vel_store_check(store, fs, &why) == 0 &&
+            vel_cache_make_home(fs, store->base, host->user, prefix_id,
+                                &ret->items[ret->n], &why) == 0)
+            ret->n++;
+        else if (stores->n > 1)
+            vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
     }
     return ret->n > 0 ? 0
-                      : vel_fail(err, VEL_ENOENT, "there is no cache that can be used");
+                      : vel_fail(err, VEL_ENOENT,
+                                 "there is no cache that can be used: %s", why.text);
 }
 
 int vel_homes_make(struct vel_fs *fs, const struct vel_conf *conf,

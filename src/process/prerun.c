@@ -89,8 +89,8 @@ static int list_homes(struct vel_prerun *p, struct vel_err *err)
     if (!p->homes)
         return vel_out_of_memory(err, "the caches");
     for (size_t i = 0; i < p->stores->n; i++) {
-        p->homes[i] =
-            vel_cache_home(p->stores->items[i].base, p->host.user, p->prefix_id);
+        p->homes[i] = vel_cache_home(p->of->fs, p->stores->items[i].base, p->host.user,
+                                     p->prefix_id);
         if (!p->homes[i])
             return vel_out_of_memory(err, "the caches");
         p->n_homes++;

@@ -23,8 +23,8 @@ enum {
 char *vel_caches_level(const struct vel_caches *caches, size_t store, int64_t index)
 {
     const struct vel_reddesc_owner *owner = caches->of.owner;
-    char *home = vel_cache_home(caches->of.stores->items[store].base, owner->user,
-                                owner->prefix_id);
+    char *home = vel_cache_home(caches->of.fs, caches->of.stores->items[store].base,
+                                owner->user, owner->prefix_id);
     struct vel_buf text;
 
     vel_buf_init(&text);
@@ -90,7 +90,7 @@ static int scan(struct vel_caches *c, struct vel_err *err)
         if (stores->items[s].comm->rank != 0 || !is_first_of_base(stores, s))
             continue;
         vel_vec_init(&parts, sizeof(struct vel_part));
-        home = vel_cache_home(stores->items[s].base, c->of.owner->user,
+        home = vel_cache_home(c->of.fs, stores->items[s].base, c->of.owner->user,
                               c->of.owner->prefix_id);
         if (home)
             vel_cache_sweep(c->of.fs, home, &c->of.others);

@@ -15,5 +15,6 @@ core_sources += \
 	%D%/logfile.c %D%/logfile.h \
 	%D%/pages.c %D%/pages.h \
 	%D%/queue.c %D%/queue.h \
-	%D%/sock.c %D%/sock.h
+	%D%/sock.c %D%/sock.h \
+	%D%/user_dir.c %D%/user_dir.h
 # End of sys

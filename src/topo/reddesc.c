@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "sys/user_dir.h"
 #include "topo/check.h"
 #include "topo/level.h"
 #include "topo/reddesc.h"
@@ -83,13 +84,15 @@ static int find_parts(const struct build *b, const struct vel_ckpt *level,
 
 static int set_directory(const struct build *b, struct vel_reddesc *desc)
 {
+    char *own = vel_user_dir(b->owner->fs, desc->base, b->owner->user);
     struct vel_buf path;
     size_t len;
 
     vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/%s/%s/index.%u", desc->base, b->owner->user,
-                   b->owner->prefix_id, desc->index);
-    int rc = vel_buf_status(&path, b->err);
+    vel_buf_printf(&path, "%s/%s/index.%u", own ? own : "", b->owner->prefix_id,
+                   desc->index);
+    int rc = own ? vel_buf_status(&path, b->err) : vel_out_of_memory(b->err, "a level");
+    free(own);
     if (rc == 0 &&
         (path.len > DIRECTORY_MAX || !vel_path_is_inner(vel_buf_text(&path) + 1)))
         rc =

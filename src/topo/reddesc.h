@@ -39,7 +39,8 @@ struct vel_reddesc {
     const struct vel_store *store; /* of that name now, else NULL */
     const struct vel_group *group; /* of that name now, else NULL */
     char *base;                    /* the store's, here */
-    char *directory; /* <base>/<user>/<prefix id>/index.<i>: a dataset's name follows */
+    char *directory; /* <base>/<user>/<prefix id>/index.<i>, or what stands for <user>
+                        there (sys/user_dir.h): a dataset's name follows */
     enum vel_scheme scheme;
     size_t m;            /* losses it bears: parity blocks, replicas, 0 for SINGLE */
     size_t set_size;     /* least members of a set, as it was asked for */
@@ -63,6 +64,7 @@ struct vel_reddescs {
 
 /* What the directories of a run have in common. */
 struct vel_reddesc_owner {
+    struct vel_fs *fs; /* where they are looked for */
     const char *user;
     const char *prefix_id;
 };

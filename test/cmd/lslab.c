@@ -68,7 +68,7 @@ static char *level_of(int rank)
 
     snprintf(node, sizeof node, "%s.v%d", host.node, rank);
     store = need(vel_path_join(getenv("VELOC_CACHE_BASE"), node));
-    home = need(vel_cache_home(store, host.user, id));
+    home = need(vel_cache_home(vel_fs_posix(), store, host.user, id));
     level = need(vel_path_join(home, "index.0"));
     free(store);
     free(home);

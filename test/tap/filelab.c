@@ -65,8 +65,9 @@ void filelab_init(struct filelab *lab, const char *name, int nodes, int ranks,
         snprintf(base, sizeof base, "%s/cache/%s", lab->root, node);
         lab->host[i].node = strdup(node);
         lab->host[i].user = strdup("u");
-        lab->home[i] = vel_cache_home(base, "u", lab->id);
-        must(vel_cache_make_dir(vel_fs_posix(), lab->home[i], &err), &err);
+        must(vel_cache_make_home(vel_fs_posix(), base, "u", lab->id, &lab->home[i],
+                                 &err),
+             &err);
     }
 }
 

@@ -43,7 +43,8 @@ const char *topolab_node(const struct vel_comm *comm, const char *name, int n)
 int topolab_open(struct vel_comm *world, const char *text, const char *node,
                  struct topolab *ret)
 {
-    const struct vel_reddesc_owner owner = {.user = "user", .prefix_id = "uuid"};
+    const struct vel_reddesc_owner owner = {
+        .fs = vel_fs_posix(), .user = "user", .prefix_id = "uuid"};
 
     *ret = (struct topolab){.conf = topolab_conf(text)};
     int rc = vel_groups_create(world, ret->conf, node, &ret->groups, &ret->err);

@@ -68,7 +68,7 @@ static const char *found(const char *home)
 static void scanning(void)
 {
     char home[1200];
-    char *made = vel_cache_home("/s", "u", "id");
+    char *made = vel_cache_home(vel_fs_posix(), "/s", "u", "id");
 
     is_str(made, "/s/u/id", "a cache lies below store, user and prefix");
     free(made);

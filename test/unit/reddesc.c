@@ -326,7 +326,8 @@ static void bad(const char *text, const char *part)
 
 static void owners(void)
 {
-    const struct vel_reddesc_owner evil = {.user = "../root", .prefix_id = "uuid"};
+    const struct vel_reddesc_owner evil = {
+        .fs = vel_fs_posix(), .user = "../root", .prefix_id = "uuid"};
     struct vel_reddescs *descs;
     struct vel_comm *self;
     struct topolab lab;

@@ -296,10 +296,39 @@ static void refused(const char *where, const char *launch, int want, const char 
     vel_role_close(role);
 }
 
+/* In which directory of those that are tried the role is; the rest is user_dir's. */
+static bool is_beside(const char *where, const char *tail)
+{
+    struct vel_role *role = NULL, *found = NULL;
+    char start[3000];
+    bool is;
+
+    snprintf(start, sizeof start, "unix:%s/%s%s/leader.", where, host.user, tail);
+    if (vel_role_open(vel_fs_posix(), &host, where, "L", &role, &err) < 0 ||
+        vel_role_find(vel_fs_posix(), &host, where, "L", &found, &err) < 0)
+        bail_out("%s", err.text);
+    is = strncmp(vel_role_endpoint(role), start, strlen(start)) == 0 &&
+         strcmp(vel_role_endpoint(role), vel_role_endpoint(found)) == 0;
+    vel_role_close(role);
+    vel_role_close(found);
+    return is;
+}
+
+static void listed(const char *where, const char *text)
+{
+    struct vel_vec dirs;
+
+    vel_vec_init(&dirs, sizeof(char *));
+    ok(vel_role_list(vel_fs_posix(), &host, where, &dirs, &err) == 0 && dirs.n == 1,
+       "%s", text);
+    vel_fs_names_fini(&dirs);
+}
+
 static void hostile(void)
 {
-    char user[3000], link_base[2100], dir[3100];
+    char user[3000], others[2100], dir[3100];
     struct vel_role *role;
+    struct stat st;
 
     refused("/tmp/with blank", "L", VEL_ECONFIG, "a base with a blank");
     refused("tmp", "L", VEL_ECONFIG, "a base that is not absolute");
@@ -307,33 +336,37 @@ static void hostile(void)
         "/tmp/0123456789012345678901234567890123456789012345678901234567890123456789"
         "0123456789",
         "L", VEL_ECONFIG, "a base too long for a socket");
-    snprintf(link_base, sizeof link_base, "%s/h", base);
-    snprintf(user, sizeof user, "%s/%s", link_base, host.user);
-    mkdir(link_base, 0700);
+    ok(lstat("/tmp/0123456789012345678901234567890123456789012345678901234567890123456"
+             "7890123456789",
+             &st) < 0,
+       "and is not made");
+    snprintf(others, sizeof others, "%s/h", base);
+    snprintf(user, sizeof user, "%s/%s", others, host.user);
+    mkdir(others, 0700);
     if (symlink(base, user) != 0)
         bail_out("no link");
-    refused(link_base, "L", VEL_EUNSAFE, "a link in place of the user's directory");
-    unlink(user);
-    mkdir(user, 0700);
-    chmod(user, 0777);
-    refused(link_base, "L", VEL_EUNSAFE, "a directory in which others may write");
-    chmod(user, 0700);
-    if (geteuid() == 0) {
-        if (chown(user, 12345, 12345) != 0)
-            bail_out("no chown");
-        refused(link_base, "L", VEL_EUNSAFE, "another user's directory");
-        if (chown(user, 0, 0) != 0)
-            bail_out("no chown");
-    } else {
-        skip(1, "only root can give a directory away");
+    ok(is_beside(others, ".1"),
+       "a link in place of the user's directory is left alone");
+    listed(others, "who looks for roles finds them beside it");
+    ok(is_beside(others, ".1") &&
+           vel_role_is_alive(vel_fs_posix(), &host, others, "L") == false,
+       "and so does who asks whether anybody lives");
+    for (int i = 1; i < 8; i++) {
+        snprintf(user, sizeof user, "%s/%s.%d", others, host.user, i);
+        mkdir(user, 0700);
+        chmod(user, 0777);
     }
+    refused(others, "L", VEL_EUNSAFE, "a base in which no name is left for us");
+    ok(strstr(err.text, "CNTL_BASE: ") != NULL, "  which names the setting");
+    snprintf(user, sizeof user, "%s/%s.1", others, host.user);
+    chmod(user, 0700);
     role = NULL;
-    vel_role_open(vel_fs_posix(), &host, link_base, "L", &role, &err);
+    vel_role_open(vel_fs_posix(), &host, others, "L", &role, &err);
     snprintf(dir, sizeof dir, "%s", vel_role_endpoint(role) + strlen("unix:"));
     *strrchr(dir, '/') = '\0';
     vel_role_close(role);
     chmod(dir, 0755);
-    refused(link_base, "L", VEL_EUNSAFE, "a leader's directory that others can enter");
+    refused(others, "L", VEL_EUNSAFE, "a leader's directory that others can enter");
 }
 
 int main(void)

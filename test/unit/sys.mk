@@ -11,7 +11,8 @@ unit_tests += \
 	test/unit/lock.t \
 	test/unit/logfile.t \
 	test/unit/pages.t \
-	test/unit/queue.t
+	test/unit/queue.t \
+	test/unit/user_dir.t
 test_unit_clock_t_SOURCES = %D%/clock.c
 test_unit_clock_t_CPPFLAGS = $(test_cppflags)
 test_unit_clock_t_LDADD = $(test_ldadd)
@@ -48,4 +49,7 @@ test_unit_pages_t_LDADD = $(test_ldadd)
 test_unit_queue_t_SOURCES = %D%/queue.c
 test_unit_queue_t_CPPFLAGS = $(test_cppflags)
 test_unit_queue_t_LDADD = $(test_ldadd)
+test_unit_user_dir_t_SOURCES = %D%/user_dir.c
+test_unit_user_dir_t_CPPFLAGS = $(test_cppflags)
+test_unit_user_dir_t_LDADD = $(test_ldadd)
 # End of test/unit/sys

@@ -104,8 +104,8 @@ static bool follow(const struct opening *o, struct vel_file_answer *answer,
     bool is_own = answer->at == VEL_FILE_OWN, writes = o->flags & H5F_ACC_RDWR;
 
     if (is_own && writes) {
-        if (answer->journals && opened->is_sec2 && vel_under_is_always_native())
-            vel_live_keep(opened, o->name, answer->journals, is_made(o->flags));
+        if (answer->has_journal && opened->is_sec2 && vel_under_is_always_native())
+            vel_live_keep(opened, o->name, is_made(o->flags));
         return true;
     }
     opened->track = calloc(1, sizeof *opened->track);

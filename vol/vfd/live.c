@@ -52,8 +52,7 @@ static void set_point(struct vel_opened *opened, haddr_t end)
         opened->point = end;
 }
 
-void vel_live_keep(struct vel_opened *opened, const char *name, const char *dir,
-                   bool is_new)
+void vel_live_keep(struct vel_opened *opened, const char *name, bool is_new)
 {
     void *handle = NULL;
 
@@ -62,8 +61,7 @@ void vel_live_keep(struct vel_opened *opened, const char *name, const char *dir,
     if (is_new)
         vel_files_forget_journal(name);
     opened->is_asked = true;
-    opened->journal =
-        vel_files_journal(name, dir, *(const int *)handle, vel_head_closed);
+    opened->journal = vel_files_journal(name, *(const int *)handle, vel_head_closed);
     if (!opened->journal)
         return;
     begin();

@@ -13,8 +13,7 @@
 /* The driver has opened a file to be written, which has a journal in `dir` from now on,
  * if that is possible; `name` in sentences. is_new: nothing of it is worth keeping
  * before its first H5Fflush. */
-void vel_live_keep(struct vel_opened *opened, const char *name, const char *dir,
-                   bool is_new);
+void vel_live_keep(struct vel_opened *opened, const char *name, bool is_new);
 
 /* HDF5 has opened the file with this handle (H5Fget_vfd_handle()); `name` in sentences.
  * False: it has no journal, which was told. */
