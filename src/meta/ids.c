@@ -75,18 +75,25 @@ int vel_id_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
     return rc;
 }
 
-/* Whoever makes the directory has the id. */
+/* Whoever makes the directory has the id, for good: its name is on disk before anybody
+ * is told of it. One whose name cannot be brought there is nobody's. */
 static int make_dir(struct vel_fs *fs, const char *dir, int64_t *id,
                     struct vel_err *err)
 {
     for (;;) {
         char *path = vel_dataset_dir(dir, ++*id);
         int rc = path ? fs->ops->mkdir(fs, path, 0777) : -ENOMEM;
+        bool is_taken = rc == -EEXIST;
 
-        if (rc < 0 && rc != -EEXIST)
+        if (rc < 0 && !is_taken) {
             rc = vel_fail_errno(err, -rc, "cannot make %s", path ? path : dir);
+        } else if (!is_taken) {
+            rc = vel_fs_sync_dir(fs, dir, err);
+            if (rc < 0)
+                fs->ops->rmdir(fs, path);
+        }
         free(path);
-        if (rc != -EEXIST)
+        if (!is_taken)
             return rc;
     }
 }
