@@ -63,50 +63,19 @@ void vel_launcher_ask(const char *(*variable)(void *arg, const char *name), void
 
 /* --- a hydra of this machine --- */
 
-enum { ANCESTORS = 32, STAT_MOST = 4096 };
-
-/* A process as its /proc/PID/stat tells: "PID (NAME) STATE PARENT ... START ...". */
-struct process {
-    char name[32];
-    int64_t parent;
-    uint64_t start;
-};
-
-static bool read_process(struct vel_fs *fs, int64_t pid, struct process *ret)
-{
-    char path[64];
-    const char *name, *rest = NULL;
-    struct vel_buf text;
-    bool is_read = false;
-
-    vel_buf_init(&text);
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
-    if (vel_fs_read_file(fs, path, STAT_MOST, &text, NULL) == 0) {
-        name = strchr(vel_buf_text(&text), '(');
-        rest = name ? strrchr(name, ')') : NULL;
-    }
-    if (rest) {
-        snprintf(ret->name, sizeof ret->name, "%.*s", (int)(rest - name - 1), name + 1);
-        is_read = sscanf(rest + 1,
-                         " %*c %" SCNd64 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
-                         "%*d %*d %*d %*d %*d %*d %" SCNu64,
-                         &ret->parent, &ret->start) == 2;
-    }
-    vel_buf_fini(&text);
-    return is_read;
-}
+enum { ANCESTORS = 32 };
 
 void vel_launcher_find(struct vel_fs *fs, const struct vel_launcher *launcher,
                        struct vel_buf *ret)
 {
     char boot[VEL_HOST_BOOT];
-    struct process process;
+    struct vel_process process;
     int64_t pid = getppid();
 
     if (!launcher->is_here || vel_host_boot(fs, boot, NULL) < 0)
         return;
     for (int i = 0; i < ANCESTORS && pid > 1; i++, pid = process.parent) {
-        if (!read_process(fs, pid, &process))
+        if (vel_host_process(fs, pid, &process, NULL) < 0)
             return;
         if (!strstr(process.name, "pmi_proxy"))
             continue;

@@ -2,14 +2,18 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "sys/host.h"
+
+enum { STAT_MOST = 4096 };
 
 bool vel_host_is_name(const char *name)
 {
@@ -148,5 +152,42 @@ int vel_host_boot(struct vel_fs *fs, char ret[VEL_HOST_BOOT], struct vel_err *er
     memcpy(ret, boot, sizeof boot);
     pthread_mutex_unlock(&lock);
     vel_buf_fini(&text);
+    return rc;
+}
+
+/* /proc/PID/stat: "PID (NAME) STATE PARENT ... UTIME STIME ... START ...". */
+static bool parse_process(const char *text, struct vel_process *ret)
+{
+    const char *name = strchr(text, '('), *rest = name ? strrchr(name, ')') : NULL;
+    uint64_t user, system;
+
+    if (!rest)
+        return false;
+    snprintf(ret->name, sizeof ret->name, "%.*s", (int)(rest - name - 1), name + 1);
+    if (sscanf(rest + 1,
+               " %*c %" SCNd64 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
+               " %" SCNu64 " %*d %*d %*d %*d %*d %*d %" SCNu64,
+               &ret->parent, &user, &system, &ret->start) != 4)
+        return false;
+    ret->worked = user + system;
+    return true;
+}
+
+int vel_host_process(struct vel_fs *fs, int64_t pid, struct vel_process *ret,
+                     struct vel_err *err)
+{
+    struct vel_process process = {0};
+    struct vel_buf text;
+    char path[64];
+    int rc;
+
+    vel_buf_init(&text);
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+    rc = vel_fs_read_file(fs, path, STAT_MOST, &text, err);
+    if (rc == 0 && !parse_process(vel_buf_text(&text), &process))
+        rc = vel_fail(err, VEL_EUNSUP, "%s says nothing that is known here", path);
+    vel_buf_fini(&text);
+    if (rc == 0)
+        *ret = process;
     return rc;
 }

@@ -10,6 +10,7 @@
 #define VEL_SYS_HOST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "sys/fs.h"
@@ -37,5 +38,15 @@ bool vel_host_is_name(const char *name);
 /* Of this machine since it was started: text, and zeros behind it. */
 enum { VEL_HOST_BOOT = 40 };
 int vel_host_boot(struct vel_fs *fs, char ret[VEL_HOST_BOOT], struct vel_err *err);
+
+/* A process of this machine, as the system tells of it. VEL_ENOENT: there is none. */
+struct vel_process {
+    char name[32];
+    int64_t parent;
+    uint64_t start;  /* since the machine was */
+    uint64_t worked; /* ticks of the processor, for all its threads */
+};
+int vel_host_process(struct vel_fs *fs, int64_t pid, struct vel_process *ret,
+                     struct vel_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -167,6 +168,22 @@ int vel_lock_try_shared(struct vel_fs *fs, const struct vel_host *host,
                         struct vel_err *err)
 {
     return try(fs, host, path, LOCK_SH, ret_lock, err);
+}
+
+int64_t vel_lock_holder_here(struct vel_fs *fs, const struct vel_host *host,
+                             const char *path)
+{
+    long pid = 0;
+    struct vel_buf text;
+    char node[HOLDER_MAX];
+    bool is_here;
+
+    vel_buf_init(&text);
+    is_here = vel_fs_read_file(fs, path, HOLDER_MAX, &text, NULL) == 0 &&
+              sscanf(vel_buf_text(&text), "process %ld on %299s", &pid, node) == 2 &&
+              vel_host_is_beside(node, host->node);
+    vel_buf_fini(&text);
+    return is_here && pid > 0 ? pid : 0;
 }
 
 /* How long to ask for it. */

@@ -29,6 +29,10 @@ behindlab_sources = test/tap/behindlab.c test/tap/behindlab.h \
 	test/tap/standin.c test/tap/standin.h \
 	test/tap/standin_in.h test/tap/standin_work.c test/tap/crowd.c test/tap/crowd.h \
 	test/tap/crewlab.c test/tap/crewlab.h test/tap/seslab.c test/tap/seslab.h
+unit_tests += test/unit/alone.t
+test_unit_alone_t_SOURCES = %D%/alone.c $(behindlab_sources)
+test_unit_alone_t_CPPFLAGS = $(test_cppflags)
+test_unit_alone_t_LDADD = $(test_ldadd) -lpthread
 unit_tests += test/unit/behind.t
 test_unit_behind_t_SOURCES = %D%/behind.c $(behindlab_sources)
 test_unit_behind_t_CPPFLAGS = $(test_cppflags)

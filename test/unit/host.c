@@ -51,6 +51,23 @@ static void ourselves(void)
     ok(!host.node && !host.user, "ending it twice does no harm");
 }
 
+static void processes(void)
+{
+    struct vel_process process, then;
+    struct vel_err err = {0};
+
+    is_int(vel_host_process(vel_fs_posix(), getpid(), &process, &err), 0,
+           "the system tells of a process");
+    ok(process.parent == getppid() && process.start > 0, "who started it, and when");
+    do {
+        vel_host_process(vel_fs_posix(), getpid(), &then, &err);
+    } while (then.worked == process.worked);
+    ok(then.worked > process.worked && then.start == process.start,
+       "and how long it has worked");
+    is_int(vel_host_process(vel_fs_posix(), (int64_t)1 << 40, &process, &err),
+           VEL_ENOENT, "of one that there is not, nothing");
+}
+
 static void unknown_user(void)
 {
     struct vel_host host = {0};
@@ -70,6 +87,7 @@ int main(void)
 {
     names();
     ourselves();
+    processes();
     unknown_user();
     return done_testing();
 }

@@ -68,6 +68,27 @@ static void time_limit(void)
     vel_manual_clock_fini(&manual);
 }
 
+static void holders(void)
+{
+    char v1[] = "node7.v1", node8[] = "node8", user[] = "u";
+    const struct vel_host virtual = {v1, user}, another = {node8, user};
+    struct vel_fs *fs = vel_fs_posix();
+    struct vel_lock *lock = NULL;
+    struct vel_err err = {0};
+    const char *path = tap_path("holder");
+
+    try(path, &lock, &err);
+    is_int(vel_lock_holder_here(fs, &host, path), getpid(),
+           "who holds it is known on its machine");
+    is_int(vel_lock_holder_here(fs, &virtual, path), getpid(),
+           "on all of its virtual nodes");
+    is_int(vel_lock_holder_here(fs, &another, path), 0, "and on no other");
+    vel_lock_release(lock);
+    is_int(vel_lock_holder_here(fs, &host, path), 0, "nobody is known by a free one");
+    tap_put_file(path, "process -4 on node7\n");
+    is_int(vel_lock_holder_here(fs, &host, path), 0, "nor by one that tells lies");
+}
+
 static void strange_files(void)
 {
     struct vel_lock *lock = NULL, *other = NULL;
@@ -298,6 +319,7 @@ int main(void)
     one_at_a_time();
     several_share_it();
     time_limit();
+    holders();
     strange_files();
     processes();
     removal_races();
