@@ -8,7 +8,9 @@
  * is free when its file system has noticed, so a new launch asks for some time. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 
 #include "base/log.h"
 #include "base/path.h"
@@ -45,7 +47,7 @@ static int wait_for(struct vel_session *s, const char *path, struct vel_err *err
                         why.text);
     /* not every file system has locks, and a prefix may be for reading only */
     if (rc < 0)
-        vel_log(VEL_LOG_INFO,
+        vel_log(s->background ? VEL_LOG_INFO : VEL_LOG_WARN,
                 "nothing keeps other programs from working with the prefix at the same "
                 "time: %s",
                 why.text);
@@ -63,6 +65,42 @@ int vel_session_lock(struct vel_session *s, struct vel_err *err)
         free(path);
     }
     return vel_comm_agree(s->world, rc, err);
+}
+
+/* On one of two nodes at least, rank 0's is another. */
+static bool can_lock_too(struct vel_session *s)
+{
+    char *path = vel_path_join(s->dir, "lock");
+    bool can = false;
+    int fd;
+
+    if (path &&
+        vel_fs_open(s->fs, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0, &fd, NULL) == 0) {
+        can = s->fs->ops->flock(s->fs, fd, LOCK_EX | LOCK_NB) == 0;
+        vel_fs_close(s->fs, fd, path, NULL);
+    }
+    free(path);
+    return can;
+}
+
+int vel_session_check_lock(struct vel_session *s, struct vel_err *err)
+{
+    int64_t found[] = {s->lock != NULL, 0}; /* rank 0 has it; somebody else, too */
+    int rc;
+
+    if (s->background)
+        return 0;
+    if (s->leaders && s->leaders->rank < 2 && s->world->rank != 0)
+        found[1] = can_lock_too(s);
+    rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, found, 2, err);
+    if (rc == 0 && found[0] && found[1] && s->world->rank == 0)
+        vel_log(VEL_LOG_WARN,
+                "%s/lock keeps out programs of one node only, as %s is mounted: with "
+                "MODE=SYNC another program in this prefix at the same time may destroy "
+                "what this one writes; mount it with locks for all nodes, use "
+                "MODE=ASYNC, or give each program a PREFIX of its own",
+                s->dir, s->prefix);
+    return rc;
 }
 
 /* What the holder has done so far, when that can be known. */

@@ -287,7 +287,7 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
     /* others may be writing what looks as if it was left half written */
     if (s->world->rank == 0 && !s->background)
         vel_prefix_sweep(s->fs, s->dir);
-    if ((rc = describe(s, err)) < 0 ||
+    if ((rc = describe(s, err)) < 0 || (rc = vel_session_check_lock(s, err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
         return rc;

@@ -171,6 +171,8 @@ int vel_session_flush_owed(struct vel_session *s, struct vel_err *err);
 /* --- alone.c --- */
 /* Collective. Keep other launches from `dir` until the lock is released. */
 int vel_session_lock(struct vel_session *s, struct vel_err *err);
+/* Collective. When nodes are known: does it, on all nodes? Told when not. */
+int vel_session_check_lock(struct vel_session *s, struct vel_err *err);
 /* Collective. Of launches with a background one recovers at a time; NULL: none else
  * can. */
 int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
