@@ -195,6 +195,11 @@ void vel_ls_unit_fini(struct vel_ls_unit *unit);
 /* Where to look, as PATHs and settings say: ls->units. */
 void vel_ls_find(struct vel_ls *ls);
 
+/* Where else a launch has had caches, as it has told on the prefix: directories that
+ * these settings do not name, so that nobody has looked there. */
+void vel_ls_elsewhere(const struct vel_ls *ls, const struct vel_ls_unit *unit,
+                      const char *launch, struct vel_buf *ret);
+
 /* What lies there, and what the prefix says. */
 void vel_ls_read(struct vel_ls *ls, struct vel_ls_unit *unit);
 

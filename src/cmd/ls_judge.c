@@ -236,11 +236,15 @@ void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                   struct vel_ls_row *row)
 {
     const struct vel_view_dataset *d = vel_view_find_dataset(&unit->view, row->id);
-    struct vel_buf why, nodes;
+    struct vel_buf why, nodes, elsewhere;
 
     vel_buf_init(&why);
     vel_buf_init(&nodes);
+    vel_buf_init(&elsewhere);
     row->is_guess = is_guess(ls, unit, row, &nodes);
+    if (!d && row->entry && !unit->is_given && !row->is_guess)
+        vel_ls_elsewhere(ls, unit, row->launch, &elsewhere);
+    row->is_guess |= elsewhere.len > 0;
     if (d && d->is_cached)
         count_sets(unit, row, d->encoding);
     else if (newest_of(unit, row->id))
@@ -260,11 +264,17 @@ void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
     } else {
         judge_lost(unit, row, &why);
     }
-    if (row->restart == VEL_LS_UNKNOWN ||
-        (row->restart == VEL_LS_FROM_REBUILT && row->is_guess))
+    if (elsewhere.len > 0 && row->restart == VEL_LS_UNKNOWN)
+        vel_buf_printf(&why,
+                       "; not looked at: %s, where its launch had caches and which "
+                       "these settings do not name",
+                       vel_buf_text(&elsewhere));
+    else if (row->restart == VEL_LS_UNKNOWN ||
+             (row->restart == VEL_LS_FROM_REBUILT && row->is_guess))
         vel_buf_printf(&why, "; %s did not tell",
                        nodes.len ? vel_buf_text(&nodes) : "other nodes");
     row->why = why.len ? vel_ls_need(vel_buf_take(&why, NULL)) : NULL;
+    vel_buf_fini(&elsewhere);
     vel_buf_fini(&nodes);
     vel_buf_fini(&why);
 }

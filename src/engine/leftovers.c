@@ -34,7 +34,11 @@ void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
                       const struct vel_vec *seen)
 {
     const struct vel_entry *e = entries->items;
+    struct vel_buf where;
 
+    vel_buf_init(&where);
+    for (size_t i = 0; i < s->stores->n; i++)
+        vel_buf_printf(&where, "%s%s", i ? ", " : "", s->stores->items[i].name);
     for (size_t i = 0; i < entries->n; i++) {
         const struct vel_dataset *d = &e[i].dataset;
 
@@ -44,10 +48,11 @@ void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
         if (!vel_session_has_id(seen, d->id))
             vel_log_shared(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
                            "dataset %" PRId64 " (%s %" PRId64
-                           ") is lost: it was in caches only, and none of those here "
-                           "has any of it",
-                           d->id, d->name, d->version);
+                           ") is not found: it was in caches only, and none of those "
+                           "that were looked at has any of it (%s)",
+                           d->id, d->name, d->version, vel_buf_text(&where));
     }
+    vel_buf_fini(&where);
 }
 
 /* The parts in the stores that this rank speaks for. */

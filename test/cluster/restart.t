@@ -39,7 +39,7 @@ aside() { # RANKS WHY
 fetched='fetched dataset 2 (solver 20) from the prefix instead, * bytes in * s'
 anew='nothing can be restored, neither from the caches nor from the prefix: the program begins anew'
 fewer=$'redundancy sets over * would be of size 2, and the scheme needs 3: *\n'
-none='dataset 3 (solver 30) is lost: it was in caches only, and none of those here has any of it'
+none='dataset 3 (solver 30) is not found: it was in caches only, and none of those that were looked at has any of it (*)'
 
 # Each loss with the lost nodes back, empty, and the state in memory; then with other nodes,
 # so that ranks land where their files are not, and the state in files.

@@ -4,6 +4,7 @@ cmd_tests = \
 	test/cmd/agent_role.t \
 	test/cmd/configure.t \
 	test/cmd/demo.t \
+	test/cmd/elsewhere.t \
 	test/cmd/heat.t \
 	test/cmd/ls.t \
 	test/cmd/prerun.t \
