@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "engine/settlement.h"
 #include "jobs/forget.h"
 #include "jobs/sweep.h"
 #include "meta/entry.h"
@@ -232,6 +233,35 @@ static int thin_out(struct vel_service *service, const struct vel_view *view,
     return rc;
 }
 
+static bool has_name(struct vel_service *service, int64_t id, const char *name)
+{
+    struct vel_settlement settlement;
+    bool has;
+
+    if (vel_settlement_load(service->fs, service->dir, id, &settlement, NULL) < 0)
+        return false;
+    has = strcmp(settlement.dataset.name, name) == 0;
+    vel_settlement_fini(&settlement);
+    return has;
+}
+
+/* Of older ones of that name those that are partial, and have given way: now all ranks
+ * have written a newer one. */
+static int evict_partial(struct vel_service *service, const struct vel_view *view,
+                         const char *name, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < view->lost.n; i++) {
+        const struct vel_view_lost *lost = vel_vec_at(&view->lost, i);
+
+        if (lost->reason == VEL_VIEW_VOID && is_here(service, lost->id) &&
+            has_name(service, lost->id, name) && is_of_leaders(service, lost->id))
+            rc = evict(service, lost->id, err);
+    }
+    return rc;
+}
+
 /* Those of the view are older than any of this launch, and come the newest first. */
 static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err *err)
 {
@@ -257,6 +287,8 @@ static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err
              is_replaced(service, old->about.id)))
             rc = evict(service, old->about.id, err);
     }
+    if (rc == 0)
+        rc = evict_partial(service, job->view, name, err);
     if (rc == 0 && !atomic_exchange(&service->has_thinned, true))
         rc = thin_out(service, job->view, err);
     free(name);
@@ -265,6 +297,6 @@ static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err
 
 void vel_service_evict_older(struct vel_service *service, int64_t id)
 {
-    if (service->view && service->view->datasets.n > 0)
+    if (service->view && service->view->datasets.n + service->view->lost.n > 0)
         begin(service, evict_older, id);
 }

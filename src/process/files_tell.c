@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "conf/rules.h"
+#include "engine/settlement.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
@@ -299,10 +300,24 @@ void vel_files_tell_unheeded(void)
 
 struct datasets {
     const char *launch;
-    int64_t there, files, coming;
+    int64_t there, files, coming, staying;
     int64_t newest;
     char *name; /* of the newest that can be restored */
 };
+
+/* Not all of its ranks have written their files, or the settings do not ask for it. */
+static bool stays_in_caches(int64_t id)
+{
+    struct vel_settlement settlement;
+    bool stays = false;
+
+    if (vel_settlement_load(vel_fs_posix(), vel_files_dir(), id, &settlement, NULL) ==
+        0) {
+        stays = !settlement.is_flushed;
+        vel_settlement_fini(&settlement);
+    }
+    return stays;
+}
 
 static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
@@ -314,9 +329,12 @@ static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
 
     (void)err;
     free(launch);
-    if (is_ours && entry->place != VEL_ON_PREFIX) {
-        all->coming += !entry->replaced;
-    } else if (is_ours) {
+    if (is_ours && entry->place != VEL_ON_PREFIX && !entry->replaced) {
+        bool stays = stays_in_caches(entry->dataset.id);
+
+        all->staying += stays;
+        all->coming += !stays;
+    } else if (is_ours && entry->place == VEL_ON_PREFIX) {
         all->there++;
         all->files += entry->dataset.files;
         if (!all->name && vel_entry_is_fetchable(entry)) { /* newest first */
@@ -346,6 +364,10 @@ static void say_datasets(struct vel_buf *text)
     if (all.coming)
         vel_buf_printf(text, ", %" PRId64 " more in the caches, on the way there",
                        all.coming);
+    if (all.staying)
+        vel_buf_printf(text,
+                       ", %" PRId64 " more in the caches alone (h5veloc-ls tells why)",
+                       all.staying);
     free(all.name);
     free(dir);
 }
