@@ -215,5 +215,6 @@ struct vel_files_of vel_info_files_of(const struct vel_info *info)
     return (struct vel_files_of){.config = info ? info->said.config : NULL,
                                  .dataset = info ? info->said.dataset : NULL,
                                  .unlisted = info ? unlisted[info->said.word] : NULL,
-                                 .rank = vel_mpi_rank};
+                                 .rank = vel_mpi_rank,
+                                 .mpi = vel_mpi_orderly()};
 }

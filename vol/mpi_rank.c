@@ -22,6 +22,11 @@ bool vel_mpi_rank(int64_t *ret_rank, int64_t *ret_ranks)
     return true;
 }
 
+struct vel_orderly_mpi vel_mpi_orderly(void)
+{
+    return (struct vel_orderly_mpi){MPI_Initialized, MPI_Finalized};
+}
+
 int vel_mpi_sharers(hid_t fapl_id)
 {
     int is_up = 0, is_down = 0, sharers = 2; /* as far as is known */
@@ -91,6 +96,11 @@ bool vel_mpi_rank(int64_t *ret_rank, int64_t *ret_ranks)
 {
     (void)ret_rank, (void)ret_ranks;
     return false;
+}
+
+struct vel_orderly_mpi vel_mpi_orderly(void)
+{
+    return (struct vel_orderly_mpi){NULL, NULL};
 }
 
 int vel_mpi_sharers(hid_t fapl_id)

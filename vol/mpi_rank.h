@@ -9,7 +9,12 @@
 
 #include <hdf5.h>
 
+#include "process/orderly.h"
+
 bool vel_mpi_rank(int64_t *ret_rank, int64_t *ret_ranks);
+
+/* What tells at the end of the process whether it ends in good order. */
+struct vel_orderly_mpi vel_mpi_orderly(void);
 
 /* Will MPI-IO open the file, and for how many processes? 0: something else will. */
 int vel_mpi_sharers(hid_t fapl_id);

@@ -223,18 +223,24 @@ static bool is_first(const struct vel_expect *expect,
     return expect->is_late || !template->has_previous || !template->previous.is_ours;
 }
 
-/* Whoever has vanished, and has not closed it, stays expected. */
+/* Might the rank have closed it, as far as is known? */
+static bool is_missing(const struct vel_expect_template *template,
+                       const struct vel_census *census, const struct vel_seat_of *seat)
+{
+    bool had_none = template->has_previous && seat->rank < template->previous.ranks &&
+                    !had_files(template, seat->rank);
+
+    return !had_none && !vel_tally_has_closed(&census->closed, seat->rank, 1);
+}
+
+/* Whoever has not left in good order, and has not closed it, stays expected. */
 static bool has_lost(const struct vel_expect_template *template,
                      const struct vel_census *census)
 {
     for (size_t i = 0; i < census->seats.n; i++) {
         const struct vel_seat_of *seat = vel_vec_at(&census->seats, i);
-        bool had_none = template->has_previous &&
-                        seat->rank < template->previous.ranks &&
-                        !had_files(template, seat->rank);
 
-        if (seat->has_vanished && !had_none &&
-            !vel_tally_has_closed(&census->closed, seat->rank, 1))
+        if (seat->has_vanished && is_missing(template, census, seat))
             return true;
     }
     return false;
@@ -304,21 +310,29 @@ bool vel_census_goes_on(const struct vel_census *census)
     return false;
 }
 
-bool vel_census_was_killed(const struct vel_census *census)
+/* Who has left in good order has no file open: what his leader still has for open he
+ * has brought to its own path. A rank that was never seen is as good as those that
+ * were. */
+bool vel_census_excuses(const struct vel_expect_template *template,
+                        const struct vel_census *census)
 {
-    for (size_t i = 0; i < census->seats.n; i++)
-        if (((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->has_left)
-            return false;
-    return true;
-}
+    bool is_well = true;
 
-/* Of a rank that was never seen, or whose node is not heard any more, nobody knows that
- * it was killed: it may have no leader that we can hear, and write natively. */
-bool vel_census_left_in_order(const struct vel_census *census)
-{
-    for (size_t i = 0; i < census->seats.n; i++)
-        if (((const struct vel_seat_of *)vel_vec_at(&census->seats, i))->has_vanished)
+    for (size_t i = 0; i < census->seats.n; i++) {
+        const struct vel_seat_of *seat = vel_vec_at(&census->seats, i);
+
+        if (!seat->has_left && is_missing(template, census, seat))
             return false;
+        is_well = is_well && seat->has_left;
+    }
+    for (size_t i = 0; !is_well && i < template->previous.ones.n; i++) {
+        const struct vel_leader_one *one = vel_vec_at(&template->previous.ones, i);
+        const struct vel_seat_of *seat = vel_seat_find(&census->seats, one->rank);
+
+        if (!vel_tally_has_closed(&census->closed, one->rank, one->files) &&
+            (!seat || !seat->has_left))
+            return false;
+    }
     return true;
 }
 

@@ -54,16 +54,16 @@ void vel_connector_destroy(struct vel_connector *connector)
     free(connector);
 }
 
-/* A process that ends without a word stays expected. */
+/* A process that does not leave in good order stays expected. */
 void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link *link)
 {
     struct vel_vec *ranks = &leader->connector->gone;
-    struct vel_rank_gone gone = {link->rank, !link->is_leaving};
+    struct vel_rank_gone gone = {link->rank, link->leaving};
 
     for (size_t i = ranks->n; i > 0; i--)
         if (((struct vel_rank_gone *)vel_vec_at(ranks, i - 1))->rank == gone.rank)
             vel_vec_remove(ranks, i - 1);
-    leader->has_new = leader->has_new || gone.has_vanished;
+    leader->has_new = leader->has_new || gone.how != VEL_LEAVES;
     if (gone.rank != VEL_MSG_NO_RANK && !vel_vec_push(ranks, &gone))
         vel_leader_fail(leader, "a rank");
     vel_file_gone(leader, link->number);

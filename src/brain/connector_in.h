@@ -71,7 +71,7 @@ enum { VEL_GENERATIONS_MANY = 256 };
 
 struct vel_rank_gone {
     int64_t rank;
-    bool has_vanished; /* without a word: it stays expected */
+    enum vel_leaving how;
 };
 
 struct vel_connector {

@@ -28,8 +28,8 @@ struct vel_expect_template {
 struct vel_seat_of {
     int64_t rank;
     const char *node;
-    bool has_left; /* in good order, or is about to */
-    bool has_vanished;
+    bool has_left;     /* in good order, or is about to */
+    bool has_vanished; /* or has left otherwise */
 };
 
 /* Who is there, and what they have of a key. */
@@ -57,9 +57,9 @@ const struct vel_tally_one *vel_census_closed_by(const struct vel_census *census
                                                  const struct vel_expect *expect,
                                                  int64_t rank);
 
-/* None that we have heard of was killed; or none has left. */
-bool vel_census_left_in_order(const struct vel_census *census);
-bool vel_census_was_killed(const struct vel_census *census);
+/* Have all who are missing left in good order? */
+bool vel_census_excuses(const struct vel_expect_template *template,
+                        const struct vel_census *census);
 
 /* Have all ranks that there are been seen, here or gone? No other will come then. */
 bool vel_census_have_all_come(struct vel_leader *leader);

@@ -369,6 +369,8 @@ struct vel_leader_ops {
      * launch, or of the view? */
     int (*has_whole)(void *arg, const char *template, const char *step,
                      int64_t generation, bool *ret_has, struct vel_err *err);
+    /* Is it of a DATASET line that is a checkpoint: whole, or not there at all? */
+    bool (*is_promise)(void *arg, const char *template);
     /* Claim an id, write launch and settlement: fills id, what, and of each member set,
      * place, level, scheme, failures. All else of the seal is there: a member for each
      * rank, with its node, files and bytes. PARTIAL: `what` says whether it is flushed;

@@ -19,6 +19,7 @@
 #define VEL_API_TEMPLATE "@dataset"
 
 enum { VEL_ATTEMPTS = 5 }; /* to encode, before it is flushed instead */
+enum vel_leaving { VEL_STAYS, VEL_DRAINS, VEL_LEAVES, VEL_FAILS }; /* as it has said */
 
 struct vel_leader_link {
     uint64_t number;
@@ -26,8 +27,8 @@ struct vel_leader_link {
     char *node;
     int64_t rank;
     uint64_t epoch;
-    bool is_child;     /* in the tree */
-    bool is_leaving;   /* the process has said so, or waits for all that is owed */
+    bool is_child; /* in the tree */
+    enum vel_leaving leaving;
     uint64_t asked_at; /* it has pulled a piece of a part from here */
 };
 
@@ -203,9 +204,8 @@ struct vel_leader {
     int64_t beat;
     uint64_t others_at, begun_at; /* looked again who of `others` lives, has begun */
     struct vel_vec others;        /* struct vel_leader_other, as they were first seen */
-    struct vel_buf known;
-    struct vel_buf roll; /* nodes that are waited for, as records have told */
-    uint64_t roll_at;    /* when they are looked at again */
+    struct vel_buf known, roll;   /* nodes; that are waited for, as records have told */
+    uint64_t roll_at;             /* when they are looked at again */
     bool has_roll;
 
     struct vel_vec leads;   /* struct vel_lead *, by id */

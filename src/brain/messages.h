@@ -63,6 +63,8 @@ struct vel_msg {
     } u;
 };
 
+/* how of `leave`: MPI_Finalize was reached and no exit status but 0 is known, or not */
+enum vel_leave { VEL_LEAVE_IN_ORDER = 0, VEL_LEAVE_FAILING = 1 };
 /* how of `create`, of `close`, of `look`, and of the work that they ask for */
 enum vel_create {
     VEL_CREATE_NEW = 0,

@@ -23,6 +23,14 @@ static void put_rank(struct vel_buf *ret, int64_t rank, const char *mark)
     vel_buf_printf(ret, "%s%" PRId64 "%s", ret->len > 0 ? " " : "", rank, mark);
 }
 
+/* Of a process that is here: what it waits for at its end ends well, for now. */
+static const char *mark_of(enum vel_leaving leaving)
+{
+    if (leaving == VEL_FAILS)
+        return "!";
+    return leaving == VEL_STAYS ? "" : "-";
+}
+
 void vel_present_print(const struct vel_leader *leader, struct vel_buf *ret)
 {
     const struct vel_vec *ranks = &leader->connector->gone;
@@ -31,13 +39,13 @@ void vel_present_print(const struct vel_leader *leader, struct vel_buf *ret)
         const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
 
         if (link->role == VEL_ROLE_PROCESS && link->rank != VEL_MSG_NO_RANK)
-            put_rank(ret, link->rank, link->is_leaving ? "-" : "");
+            put_rank(ret, link->rank, mark_of(link->leaving));
     }
     for (size_t i = 0; i < ranks->n; i++) {
         const struct vel_rank_gone *gone = vel_vec_at(ranks, i);
 
         if (!has_rank(leader, gone->rank))
-            put_rank(ret, gone->rank, gone->has_vanished ? "!" : "-");
+            put_rank(ret, gone->rank, gone->how == VEL_LEAVES ? "-" : "!");
     }
 }
 
@@ -47,8 +55,9 @@ bool vel_leader_has_lost(const struct vel_leader *leader)
 
     for (size_t i = 0; ranks && i < ranks->n; i++) {
         const struct vel_rank_gone *gone = vel_vec_at(ranks, i);
+        bool has_spoken = gone->how == VEL_LEAVES || gone->how == VEL_FAILS;
 
-        if (gone->has_vanished && !has_rank(leader, gone->rank))
+        if (!has_spoken && !has_rank(leader, gone->rank))
             return true;
     }
     return false;
@@ -59,7 +68,7 @@ bool vel_present_has_left(const struct vel_leader *leader)
     for (size_t i = 0; i < leader->links.n; i++) {
         const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
 
-        if (link->role == VEL_ROLE_PROCESS && !link->is_leaving)
+        if (link->role == VEL_ROLE_PROCESS && link->leaving == VEL_STAYS)
             return false;
     }
     return leader->has_served || leader->conf.is_guest;

@@ -177,7 +177,7 @@ static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
         wait->how = (int)msg->u.create.how;
         wait->sharers = msg->u.create.sharers;
         wait->count = msg->u.create.count > 0 ? (int64_t)msg->u.create.count : 1;
-        from->is_leaving = false;
+        from->leaving = VEL_STAYS;
         break;
     case VEL_MSG_CLOSE:
         wait->how = (int)msg->u.close.how;
@@ -230,11 +230,12 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                      NULL);
         break;
     case VEL_MSG_DRAIN:
-        from->is_leaving = from->is_leaving || msg->u.drain.dataset == 0;
+        if (msg->u.drain.dataset == 0 && from->leaving == VEL_STAYS)
+            from->leaving = VEL_DRAINS;
         begin_wait(leader, from, msg, (int64_t)msg->u.drain.dataset);
         break;
     case VEL_MSG_LEAVE:
-        from->is_leaving = true;
+        from->leaving = msg->u.leave.how == VEL_LEAVE_IN_ORDER ? VEL_LEAVES : VEL_FAILS;
         vel_leader_yes(leader, from->number, msg->seq);
         break;
     case VEL_MSG_CREATE:

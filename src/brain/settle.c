@@ -228,18 +228,23 @@ static void decided(struct vel_leader *leader, struct vel_expect *expect,
     leader->steps++;
 }
 
-/* What is partial comes to the prefix where nobody was killed, since somebody has
- * written his part there natively then; and late files while their program runs: no
- * rank looks for the newest step, and somebody may wait for them. After a kill of all
- * it gives way: ranks that look for the newest step must all find the same. After that
- * of some it does where its names have a whole version. */
+/* What is partial never takes the place of what is whole, unless no line calls it a
+ * checkpoint and all who are missing have left in good order: then it is as the program
+ * has left it. Where nothing whole is it comes to its names, a checkpoint only after
+ * such an end: ranks that look for the newest step must all find the same. Late files
+ * are flushed while their program runs, for somebody may wait for them. */
 static int weigh_partial(struct vel_leader *leader, const struct vel_expect *expect,
                          const struct vel_census *census, struct vel_seal *seal,
                          struct vel_err *err)
 {
-    bool goes_on = expect->is_late && vel_census_goes_on(census);
-    bool gives_way = !goes_on && vel_census_was_killed(census);
-    int rc = goes_on || gives_way || vel_census_left_in_order(census)
+    const struct vel_expect_template *template =
+        vel_expect_template(leader, expect->template);
+    bool is_promise = leader->ops->is_promise(leader->arg, expect->template);
+    bool is_excused = template && vel_census_excuses(template, census);
+    bool may_replace =
+        (expect->is_late && vel_census_goes_on(census)) || (is_excused && !is_promise);
+    bool gives_way = is_promise && !is_excused && !may_replace;
+    int rc = may_replace || gives_way
                  ? 0
                  : leader->ops->has_whole(leader->arg, expect->template, expect->step,
                                           expect->generation, &gives_way, err);
@@ -249,10 +254,9 @@ static int weigh_partial(struct vel_leader *leader, const struct vel_expect *exp
     seal->what = gives_way ? 0 : VEL_OWED_FLUSH;
     vel_log(VEL_LOG_WARN, "%s, step '%s': not all ranks have written their files: %s",
             expect->template, expect->step,
-            gives_way
-                ? "they stay in the caches, and what was whole before them at its "
-                  "path"
-                : "they are flushed, and are no checkpoint");
+            gives_way ? "what there is stays in the caches until all have written a "
+                        "newer one, and what was whole before it at its path"
+                      : "what there is comes to its path, and is no checkpoint");
     return 0;
 }
 

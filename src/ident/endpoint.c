@@ -330,9 +330,10 @@ void vel_endpoint_put_ended(const struct vel_endpoint *endpoint, struct vel_buf 
     int64_t first, last;
     char mark;
 
-    while (!endpoint->has_lost && *at && next_ranks(&at, &first, &last, &mark))
+    while (*at && next_ranks(&at, &first, &last, &mark))
         for (int64_t rank = first; rank <= last && ret->len < RANKS_MOST; rank++)
-            vel_buf_printf(ret, "%s%" PRId64 "-", ret->len > 0 ? " " : "", rank);
+            vel_buf_printf(ret, "%s%" PRId64 "%c", ret->len > 0 ? " " : "", rank,
+                           endpoint->has_lost ? '!' : '-');
 }
 
 int vel_endpoint_inherit(struct vel_fs *fs, const char *dir,

@@ -116,8 +116,9 @@ int vel_client_ping(struct vel_client *client, unsigned what, uint64_t *ret_valu
 int vel_client_stock(struct vel_client *client, struct vel_inventory *ret,
                      struct vel_err *err);
 
-/* In good order; a leader that is gone meanwhile has nothing against it. */
-int vel_client_leave(struct vel_client *client, struct vel_err *err);
+/* A leader that is gone meanwhile has nothing against it. */
+int vel_client_leave(struct vel_client *client, enum vel_leave how,
+                     struct vel_err *err);
 
 /* An agent to a leader of that epoch: give the role back. Also 0 when it is gone. */
 int vel_client_resign(struct vel_client *client, int64_t epoch, struct vel_err *err);

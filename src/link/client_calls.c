@@ -239,10 +239,11 @@ int vel_client_stock(struct vel_client *client, struct vel_inventory *ret,
     return rc;
 }
 
-int vel_client_leave(struct vel_client *client, struct vel_err *err)
+int vel_client_leave(struct vel_client *client, enum vel_leave how, struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_LEAVE, .ends_by_loss = true};
 
+    call.msg.u.leave.how = how;
     return ask_yes(client, &call, err);
 }
 

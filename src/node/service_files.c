@@ -115,6 +115,14 @@ int64_t vel_service_keep(void *arg, const char *template, bool *ret_has_line)
                 : service->conf->cache_size;
 }
 
+bool vel_service_is_promise(void *arg, const char *template)
+{
+    const struct vel_line *line = vel_service_line(arg, template);
+
+    return line &&
+           ((const struct vel_dataset_rule *)line->data)->kind != VEL_KIND_OUTPUT;
+}
+
 /* --- lines that nothing fits --- */
 
 void vel_service_note_use(struct vel_service *service, const char *template)

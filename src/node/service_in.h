@@ -372,6 +372,7 @@ int vel_service_sealed(void *arg, const char *template, const char *step,
                        enum vel_verdict *ret_verdict, struct vel_err *err);
 int vel_service_has_whole(void *arg, const char *template, const char *step,
                           int64_t generation, bool *ret_has, struct vel_err *err);
+bool vel_service_is_promise(void *arg, const char *template);
 int vel_service_previous(void *arg, const char *template,
                          struct vel_leader_previous *ret, struct vel_err *err);
 int vel_service_compose(void *arg, struct vel_seal *seal,

@@ -94,6 +94,7 @@ const struct vel_leader_ops vel_service_ops = {
     .sealed = vel_service_sealed,
     .previous = vel_service_previous,
     .has_whole = vel_service_has_whole,
+    .is_promise = vel_service_is_promise,
     .compose = vel_service_compose,
     .keep = vel_service_keep,
     .start = vel_service_start_job,

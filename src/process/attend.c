@@ -95,13 +95,19 @@ static void give_way(struct vel_background *b, const char *prefix_id)
 
 /* --- open and leave --- */
 
-static int leave(struct vel_background *b, bool is_well, struct vel_err *err)
+static int leave_as(enum vel_presence_end how, struct attendance *a,
+                    struct vel_err *err)
 {
-    struct attendance *a = (struct attendance *)b;
     struct vel_presence *presence = a->presence;
 
     a->presence = NULL;
-    return vel_presence_leave(presence, is_well, false, err);
+    return vel_presence_leave(presence, how, false, err);
+}
+
+static int leave(struct vel_background *b, bool is_well, struct vel_err *err)
+{
+    return leave_as(is_well ? VEL_PRESENCE_IS_OVER : VEL_PRESENCE_BREAKS,
+                    (struct attendance *)b, err);
 }
 
 /* One rank looks for the view, the others wait for it in what the session does next. */
@@ -213,8 +219,9 @@ const char *vel_attend_launch(const struct vel_background_of *of, bool *ret_diff
                : NULL;
 }
 
-void vel_attend_end(void)
+void vel_attend_end(bool is_in_order)
 {
     if (the_one.presence)
-        leave(&the_one.background, true, NULL);
+        leave_as(is_in_order ? VEL_PRESENCE_IS_OVER : VEL_PRESENCE_FAILS, &the_one,
+                 NULL);
 }

@@ -21,6 +21,6 @@ bool vel_attend_fits(const struct vel_background_of *a,
                      const struct vel_background_of *b, bool *ret_differs);
 
 /* The process ends, and its session has not been closed. */
-void vel_attend_end(void);
+void vel_attend_end(bool is_in_order);
 
 #endif

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "process/orderly.h"
 
 /* What the caller knows; but for is_shared only the first that asks is listened to. */
 struct vel_files_of {
@@ -34,6 +35,7 @@ struct vel_files_of {
     bool (*descriptor)(size_t i, int *ret_fd);
     /* Which of how many ranks MPI says this is. NULL, or false: as the launcher says */
     bool (*rank)(int64_t *ret_rank, int64_t *ret_ranks);
+    struct vel_orderly_mpi mpi; /* of the program */
 };
 
 enum vel_file_at {

@@ -152,6 +152,7 @@ static void know(const struct vel_files_of *of)
 {
     struct vel_err why = {0};
 
+    vel_orderly_watch(&of->mpi);
     find_rank(of);
     if (learn(of, &why) < 0) {
         if (here.launcher.rank == 0)
@@ -448,7 +449,7 @@ void vel_files_go_on(void)
 }
 
 /* What is left is at its own path. */
-static void leave(void)
+static void leave(enum vel_presence_end how)
 {
     struct vel_err why = {0};
 
@@ -458,7 +459,7 @@ static void leave(void)
     pthread_mutex_unlock(&here.lock);
     if (!is_ours)
         return;
-    if (vel_presence_leave(here.presence, true, true, &why) < 0)
+    if (vel_presence_leave(here.presence, how, true, &why) < 0)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     here.presence = NULL;
     vel_lock_release(here.shared);
@@ -473,7 +474,7 @@ void vel_files_give_way(const char *prefix_id)
                    "the session of this program works without leaders (MODE=SYNC, or "
                    "CONTAINERS=1): HDF5 files outside of its checkpoints are written "
                    "where they belong from now on, and not protected");
-    leave();
+    leave(VEL_PRESENCE_IS_OVER);
 }
 
 /* --- the end --- */
@@ -482,8 +483,10 @@ void vel_files_give_way(const char *prefix_id)
  * what was left open only then. */
 __attribute__((destructor)) void vel_files_leave(void)
 {
+    bool is_in_order = vel_orderly_is();
+
     if (here.stage == PRESENT && here.pid == getpid())
-        vel_attend_end();
-    leave();
+        vel_attend_end(is_in_order);
+    leave(is_in_order ? VEL_PRESENCE_IS_OVER : VEL_PRESENCE_FAILS);
     vel_files_tell_end();
 }

@@ -2,6 +2,7 @@
 core_sources += \
 	%D%/affairs.c %D%/affairs.h \
 	%D%/attend.c %D%/attend.h \
+	%D%/orderly.c %D%/orderly.h \
 	%D%/files.c %D%/files.h %D%/files_in.h \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \

@@ -345,20 +345,24 @@ static void wait_while_it_moves(struct vel_presence *p)
 /* The leader ends when all of its processes have left and nothing is to be done: it is
  * given time for that, so that the launch has an end. When this process stays in the
  * launch otherwise, that leads at once. */
-int vel_presence_leave(struct vel_presence *presence, bool is_well, bool is_patient,
-                       struct vel_err *err)
+int vel_presence_leave(struct vel_presence *presence, enum vel_presence_end how,
+                       bool is_patient, struct vel_err *err)
 {
+    bool is_told = how != VEL_PRESENCE_BREAKS;
     struct vel_presence *p = presence, *other = p ? forget(p) : NULL;
     bool has_led = p && p->service;
     uint64_t value;
-    int rc;
+    int rc = 0;
 
     if (!p)
         return 0;
-    rc = is_well ? vel_client_leave(p->client, err) : 0;
+    if (is_told)
+        rc = vel_client_leave(
+            p->client,
+            how == VEL_PRESENCE_IS_OVER ? VEL_LEAVE_IN_ORDER : VEL_LEAVE_FAILING, err);
     vel_client_close(p->client);
     p->client = NULL;
-    if (rc == 0 && is_well && p->service) {
+    if (rc == 0 && is_told && p->service) {
         if (is_patient)
             wait_while_it_moves(p);
         if (!other && !vel_service_wait(p->service, limit_of(p)))

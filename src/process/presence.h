@@ -29,11 +29,17 @@ struct vel_client *vel_presence_client(struct vel_presence *presence);
 /* Does what is owed go on when all processes of the launch have ended (an agent)? */
 bool vel_presence_outlives(const struct vel_presence *presence);
 
-/* In good order, or not, as after a failure; the presence is gone. When it leads and no
- * other process does, its leader goes on: until all is done, while bytes move when
- * `is_patient`, else for T at most. Accepts NULL. */
-int vel_presence_leave(struct vel_presence *presence, bool is_well, bool is_patient,
-                       struct vel_err *err);
+enum vel_presence_end {
+    VEL_PRESENCE_BREAKS,  /* without a word, as after a failure of ours */
+    VEL_PRESENCE_FAILS,   /* the program does not end in good order */
+    VEL_PRESENCE_IS_OVER, /* it does, or needs us no more */
+};
+
+/* The presence is gone. When it leads and no other process does, its leader goes on:
+ * until all is done, while bytes move when `is_patient`, else for T at most. Accepts
+ * NULL. */
+int vel_presence_leave(struct vel_presence *presence, enum vel_presence_end how,
+                       bool is_patient, struct vel_err *err);
 
 /* In a forked child: none of it is the child's. Accepts NULL. */
 void vel_presence_abandon(struct vel_presence *presence);

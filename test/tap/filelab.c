@@ -151,7 +151,7 @@ static void end(struct filelab *lab, bool is_well)
 
     for (int rank = 0; rank < lab->ranks; rank++) {
         if (is_well)
-            must(vel_client_leave(lab->client[rank], &err), &err);
+            must(vel_client_leave(lab->client[rank], VEL_LEAVE_IN_ORDER, &err), &err);
         vel_client_close(lab->client[rank]);
         lab->client[rank] = NULL;
     }

@@ -97,6 +97,19 @@ void lab_kill_leader(struct lab *lab, int node, int launch)
     lab_post(lab, &event, lab_chance(lab, LAB_MS, 300 * LAB_MS));
 }
 
+void lab_end_process(struct lab *lab, int i)
+{
+    struct lab_process *process = vel_vec_at(&lab->processes, (size_t)i);
+    struct vel_msg msg = {.kind = VEL_MSG_LEAVE, .seq = 1};
+
+    if (lab->failing & LAB_BIT(process->node))
+        msg.u.leave.how = VEL_LEAVE_FAILING;
+    lab_send(lab, process->link, -1 - i, &msg);
+    lab_close(lab, process->link, 1, lab_chance(lab, LAB_MS, 100 * LAB_MS));
+    process->is_alive = false;
+    process->link = 0;
+}
+
 static void end_process(struct lab *lab, size_t i)
 {
     struct lab_process *process = vel_vec_at(&lab->processes, i);

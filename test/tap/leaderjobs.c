@@ -360,9 +360,7 @@ void lab_leave_one(struct lab *lab, int i)
     process->is_leaving = true;
     if (!process->link || !lab_leader_of(lab, process->node, process->launch))
         return; /* `leave` is not answered */
-    lab_close(lab, process->link, 1, lab_chance(lab, LAB_MS, 100 * LAB_MS));
-    process->is_alive = false;
-    process->link = 0;
+    lab_end_process(lab, i);
 }
 
 static void leave(struct lab *lab)

@@ -237,6 +237,12 @@ int lab_previous(void *arg, const char *template, struct vel_leader_previous *re
     return vel_fail(err, VEL_ENOENT, "its first");
 }
 
+bool lab_is_promise(void *arg, const char *template)
+{
+    (void)template;
+    return ((const struct lab_leader *)arg)->lab->is_promise;
+}
+
 int lab_has_whole(void *arg, const char *template, const char *step, int64_t generation,
                   bool *ret_has, struct vel_err *err)
 {

@@ -183,6 +183,8 @@ struct lab {
     bool drains;              /* processes wait for what is owed before they leave */
     uint64_t pause;           /* of the program between two, at most */
     int errors;               /* per cent of jobs that fail */
+    bool is_promise;          /* what is by a rule is a checkpoint */
+    uint64_t failing;         /* nodes whose ranks do not leave in good order */
     bool is_quiet;            /* nobody may tell of trouble while no job fails */
     uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
     uint64_t heard[LAB_NODES];
@@ -212,6 +214,9 @@ void lab_launch(struct lab *lab, int launch, uint64_t nodes);
 
 /* The processes of a launch make so many checkpoints, then they leave. */
 void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what);
+
+/* A process leaves; in good order, unless its node is a failing one. */
+void lab_end_process(struct lab *lab, int i);
 
 /* A process of a launch asks that a dataset rests. */
 void lab_rest(struct lab *lab, int launch, int node, int64_t id);
@@ -362,6 +367,7 @@ int lab_sealed(void *arg, const char *template, const char *step, int64_t genera
                int64_t *ret_id, enum vel_verdict *ret_verdict, struct vel_err *err);
 int lab_previous(void *arg, const char *template, struct vel_leader_previous *ret,
                  struct vel_err *err);
+bool lab_is_promise(void *arg, const char *template);
 int lab_has_whole(void *arg, const char *template, const char *step, int64_t generation,
                   bool *ret_has, struct vel_err *err);
 int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,

@@ -469,6 +469,7 @@ const struct vel_leader_ops lab_ops = {
     .sealed = lab_sealed,
     .previous = lab_previous,
     .has_whole = lab_has_whole,
+    .is_promise = lab_is_promise,
     .compose = lab_compose,
     .keep = lab_keep,
     .owe = op_owe,

@@ -63,6 +63,10 @@ static void ask(struct lab *lab, int i)
         break;
     default:
         msg.kind = VEL_MSG_DRAIN;
+        if (lab->failing & LAB_BIT(writer->node)) {
+            msg.kind = VEL_MSG_LEAVE;
+            msg.u.leave.how = VEL_LEAVE_FAILING;
+        }
         break;
     }
     if (writer->is_met && !writer->is_telling)

@@ -59,7 +59,7 @@ static void every_call(void)
     is_int(vel_client_drain(client, 0, &progress, &err), 0, "drain");
     is_int(vel_client_owe(client, 0, 2, 3, "/d", &before, &err), VEL_EINVAL,
            "what breaks the table is not asked: %s", err.text);
-    is_int(vel_client_leave(client, &err), 0, "leave");
+    is_int(vel_client_leave(client, VEL_LEAVE_IN_ORDER, &err), 0, "leave");
     vel_client_close(client);
     boss_end(&boss);
 }

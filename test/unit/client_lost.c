@@ -114,7 +114,8 @@ static void leaving(void)
 
     heirs.boss[0].dies_at = VEL_MSG_LEAVE;
     struct vel_client *client = heirs_open(&heirs, BOSS_T);
-    is_int(vel_client_leave(client, &err), 0, "a leader that goes first lets us leave");
+    is_int(vel_client_leave(client, VEL_LEAVE_IN_ORDER, &err), 0,
+           "a leader that goes first lets us leave");
     is_int(heirs.n, 1, "and nobody leads because of it");
     vel_client_close(client);
     heirs_end(&heirs);

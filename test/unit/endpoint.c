@@ -132,7 +132,9 @@ static void ranks_are_kept(const char *dir)
        "and tells it");
     vel_buf_init(&ended);
     vel_endpoint_put_ended(&got, &ended);
-    is_str(vel_buf_text(&ended), "", "one that has lost a rank does not know which");
+    is_str(vel_buf_text(&ended), "1! 3! 4! 5! 6! 7! 12!",
+           "one that has lost a rank does not know which: it may be any");
+    vel_buf_clear(&ended);
     got.has_lost = false;
     vel_endpoint_put_ended(&got, &ended);
     is_str(vel_buf_text(&ended), "1- 3- 4- 5- 6- 7- 12-",

@@ -359,8 +359,7 @@ static void killed_and_lost(uint64_t seed)
     killed_and_run_on(ALL(lab->nnodes) & ~LAB_BIT(lost));
 }
 
-/* After a kill all ranks find the newest step that was whole at their names, though
- * agents go on for a while. */
+/* All ranks find the newest whole step at their names, though agents go on. */
 static void killed_again(uint64_t seed)
 {
     write_all(&plain_script, seed % 2);
@@ -385,6 +384,7 @@ static bool has_ended(const struct lab_script *script)
 
 static void killed_midway(uint64_t seed) /* and agents go on */
 {
+    lab->is_promise = true;
     write_all(&rule_script, seed % 2);
     lab_run(lab, lab->now + lab_chance(lab, 200, 4000) * LAB_MS);
     if (has_ended(&rule_script))

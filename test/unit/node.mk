@@ -32,6 +32,7 @@ node_tests = test/unit/about.t \
 	test/unit/leader.t \
 	test/unit/leaderfiles.t \
 	test/unit/leaderpage.t \
+	test/unit/leaderpartial.t \
 	test/unit/leaderview.t \
 	test/unit/left.t \
 	test/unit/link.t \
@@ -110,6 +111,9 @@ test_unit_leader_t_LDADD = $(test_ldadd)
 test_unit_leaderfiles_t_SOURCES = %D%/leaderfiles.c $(leaderlab)
 test_unit_leaderfiles_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderfiles_t_LDADD = $(test_ldadd)
+test_unit_leaderpartial_t_SOURCES = %D%/leaderpartial.c $(leaderlab)
+test_unit_leaderpartial_t_CPPFLAGS = $(test_cppflags)
+test_unit_leaderpartial_t_LDADD = $(test_ldadd)
 
 test_unit_leaderpage_t_SOURCES = %D%/leaderpage.c
 test_unit_leaderpage_t_CPPFLAGS = $(test_cppflags)

@@ -22,7 +22,7 @@
 #include "tap/placelab.h"
 #include "tap/tap.h"
 
-enum { CODE = 7 }; /* of a program that ends as it wants to */
+enum { CODE = 7 }; /* of a program that does not end well */
 
 /* --- the programs --- */
 
@@ -52,6 +52,12 @@ static void calls_h5close(void)
     leave_open("e.h5");
     H5close();
     H5Fclose(H5Fcreate("f.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+}
+
+static void fails(void)
+{
+    closes();
+    exit(CODE);
 }
 
 static void does_nothing(void)
@@ -97,6 +103,12 @@ static void finalizes_first(void)
     MPI_Finalize();
 }
 
+static void never_finalizes(void)
+{
+    MPI_Init(NULL, NULL);
+    closes();
+}
+
 static void begins_mpi_late(void)
 {
     hid_t file;
@@ -128,6 +140,9 @@ static const struct program {
      "a program without files is not noticed"},
     {"is_killed", is_killed, NULL, NULL, "create e.h5; ",
      "a program that dies leaves without a word"},
+    {"fails", fails, NULL, NULL,
+     "create e.h5; create f.h5; close0 f.h5; close0 e.h5; leave badly; ",
+     "what one has closed that fails is told, and that it fails"},
     {"forks", forks, NULL, NULL, "create e.h5; close0 e.h5; leave well; ",
      "the end of a forked child is not that of its parent"},
     {"runs_another", runs_another, NULL, NULL, "create e.h5; ",
@@ -144,6 +159,9 @@ static const struct program {
      "MPI_Finalize closes what is open, and nothing is lost"},
     {"begins_mpi_late", begins_mpi_late, NULL, NULL,
      "create e.h5; close0 e.h5; leave well; ", "MPI may begin after HDF5"},
+    {"never_finalizes", never_finalizes, NULL, NULL,
+     "create e.h5; create f.h5; close0 f.h5; close0 e.h5; leave badly; ",
+     "who has not reached MPI_Finalize fails"},
 #endif
 };
 
@@ -154,7 +172,7 @@ static int run_program(const char *name)
     for (size_t i = 0; i < PROGRAMS; i++)
         if (strcmp(programs[i].name, name) == 0) {
             programs[i].run();
-            return CODE;
+            return 0;
         }
     return 1;
 }
@@ -163,11 +181,17 @@ static int run_program(const char *name)
 
 static struct placelab lab;
 
+static int code_of(const struct program *p)
+{
+    return p->run == is_killed || p->run == fails || p->run == runs_another ? CODE : 0;
+}
+
 /* Which leaks. */
 static bool uses_mpi(const struct program *p)
 {
 #ifdef H5_HAVE_PARALLEL
-    return p->run == finalizes_first || p->run == begins_mpi_late;
+    return p->run == finalizes_first || p->run == begins_mpi_late ||
+           p->run == never_finalizes;
 #else
     (void)p;
     return false;
@@ -202,7 +226,8 @@ static void check(const char *self, const struct program *p)
     struct stat st = {0};
 
     unlink("e.h5");
-    is_int(run(self, p, output), CODE, "%s: the program's own exit code", p->name);
+    is_int(run(self, p, output), code_of(p), "%s: the program's own exit code",
+           p->name);
     is_str(placelab_heard(&lab), p->heard, "%s", p->what);
     stat(output, &st);
     if (!is_switched)

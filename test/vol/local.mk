@@ -28,15 +28,18 @@ test_vol_mpio_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_mpio_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 endif
 if HAVE_MPI
-vol_tests += %D%/baton.t
+vol_tests += %D%/baton.t %D%/partial.t
 fault_scripts += %D%/baton.t
-check_PROGRAMS += test/vol/baton
+check_PROGRAMS += test/vol/baton test/vol/versions
 test_vol_baton_SOURCES = %D%/baton.c
 test_vol_baton_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_baton_LDADD = $(HDF5_LIBS) $(MPI_LIBS) -ldl
 test_vol_baton_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -no-install
+test_vol_versions_SOURCES = %D%/versions.c
+test_vol_versions_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS) -I$(top_srcdir)/include
+test_vol_versions_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
 endif
-EXTRA_DIST += %D%/baton.t
+EXTRA_DIST += %D%/baton.t %D%/partial.t
 test_vol_brief_SOURCES = %D%/brief.c
 test_vol_brief_CPPFLAGS = $(HDF5_CFLAGS) $(MPI_CFLAGS)
 test_vol_brief_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
