@@ -67,6 +67,29 @@ static void put_name(const char *text, char ret[VEL_LAUNCH_ROOM])
     hash_hex(text, strlen(text), ret + n);
 }
 
+/* Programs that are given the same LAUNCH are still two where their launchers tell them
+ * apart; Slurm's step does not: on some nodes it may be that of another launcher. */
+static int put_launch(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
+                      struct vel_err *err)
+{
+    const char *by = is_given(texts->pmix) ? texts->pmix : texts->starter;
+    char hash[HASH + 1];
+    struct vel_buf name;
+    int rc;
+
+    vel_buf_init(&name);
+    vel_buf_puts(&name, texts->launch);
+    if (is_given(by)) {
+        hash_hex(by, strlen(by), hash);
+        vel_buf_printf(&name, "-%.8s", hash);
+    }
+    rc = vel_buf_status(&name, err);
+    if (rc == 0)
+        put_name(name.data, ret);
+    vel_buf_fini(&name);
+    return rc;
+}
+
 int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
                        struct vel_err *err)
 {
@@ -79,8 +102,7 @@ int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH
                             "LAUNCH=%s: a launch is named by 1 to %d letters, digits, "
                             "dots, underscores and dashes",
                             texts->launch, VEL_LAUNCH_MOST);
-        snprintf(ret, VEL_LAUNCH_ROOM, "%s", texts->launch);
-        return 0;
+        return put_launch(texts, ret, err);
     }
     vel_buf_init(&name);
     if (is_given(texts->pmix))
@@ -96,34 +118,6 @@ int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH
     if (rc == 0 && name.len > 0)
         put_name(name.data, ret);
     vel_buf_fini(&name);
-    return rc;
-}
-
-int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_ROOM],
-                      struct vel_err *err)
-{
-    char launch[VEL_LAUNCH_ROOM];
-    struct vel_buf text;
-    char *end;
-    bool is_over = true;
-    int rc = 0;
-
-    vel_buf_init(&text);
-    snprintf(launch, sizeof launch, "%s", name);
-    for (int k = 1; rc == 0 && is_over; k++) {
-        vel_buf_clear(&text);
-        if (k > 1) {
-            vel_buf_printf(&text, "%s.%d", name, k);
-            put_name(vel_buf_text(&text), launch);
-        }
-        end = vel_launch_path(dir, launch, "end");
-        rc = end ? vel_buf_status(&text, err) : vel_out_of_memory(err, launch);
-        is_over = rc == 0 && vel_fs_exists(fs, end);
-        free(end);
-    }
-    if (rc == 0)
-        snprintf(name, VEL_LAUNCH_ROOM, "%s", launch);
-    vel_buf_fini(&text);
     return rc;
 }
 
@@ -148,8 +142,12 @@ static int claim_name(const struct vel_launch_self *self, struct vel_buf *ret,
     int rc;
 
     vel_buf_init(&words);
-    vel_buf_printf(&words, "%ld%c%s%c%s%c%" PRId64, (long)self->user, 0, self->program,
-                   0, self->working_dir, 0, self->ranks);
+    vel_buf_printf(&words, "%ld%c", (long)self->user, 0);
+    if (is_given(self->name))
+        vel_buf_puts(&words, self->name);
+    else
+        vel_buf_printf(&words, "%s%c%s%c%" PRId64, self->program, 0, self->working_dir,
+                       0, self->ranks);
     rc = vel_buf_status(&words, err);
     if (rc == 0) {
         hash_hex(words.data, words.len, hash);
@@ -171,7 +169,8 @@ struct claim {
 struct joined {
     bool has_any, has_rank; /* ours */
     bool has_lost;          /* one, without a word: the program was killed */
-    bool is_left;           /* those whom it had are gone in good order */
+    bool is_left;           /* those whom it had are gone in good order; of a launch
+                               whose name was given others may come */
     bool is_alive;          /* one, as the locks of this machine tell; */
     bool is_dead;           /* or none, and nobody has joined elsewhere */
 };
@@ -285,6 +284,15 @@ static int is_open(struct vel_fs *fs, const char *dir, const char *launch, bool 
     return rc;
 }
 
+/* Of a meeting nobody knows whether those who have left were of our program. */
+static bool may_be_ours(const struct vel_launch_self *self, const struct joined *joined)
+{
+    if (joined->has_rank || joined->has_lost)
+        return false;
+    return joined->is_left ? is_given(self->name)
+                           : joined->is_alive || !joined->is_dead;
+}
+
 /* Can this be our launch? */
 static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
                         const struct claim *claim, bool *ret_fits, struct vel_err *err)
@@ -298,9 +306,8 @@ static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     if (rc == 0 && fits)
         rc = find_joined(fs, self, claim->launch, dir, &joined, err);
     if (rc == 0 && fits)
-        fits = !joined.has_rank && !joined.has_lost && !joined.is_left &&
-               (joined.is_alive || !joined.is_dead);
-    if (rc == 0 && fits && !joined.is_alive)
+        fits = may_be_ours(self, &joined);
+    if (rc == 0 && fits && !joined.is_alive && !joined.is_left)
         rc = check_beat(fs, self, dir, claim, joined.has_any, &fits, err);
     if (rc == 0) /* what was removed meanwhile has told nothing */
         rc = is_open(fs, self->dir, claim->launch, &is_still_open, err);
@@ -329,6 +336,26 @@ static int load_claim(struct vel_fs *fs, const struct vel_launch_self *self,
     return rc;
 }
 
+/* Of a name that was given: NAME, NAME.2, ... by the number of the claim. */
+static int name_next(const struct vel_launch_self *self, int64_t k,
+                     char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
+{
+    struct vel_buf text;
+    int rc;
+
+    if (!is_given(self->name))
+        return vel_launchid_fresh(ret, err);
+    vel_buf_init(&text);
+    vel_buf_puts(&text, self->name);
+    if (k > 1)
+        vel_buf_printf(&text, ".%" PRId64, k);
+    rc = vel_buf_status(&text, err);
+    if (rc == 0)
+        put_name(text.data, ret);
+    vel_buf_fini(&text);
+    return rc;
+}
+
 /* VEL_EEXIST: another was faster, look again. */
 static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
                         const char *name, int64_t above, struct vel_err *err)
@@ -337,12 +364,13 @@ static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     struct vel_node *record = vel_node_object();
     char *dir = NULL;
     int64_t k;
-    int rc = vel_launchid_fresh(launch, err);
+    int rc = name_next(self, above + 1, launch, err);
 
     if (rc < 0)
         goto out;
     dir = vel_launch_dir(self->dir, launch);
-    if (!record || !dir || vel_node_set_text(record, "launch", launch) < 0) {
+    if (!record || !dir || vel_node_set_text(record, "launch", launch) < 0 ||
+        (is_given(self->name) && vel_node_set_text(record, "name", self->name) < 0)) {
         rc = vel_out_of_memory(err, "a meeting");
         goto out;
     }
@@ -350,7 +378,7 @@ static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
     if (rc < 0)
         goto out;
     rc = vel_claim(fs, self->dir, name, above, meet_type, FORMAT, record, &k, err);
-    if (rc == VEL_EEXIST)
+    if (rc == VEL_EEXIST && !is_given(self->name))
         fs->ops->rmdir(fs, dir);
 out:
     free(dir);

@@ -31,16 +31,12 @@ struct vel_launch_texts {
 int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
                        struct vel_err *err);
 
-/* A name whose launch is over is used again: a step that runs one program after the
- * other. The first of NAME, NAME.2, ... in `dir` (.veloc) that has no end. */
-int vel_launchid_next(struct vel_fs *fs, const char *dir, char name[VEL_LAUNCH_ROOM],
-                      struct vel_err *err);
-
 /* One that nobody else has: of a process without a rank, or to hand to all over MPI. */
 int vel_launchid_fresh(char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
 
-/* Ranks of a launcher that names nothing. */
+/* A rank that looks for its launch. */
 struct vel_launch_self {
+    const char *name;            /* that its launcher gives; NULL or "": none */
     const char *dir;             /* .veloc of the prefix */
     const struct vel_host *host; /* whose locks tell who lives here; NULL: none do */
     bool is_virtual;             /* its node is */
@@ -52,7 +48,8 @@ struct vel_launch_self {
     uint64_t limit; /* T in ns: a beat that stands so long is that of no launch */
 };
 
-/* Meet the others of the launch. */
+/* Meet the others of the launch. A name that was given is never believed to be new: its
+ * launches are NAME, NAME.2, ... in `dir`. */
 int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
                       char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
 

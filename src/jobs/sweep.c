@@ -340,32 +340,6 @@ static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
     return rc;
 }
 
-/* --- meetings --- */
-
-/* "meet.H.K", of which only the highest K is looked at. */
-static const char *number_of(const char *name)
-{
-    return strncmp(name, "meet.", 5) == 0 ? strchr(name + 5, '.') : NULL;
-}
-
-static bool is_past(const struct vel_vec *names, const char *name)
-{
-    const char *dot = number_of(name);
-    size_t len = (size_t)(dot - name) + 1;
-    int64_t k, other;
-
-    if (!vel_number_behind(dot, ".", &k))
-        return false;
-    for (size_t i = 0; i < names->n; i++) {
-        const char *that = *(char **)vel_vec_at(names, i);
-
-        if (strncmp(that, name, len) == 0 &&
-            vel_number_behind(that + len - 1, ".", &other) && other > k)
-            return true;
-    }
-    return false;
-}
-
 /* --- stubs --- */
 
 /* May its file come back? From a node that is away, or since it is no checkpoint and
@@ -420,9 +394,8 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
     path = vel_sweep_path(s, name, "", "");
     if (!path)
         return vel_out_of_memory(err, "launches");
-    if (number_of(name) && is_past(names, name)) {
-        rc = vel_fs_unlink(s->of->fs, path, err);
-        s->ret.meetings += rc == 0;
+    if (vel_sweep_is_claim(name)) {
+        rc = vel_sweep_claim(s, names, name, path, err);
     } else if (is_gone_dir(name)) {
         rc = vel_fs_remove_tree(s->of->fs, path, err);
     } else if (is_gone_dataset(name, &id)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sweep_in - what sweep and sweep_seals share: a sweep under way. */
+/* sweep_in - what the files of a sweep share: a sweep under way. */
 #ifndef VEL_JOBS_SWEEP_IN_H
 #define VEL_JOBS_SWEEP_IN_H
 
@@ -28,5 +28,11 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
  * goes as a whole. */
 int vel_sweep_seals(struct vel_sweeping *s, const char *dir, bool *ret_needed,
                     struct vel_err *err);
+
+/* "meet.H.K", a claim of a meeting: removed when there is a higher one, or when it was
+ * of a name that was given, and its launch is gone. */
+bool vel_sweep_is_claim(const char *name);
+int vel_sweep_claim(struct vel_sweeping *s, const struct vel_vec *names,
+                    const char *name, const char *path, struct vel_err *err);
 
 #endif

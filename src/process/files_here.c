@@ -174,12 +174,10 @@ static void know(const struct vel_files_of *of)
 
 /* --- caches, launch --- */
 
-static int name_launch(const struct vel_background_of *of, struct vel_err *err)
+static int meet(const char *name, struct vel_err *err)
 {
-    struct vel_launch_texts texts = here.launcher.texts;
-    bool differs;
-    const char *session = vel_attend_launch(of, &differs);
     const struct vel_launch_self self = {
+        .name = name,
         .dir = here.dir,
         .host = &(struct vel_host){.node = here.node, .user = here.host.user},
         .is_virtual = here.conf->virtual_nodes > 0,
@@ -191,6 +189,15 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
         .ranks = here.launcher.ranks,
         .clock = vel_clock_system(),
         .limit = (uint64_t)(here.conf->peer_timeout * (double)VEL_CLOCK_S)};
+    return vel_launchid_meet(fs(), &self, here.launch, err);
+}
+
+static int name_launch(const struct vel_background_of *of, struct vel_err *err)
+{
+    struct vel_launch_texts texts = here.launcher.texts;
+    char name[VEL_LAUNCH_ROOM];
+    bool differs;
+    const char *session = vel_attend_launch(of, &differs);
     struct vel_buf starter;
     int rc;
 
@@ -208,14 +215,12 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
     texts.starter = vel_buf_text(&starter);
     rc = vel_buf_status(&starter, err);
     if (rc == 0)
-        rc = vel_launchid_named(&texts, here.launch, err);
+        rc = vel_launchid_named(&texts, name, err);
     vel_buf_fini(&starter);
-    if (rc == 0 && here.launch[0])
-        rc = vel_launchid_next(fs(), here.dir, here.launch, err);
-    else if (rc == 0)
-        rc = here.launcher.ranks > 1 ? vel_launchid_meet(fs(), &self, here.launch, err)
-                                     : vel_launchid_fresh(here.launch, err);
-    return rc;
+    if (rc < 0)
+        return rc;
+    return name[0] || here.launcher.ranks > 1 ? meet(name, err)
+                                              : vel_launchid_fresh(here.launch, err);
 }
 
 /* A session that works without leaders has the prefix for itself. */

@@ -35,7 +35,13 @@ static void names(void)
     const struct vel_launch_texts bad = {.launch = "a/b"};
     char a[VEL_LAUNCH_ROOM], b[VEL_LAUNCH_ROOM];
 
-    named("mine", "pmix", "1", "0", "mine", "LAUNCH is before all others");
+    named("mine", NULL, "1", "0", "mine", "LAUNCH is before all others");
+    vel_launchid_named(&(struct vel_launch_texts){.launch = "mine", .pmix = "p1"}, a,
+                       &err);
+    vel_launchid_named(&(struct vel_launch_texts){.launch = "mine", .pmix = "p2"}, b,
+                       &err);
+    ok(strncmp(a, "mine-", 5) == 0 && strcmp(a, b) != 0,
+       "but two programs that are given the same one stay two: %s, %s", a, b);
     named("", "pmix", "1", "0", "pmix", "then the launcher that started the process");
     named(NULL, NULL, "17", "3", "17.3", "then the job and step of the scheduler");
     named(NULL, NULL, "17", NULL, "", "a job alone names no launch");
@@ -63,25 +69,6 @@ static void names(void)
     ok(vel_launchid_fresh(a, &err) == 0 && vel_launchid_fresh(b, &err) == 0 &&
            vel_launch_is_name(a) && strcmp(a, b) != 0,
        "a fresh one is nobody's");
-}
-
-static void names_again(void)
-{
-    static const char *const ended[] = {"17.3", "17.3.2"};
-    char name[VEL_LAUNCH_ROOM], path[4096];
-
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/launch.%s", dir, ended[i]);
-        tap_fresh_dir(path);
-        strcat(path, "/end");
-        tap_put_file(path, "");
-    }
-    snprintf(name, sizeof name, "17.4");
-    vel_launchid_next(vel_fs_posix(), dir, name, &err);
-    is_str(name, "17.4", "a launcher's name is the launch's");
-    snprintf(name, sizeof name, "17.3");
-    vel_launchid_next(vel_fs_posix(), dir, name, &err);
-    is_str(name, "17.3.3", "but not that of one that is over");
 }
 
 static bool is_over(const char *in, const char *launch)
@@ -197,13 +184,19 @@ static void meet_all(char ret[VEL_LAUNCH_ROOM])
     strcpy(ret, agree ? members[0].launch : "");
 }
 
-static void meet_one(int64_t rank, char ret[VEL_LAUNCH_ROOM])
+static void meet_named(const char *name, int64_t rank, char ret[VEL_LAUNCH_ROOM])
 {
     struct vel_launch_self self = self_of(rank);
 
     ret[0] = '\0';
+    self.name = name;
     if (vel_launchid_meet(vel_fs_posix(), &self, ret, &err) < 0)
         note("%s", err.text);
+}
+
+static void meet_one(int64_t rank, char ret[VEL_LAUNCH_ROOM])
+{
+    meet_named(NULL, rank, ret);
 }
 
 static void join(const char *launch, const char *node, const char *ranks)
@@ -324,14 +317,48 @@ static void half_begun(void)
     ok(manual.monotonic - begun < VEL_CLOCK_S / 2, "at once");
 }
 
+static void in_step(int64_t rank, const char *want, const char *text)
+{
+    char got[VEL_LAUNCH_ROOM];
+
+    meet_named("17.3", rank, got);
+    is_str(got, want, "%s", text);
+}
+
+/* A step of a scheduler runs one program after the other. */
+static void names_again(void)
+{
+    char launch_dir[4096], command[4200];
+
+    in_step(0, "17.3", "a launcher's name is the launch's");
+    in_step(1, "17.3", "for all ranks");
+    join("17.3", "n1", "0");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.17.3", dir);
+    vel_endpoint_leave(vel_fs_posix(), launch_dir, "n1", NULL);
+    in_step(1, "17.3", "also for one that comes when the first has left");
+    in_step(0, "17.3.2", "a rank that has left it is of the next program");
+    in_step(1, "17.3.2", "and so are those that come after that");
+    in_launch("17.3", "end", "");
+    snprintf(command, sizeof command, "rm -r '%s'", launch_dir);
+    if (system(command) != 0)
+        bail_out("no rm");
+    in_step(2, "17.3.2", "also when the launch before has been removed");
+    lose("17.3.2", "n1", "0 3");
+    in_step(1, "17.3.3", "one of which a rank was killed is over");
+    join("17.3.3", "n1", "0-1");
+    in_step(2, "17.3.4", "so is one that does not give a sign of life");
+    in_launch("17.3.4", "end", "");
+    in_step(2, "17.3.5", "and one that has ended");
+}
+
 int main(void)
 {
     snprintf(dir, sizeof dir, "%s", tap_path("veloc"));
     tap_fresh_dir(dir);
     names();
-    names_again();
     over();
     meetings();
     half_begun();
+    names_again();
     return done_testing();
 }

@@ -179,8 +179,8 @@ ranks 2 2 create=ck.1.%.h5 write=1 flush kill >/dev/null
 is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
     'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
     'all ranks have flushed: they are one dataset'
-(launch=ahead ranks 1 2 create=ck.2.%.h5 write=2 flush write=3 flush kill >/dev/null) &
-(PMI_RANK=1 PMI_SIZE=2 VELOC_LAUNCH=ahead run create=ck.2.1.h5 write=2 flush write=3 kill >/dev/null) 2>/dev/null &
+(launch=ahead ranks 1 2 create=ck.2.%.h5 write=2 flush meet=begun write=3 flush kill >/dev/null) &
+(PMI_RANK=1 PMI_SIZE=2 VELOC_LAUNCH=ahead run create=ck.2.1.h5 write=2 flush meet=begun write=3 kill >/dev/null) 2>/dev/null &
 wait
 is "$(ranks 2 2 read=ck.2.%.h5 | sort | tr '\n' ' ')" \
     'ck.2.0.h5: all 2, 1000 cells, 2 at the end ck.2.1.h5: all 2, 1000 cells, 2 at the end ' \

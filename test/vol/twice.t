@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A name of a launch is given more than once: to a program after one that was killed in the middle of a step, or
+# has ended; to one that is started while the other still runs, or at the same moment. Each is a launch of its own:
+# no dataset has files of two. PEER_TIMEOUT is longer than any program may live.
+: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/tap/tap.sh
+. "$top_srcdir/test/tap/tap.sh"
+dir=$(tap_dir)
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export VELOC_LOG_LEVEL=info VELOC_PEER_TIMEOUT=1000 VELOC_SEAL_AFTER=1000
+point=$top_builddir/test/vol/point
+
+# begin NAME NODES: an empty prefix, empty caches
+begin() {
+    nodes=$2 here=$dir/$1.$2
+    mkdir -p "$here/p" "$here/c"
+    cd "$here/p" || bail_out 'no directory'
+    echo 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' >.velocconf
+}
+
+# The ranks of program RUN of 4, % is the rank. Of each its last words and its status are kept.
+ranks() { # RUN FIRST LAST OPS...
+    local run=$1 k ops=("${@:4}")
+    for ((k = $2; k <= $3; k++)); do
+        (
+            env PMI_RANK="$k" PMI_SIZE=4 VELOC_LAUNCH="${launch-same}" VELOC_VIRTUAL_NODES="$nodes" VELOC_CACHE_BASE="$here/c" \
+                VELOC_CNTL_BASE="$here" VELOC_LOG_FILE="$here/log.$run.$k" HDF5_VOL_CONNECTOR=veloc \
+                timeout -k 1 60 "$point" tells "${ops[@]//%/$k}" >"$here/out.$run.$k" 2>&1
+            echo $? >"$here/end.$run.$k"
+        ) &
+    done 2>>"$here/killed"
+}
+all() { # RUN OPS...
+    ranks "$1" 0 3 "${@:2}"
+    wait 2>>"$here/killed"
+}
+ends() { cat "$here/end.$1".? | tr '\n' ' '; } # RUN
+# seen RUN STEP: what its ranks have read of the step, each
+seen() { cat "$here/out.$1".? | sed -n "s/^ck\.$2\..\.h5: \(all \)\?\([^, ]*\).*/\2/p" | tr '\n' ' '; }
+in_vain() { cat "$here"/log.* 2>/dev/null | grep 'in vain'; }
+
+
+# found STEP...: what the next program reads, of another name
+found() {
+    local step ops=()
+    for step; do ops+=("read=ck.$step.%.h5"); done
+    launch=next all last "${ops[@]}"
+    for step; do echo "$step: $(seen last "$step")"; done | tr '\n' ' '
+}
+
+for n in 1 2; do
+    begin killed $n
+    # version 1 is whole; of version 2 half of the ranks have closed their files
+    ranks 1 0 1 create=ck.1.%.h5 write=11 close meet=one create=ck.2.%.h5 write=12 close meet=two kill
+    ranks 1 2 3 create=ck.1.%.h5 write=11 close meet=one create=ck.2.%.h5 write=12 meet=two kill
+    wait 2>>"$here/killed"
+    all 2 read=ck.2.%.h5 read=ck.1.%.h5 meet=three create=ck.2.%.h5 write=22 close create=ck.3.%.h5 write=23 close
+    is "$(seen 2 2), $(seen 2 1)" 'none none none none , 11 11 11 11 ' \
+        "on $n: killed in the middle of a step, and started again under the same name: all ranks find the step before"
+    is "$(ends 2), $(found 1 2 3)" '0 0 0 0 , 1: 11 11 11 11  2: 22 22 22 22  3: 23 23 23 23  ' 'and write the next ones, which are theirs alone'
+    is "$(in_vain)" '' 'nobody waits for who cannot come'
+
+    begin ended $n
+    all 1 create=ck.1.%.h5 write=11 close create=ck.2.%.h5 write=12 close
+    all 2 read=ck.2.%.h5 create=ck.2.%.h5 write=22 close create=ck.3.%.h5 write=23 close
+    all 3 read=ck.2.%.h5 read=ck.3.%.h5 create=ck.3.%.h5 write=33 close
+    is "$(seen 2 2), $(seen 3 2), $(seen 3 3)" '12 12 12 12 , 22 22 22 22 , 23 23 23 23 ' \
+        "on $n: three programs one after the other under one name: each finds what the one before has written"
+    is "$(in_vain)" '' 'nobody waits for who cannot come'
+
+    # a rank begins when the others have been there for long: the launch whose name they all were given is swept
+    begin late $n
+    all 1 create=ck.1.%.h5 write=11 close
+    all 2 create=ck.1.%.h5 write=21 close
+    ranks 3 1 3 read=ck.1.%.h5 create=ck.2.%.h5 write=32 close wait=late
+    await [ -e ck.2.3.h5 ]
+    await [ ! -e .veloc/launch.same ]
+    ranks 3 0 0 read=ck.1.%.h5 create=ck.2.%.h5 write=32 close
+    await [ -e ck.2.0.h5 ]
+    touch late
+    wait
+    is "$(ends 3), $(seen 3 1), $(found 2), $(in_vain)" '0 0 0 0 , 21 21 21 21 , 2: 32 32 32 32  , ' \
+        "on $n: a rank that begins late is of the same launch as the others"
+done
+
+# A node is lost with the program: its ranks come on the other one. That the node is lost takes its time to be seen.
+begin lost 2
+export VELOC_PEER_TIMEOUT=4 VELOC_VIEW_WAIT=2
+VELOC_SET_SIZE=2 all 1 create=ck.1.%.h5 write=11 close protected=ck.1.%.h5 meet=one create=ck.2.%.h5 write=12 meet=two kill
+rm -rf "$here"/c/*.v1
+nodes=1
+all 2 read=ck.2.%.h5 read=ck.1.%.h5 create=ck.2.%.h5 write=22 close
+is "$(ends 2), $(seen 2 2), $(seen 2 1)" '0 0 0 0 , none none none none , 11 11 11 11 ' \
+    'a node is lost as well, and its ranks come on another one: all find the step before'
+is "$(found 1 2)" '1: 11 11 11 11  2: 22 22 22 22  ' 'and go on from there'
+
+done_testing
