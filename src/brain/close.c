@@ -6,6 +6,10 @@
 
 #include "brain/connector_in.h"
 
+enum {
+    WRITER_PART = 100
+}; /* of T: between looks whether another launch still writes */
+
 /* --- close --- */
 
 static bool refuse(struct vel_leader *leader, const struct vel_leader_wait *wait,
@@ -267,6 +271,25 @@ static const struct vel_file *find_open(const struct vel_leader *leader,
     return NULL;
 }
 
+/* A launch that was killed is over when there is a view. */
+static bool try_writer(struct vel_leader *leader, struct vel_leader_wait *wait)
+{
+    const struct vel_msg_place none = {.where = VEL_PLACE_NOWHERE};
+    uint64_t limit = leader->conf.limit;
+    struct vel_err err = {0};
+
+    if (leader->is_ended || !leader->ops->writer ||
+        leader->ops->writer(leader->arg, wait->record, &err) != VEL_EBUSY) {
+        vel_place_send(leader, wait, &none);
+        return true;
+    }
+    if (leader->has_view && leader->now >= wait->since + limit)
+        return refuse(leader, wait, VEL_EBUSY, err.text);
+    wait->again_at = leader->now + limit / WRITER_PART;
+    vel_leader_at(leader, VEL_TIMER_SOON, wait->again_at);
+    return false;
+}
+
 bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 {
     uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
@@ -275,6 +298,8 @@ bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 
     if (wait->job || leader->now < wait->again_at)
         return false;
+    if (wait->kind == VEL_MSG_LOOK && wait->how == VEL_LOOK_WRITER)
+        return try_writer(leader, wait);
     if (wait->kind == VEL_MSG_LOOK && file && wait->how == VEL_LOOK_HOME)
         return refuse(leader, wait, VEL_EBUSY,
                       "another process of the program has it open to write it");

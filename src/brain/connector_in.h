@@ -82,7 +82,8 @@ struct vel_connector {
                                    vel_leader_family * */
     struct vel_names in_turn; /* files that ranks of several nodes write: one of them */
     struct vel_vec gone;      /* struct vel_rank_gone */
-    bool has_work;            /* processes here have not only read */
+    bool has_last; /* a process has left that says that no rank begins any more */
+    bool has_work; /* processes here have not only read */
     uint64_t last_file, last_order;
     struct vel_vec reports; /* struct vel_leader_report */
     char *present_told;     /* to this chair */

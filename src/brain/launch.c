@@ -17,7 +17,9 @@ bool vel_leader_is_done(const struct vel_leader *leader)
 
 static bool have_all_come(struct vel_leader *leader)
 {
-    return leader->conf.ranks == 0 || vel_census_have_all_come(leader);
+    return leader->conf.ranks == 0 ||
+           (leader->connector && leader->connector->has_last) ||
+           vel_census_have_all_come(leader);
 }
 
 static unsigned facts_of(struct vel_leader *leader)

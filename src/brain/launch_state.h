@@ -38,7 +38,9 @@
     X(LIVE, "live", "nobody has ended the launch")                                     \
     X(OWED, "owed", "something of this node is not sealed or not flushed")             \
     X(ALONE, "alone", "all other leaders have left")                                   \
-    X(COME, "come", "all ranks have been here, or nobody knows how many there are")
+    X(COME, "come",                                                                    \
+      "all ranks have been here, or none begins any more, or their number is not "     \
+      "known")
 
 #define VEL_LAUNCH_RECORD_MAP(X)                                                       \
     X(NONE, "-", "")                                                                   \

@@ -332,6 +332,9 @@ struct vel_leader_ops {
 
     int (*rule)(void *arg, const char *name, struct vel_leader_rule *ret,
                 struct vel_err *err);
+    /* This launch is to write such a file, of all ranks and steps. VEL_EBUSY: another
+     * one does so, and is not over. NULL: there are no others. */
+    int (*writer)(void *arg, const char *name, struct vel_err *err);
     /* Make a batch. VEL_ENOSPC: no store has room now. */
     int (*part_new)(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
                     struct vel_err *err);

@@ -63,8 +63,6 @@ struct vel_msg {
     } u;
 };
 
-/* how of `leave`: MPI_Finalize was reached and no exit status but 0 is known, or not */
-enum vel_leave { VEL_LEAVE_IN_ORDER = 0, VEL_LEAVE_FAILING = 1 };
 /* how of `create`, of `close`, of `look`, and of the work that they ask for */
 enum vel_create {
     VEL_CREATE_NEW = 0,
@@ -79,8 +77,17 @@ enum vel_close {
 enum vel_look {
     VEL_LOOK_THERE = 0, /* is it there? */
     VEL_LOOK_HERE = 1,  /* bring it here, however long it moves */
-    VEL_LOOK_HOME = 2   /* is it at its own path? What another program has comes there
+    VEL_LOOK_HOME = 2,  /* is it at its own path? What another program has comes there
                          * first; VEL_EBUSY: somebody writes it */
+    VEL_LOOK_WRITER = 3 /* it is to be written: VEL_EBUSY, another launch does so */
+};
+
+/* how of `leave`: MPI_Finalize was reached, where there is MPI, and no exit status but
+ * 0 is known, or not */
+enum vel_leave {
+    VEL_LEAVE_IN_ORDER = 0,
+    VEL_LEAVE_FAILING = 1,
+    VEL_LEAVE_LAST = 2 /* in order, and no rank begins any more */
 };
 
 /* The beginning of a message, by which a reader knows how much follows. */

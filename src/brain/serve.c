@@ -235,7 +235,9 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         begin_wait(leader, from, msg, (int64_t)msg->u.drain.dataset);
         break;
     case VEL_MSG_LEAVE:
-        from->leaving = msg->u.leave.how == VEL_LEAVE_IN_ORDER ? VEL_LEAVES : VEL_FAILS;
+        from->leaving = msg->u.leave.how == VEL_LEAVE_FAILING ? VEL_FAILS : VEL_LEAVES;
+        if (leader->connector && msg->u.leave.how == VEL_LEAVE_LAST)
+            leader->connector->has_last = true;
         vel_leader_yes(leader, from->number, msg->seq);
         break;
     case VEL_MSG_CREATE:

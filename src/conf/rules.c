@@ -51,10 +51,15 @@ struct number {
     size_t len;
 };
 
+enum { NUMBERS = 8 }; /* of one name that its shape replaces */
+
 /* Where one is in both, and the numbers so far. */
 struct spot {
     const char *pattern, *name;
     struct number step, rank;
+    struct number all[NUMBERS];
+    const char *words[NUMBERS];
+    size_t n;
 };
 
 static bool take_number(struct spot *spot, struct number *number)
@@ -65,6 +70,10 @@ static bool take_number(struct spot *spot, struct number *number)
                      (number->len != len || memcmp(number->at, spot->name, len) != 0)))
         return false;
     *number = (struct number){spot->name, len};
+    if (spot->n < NUMBERS) {
+        spot->all[spot->n] = *number;
+        spot->words[spot->n++] = number == &spot->step ? step_word : rank_word;
+    }
     spot->name += len;
     spot->pattern += WORD;
     return true;
@@ -171,6 +180,24 @@ bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char 
         return true;
     }
     return false;
+}
+
+bool vel_rules_shape(const struct vel_conf *conf, const char *prefix, const char *path,
+                     struct vel_buf *ret)
+{
+    struct vel_rule_fit fit;
+    struct spot spot;
+
+    if (!vel_rules_find(conf, prefix, path, &fit) || !fit.has_rank ||
+        !fits_path(fit.rule->pattern, prefix, path, &spot))
+        return false;
+    for (size_t i = 0; i < spot.n; i++) {
+        vel_buf_append(ret, path, (size_t)(spot.all[i].at - path));
+        vel_buf_puts(ret, spot.words[i]);
+        path = spot.all[i].at + spot.all[i].len;
+    }
+    vel_buf_puts(ret, path);
+    return true;
 }
 
 bool vel_rule_is_live(const struct vel_dataset_rule *rule)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "conf/conf.h"
 
@@ -32,6 +33,11 @@ int vel_rule_check(const char *pattern, struct vel_err *err);
  * are absolute and normalised. False: none; *ret is unchanged then. */
 bool vel_rules_find(const struct vel_conf *conf, const char *prefix, const char *path,
                     struct vel_rule_fit *ret);
+
+/* The path with {step} and {rank} for its numbers: what the files of all ranks and
+ * steps have in common. False: no line with {rank} has it. */
+bool vel_rules_shape(const struct vel_conf *conf, const char *prefix, const char *path,
+                     struct vel_buf *ret);
 
 /* Are such files written at their own paths? */
 bool vel_rule_is_live(const struct vel_dataset_rule *rule);

@@ -293,18 +293,22 @@ static bool may_be_ours(const struct vel_launch_self *self, const struct joined 
                            : joined->is_alive || !joined->is_dead;
 }
 
-/* Can this be our launch? */
+/* Can this be our launch? *ret_is_child: it is that of a process which has started us.
+ */
 static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
-                        const struct claim *claim, bool *ret_fits, struct vel_err *err)
+                        const struct claim *claim, bool *ret_fits, bool *ret_is_child,
+                        struct vel_err *err)
 {
     char *dir = vel_launch_dir(self->dir, claim->launch);
-    struct joined joined;
+    struct joined joined = {0};
     bool fits = false, is_still_open = false;
     int rc = dir ? is_open(fs, self->dir, claim->launch, &fits, err)
                  : vel_out_of_memory(err, claim->launch);
 
     if (rc == 0 && fits)
         rc = find_joined(fs, self, claim->launch, dir, &joined, err);
+    *ret_is_child = rc == 0 && joined.has_rank && self->host &&
+                    vel_role_is_above(fs, self->host, self->cntl_base, claim->launch);
     if (rc == 0 && fits)
         fits = may_be_ours(self, &joined);
     if (rc == 0 && fits && !joined.is_alive && !joined.is_left)
@@ -387,18 +391,19 @@ out:
 }
 
 int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
-                      char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
+                      char ret[VEL_LAUNCH_ROOM], bool *ret_is_child,
+                      struct vel_err *err)
 {
     struct claim claim = {0};
     struct vel_buf name;
     int64_t past = 0; /* claims up to that are not ours */
-    bool fits = false;
+    bool fits = false, is_child = false;
     int rc;
 
     vel_buf_init(&name);
     rc = claim_name(self, &name, err);
     claim.name = vel_buf_text(&name);
-    for (int round = 0; rc == 0 && !fits; round++) {
+    for (int round = 0; rc == 0 && !fits && !is_child; round++) {
         if (round == ROUNDS) {
             rc = vel_fail(err, VEL_EBUSY,
                           "%s: too many launches of the same program at once: set "
@@ -420,11 +425,15 @@ int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
             continue;
         }
         if (rc == 0)
-            rc = check_launch(fs, self, &claim, &fits, err);
+            rc = check_launch(fs, self, &claim, &fits, &is_child, err);
         past = claim.k;
     }
-    if (rc == 0)
+    if (rc == 0 && is_child)
+        rc = vel_launchid_fresh(ret, err);
+    else if (rc == 0)
         snprintf(ret, VEL_LAUNCH_ROOM, "%s", claim.launch);
+    if (rc == 0)
+        *ret_is_child = is_child;
     vel_buf_fini(&name);
     return rc;
 }

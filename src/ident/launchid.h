@@ -49,8 +49,10 @@ struct vel_launch_self {
 };
 
 /* Meet the others of the launch. A name that was given is never believed to be new: its
- * launches are NAME, NAME.2, ... in `dir`. */
+ * launches are NAME, NAME.2, ... in `dir`. *ret_is_child: another process of this rank
+ * has started this one, which is nobody's rank, and a launch of its own. */
 int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
-                      char ret[VEL_LAUNCH_ROOM], struct vel_err *err);
+                      char ret[VEL_LAUNCH_ROOM], bool *ret_is_child,
+                      struct vel_err *err);
 
 #endif

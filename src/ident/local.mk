@@ -5,5 +5,5 @@ core_sources += \
 	%D%/launchid.c %D%/launchid.h \
 	%D%/once.c %D%/once.h \
 	%D%/role.c %D%/role.h %D%/role_in.h \
-	%D%/role_away.c
+	%D%/role_above.c %D%/role_away.c
 # End of ident

@@ -69,6 +69,10 @@ bool vel_role_is_deserted(const struct vel_role *role);
 bool vel_role_is_alive(struct vel_fs *fs, const struct vel_host *host, const char *base,
                        const char *launch);
 
+/* Is a process that has started this one, by others maybe, in that launch? */
+bool vel_role_is_above(struct vel_fs *fs, const struct vel_host *host, const char *base,
+                       const char *launch);
+
 /* Who of that launch is on the node of an endpoint record. Only this machine's locks
  * tell: of host's node, and of others that are virtual as it is; and only where the
  * record's leader has listened in a directory that we see. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Claims of meetings (doc/protocol-leader.txt, 1), of which only the highest is looked
- * at. */
+/* Claims of meetings, and of names that a launch writes (doc/protocol-leader.txt, 1 and
+ * 7), of which only the highest is looked at. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -13,13 +13,26 @@
 
 enum { FORMAT = 1 };
 
-static const char type[] = "meet", head[] = "meet.";
+static const char meet[] = "meet", writer[] = "writer";
+
+/* The type of the record; NULL: it is no claim. */
+static const char *type_of(const char *name)
+{
+    const char *const types[] = {meet, writer};
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strncmp(name, types[i], strlen(types[i])) == 0 &&
+            name[strlen(types[i])] == '.')
+            return types[i];
+    return NULL;
+}
 
 /* ".K" of "meet.H.K"; NULL: it is no claim. */
 static const char *number_of(const char *name)
 {
-    return strncmp(name, head, strlen(head)) == 0 ? strchr(name + strlen(head), '.')
-                                                  : NULL;
+    const char *type = type_of(name);
+
+    return type ? strchr(name + strlen(type) + 1, '.') : NULL;
 }
 
 bool vel_sweep_is_claim(const char *name)
@@ -47,16 +60,18 @@ static bool is_past(const struct vel_vec *names, const char *name)
     return false;
 }
 
-/* Launchers give names that never come again: each would leave its last claim. */
-static bool is_over(const struct vel_sweeping *s, const char *path)
+/* Launchers give names that never come again: each would leave its last claim. One of a
+ * program without a name stays for its next launch. */
+static bool is_over(const struct vel_sweeping *s, const char *name, const char *path)
 {
+    const char *type = type_of(name);
     struct vel_node *record = NULL;
     const char *launch;
     char *dir = NULL;
     int version;
 
     if (vel_record_load(s->of->fs, path, type, FORMAT, &version, &record, NULL) == 0 &&
-        vel_node_has(record, "name") &&
+        (type == writer || vel_node_has(record, "name")) &&
         vel_node_get_text(record, "launch", &launch, NULL) == 0 &&
         vel_launch_is_name(launch))
         dir = vel_launch_dir(s->of->dir, launch);
@@ -71,7 +86,7 @@ int vel_sweep_claim(struct vel_sweeping *s, const struct vel_vec *names,
 {
     int rc;
 
-    if (!is_past(names, name) && !is_over(s, path))
+    if (!is_past(names, name) && !is_over(s, name, path))
         return 0;
     rc = vel_fs_unlink(s->of->fs, path, err);
     s->ret.meetings += rc == 0;

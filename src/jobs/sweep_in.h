@@ -29,8 +29,8 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
 int vel_sweep_seals(struct vel_sweeping *s, const char *dir, bool *ret_needed,
                     struct vel_err *err);
 
-/* "meet.H.K", a claim of a meeting: removed when there is a higher one, or when it was
- * of a name that was given, and its launch is gone. */
+/* "meet.H.K", "writer.H.K": removed when there is a higher one, or when the launch is
+ * gone; but not the last of a meeting without a name. */
 bool vel_sweep_is_claim(const char *name);
 int vel_sweep_claim(struct vel_sweeping *s, const struct vel_vec *names,
                     const char *name, const char *path, struct vel_err *err);

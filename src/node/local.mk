@@ -24,6 +24,7 @@ core_sources += \
 	%D%/service_mover.c \
 	%D%/service_names.c \
 	%D%/service_native.c \
+	%D%/service_writer.c \
 	%D%/service_ops.c \
 	%D%/service_pull.c \
 	%D%/service_renew.c \

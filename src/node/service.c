@@ -241,6 +241,7 @@ static void unmake(struct vel_service *service)
     free(service->named);
     free(service->stray);
     vel_vec_fini(&service->noted);
+    vel_fs_names_fini(&service->written);
     vel_vec_fini(&service->calls);
     vel_service_forget_latest(service);
     vel_pulls_destroy(service->pulls);
@@ -421,6 +422,7 @@ int vel_service_start(const struct vel_service_of *of, struct vel_role *role,
     vel_vec_init(&service->peers, sizeof(struct vel_service_link *));
     vel_vec_init(&service->unreachable, sizeof(char *));
     vel_vec_init(&service->jobs, sizeof(struct vel_service_job *));
+    vel_vec_init(&service->written, sizeof(char *));
     vel_vec_init(&service->noted, sizeof(int64_t));
     vel_vec_init(&service->parts, sizeof(struct vel_service_part));
     vel_vec_init(&service->latest, sizeof(struct vel_service_latest));

@@ -166,6 +166,7 @@ struct vel_service {
     bool is_first_chair;
     uint64_t lines_used;     /* bit i: DATASET line i has had a file */
     char *stray;             /* the first file that no line has */
+    struct vel_vec written;  /* char *: shapes of names that this launch may write */
     atomic_bool has_thinned; /* what launches before have left in the caches */
     int64_t checkpoints;
     int64_t above; /* the newest dataset when its first batch was made; -1: none was */
@@ -348,6 +349,9 @@ int vel_service_make_family(void *arg, const char *template,
                             struct vel_leader_family *family, struct vel_err *err);
 int vel_service_family(void *arg, const char *template, struct vel_leader_family *ret,
                        struct vel_err *err);
+
+/* --- service_writer.c --- */
+int vel_service_writer(void *arg, const char *name, struct vel_err *err);
 
 /* --- service_native.c --- */
 int vel_service_note_native(void *arg, const struct vel_leader_key *key, int64_t rank,

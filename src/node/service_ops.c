@@ -84,6 +84,7 @@ const struct vel_leader_ops vel_service_ops = {
     .forget = vel_service_forget,
     .failed = vel_service_failed,
     .rule = vel_service_rule,
+    .writer = vel_service_writer,
     .part_new = vel_service_part_new,
     .part_renumber = vel_service_part_renumber,
     .part_give = vel_service_part_give,

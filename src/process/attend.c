@@ -101,12 +101,12 @@ static int leave_as(enum vel_presence_end how, struct attendance *a,
     struct vel_presence *presence = a->presence;
 
     a->presence = NULL;
-    return vel_presence_leave(presence, how, false, err);
+    return vel_presence_leave(presence, how, err);
 }
 
 static int leave(struct vel_background *b, bool is_well, struct vel_err *err)
 {
-    return leave_as(is_well ? VEL_PRESENCE_IS_OVER : VEL_PRESENCE_BREAKS,
+    return leave_as(is_well ? VEL_PRESENCE_GOES : VEL_PRESENCE_BREAKS,
                     (struct attendance *)b, err);
 }
 
@@ -222,6 +222,5 @@ const char *vel_attend_launch(const struct vel_background_of *of, bool *ret_diff
 void vel_attend_end(bool is_in_order)
 {
     if (the_one.presence)
-        leave_as(is_in_order ? VEL_PRESENCE_IS_OVER : VEL_PRESENCE_FAILS, &the_one,
-                 NULL);
+        leave_as(is_in_order ? VEL_PRESENCE_GOES : VEL_PRESENCE_FAILS, &the_one, NULL);
 }

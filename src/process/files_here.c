@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a process that only has files knows of itself: settings, prefix, caches, launch;
  * found out when the first file needs it. */
-#define _GNU_SOURCE /* program_invocation_name */
 #include "config.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +47,7 @@ static struct here {
     char launch[VEL_LAUNCH_ROOM];
     struct vel_homes homes;
     struct vel_launcher launcher;
+    bool is_mpi;             /* MPI was up at the first file */
     struct vel_lock *shared; /* PREFIX/.veloc/lock */
     struct vel_logfile *logfile;
     bool is_alone_told; /* that a session works without leaders */
@@ -98,7 +97,7 @@ static void find_rank(const struct vel_files_of *of)
 {
     vel_launcher_ask(vel_conf_variable, NULL, &here.launcher);
     if (of->rank)
-        of->rank(&here.launcher.rank, &here.launcher.ranks);
+        here.is_mpi = of->rank(&here.launcher.rank, &here.launcher.ranks);
 }
 
 static int find_self(struct vel_err *err)
@@ -174,32 +173,15 @@ static void know(const struct vel_files_of *of)
 
 /* --- caches, launch --- */
 
-static int meet(const char *name, struct vel_err *err)
-{
-    const struct vel_launch_self self = {
-        .name = name,
-        .dir = here.dir,
-        .host = &(struct vel_host){.node = here.node, .user = here.host.user},
-        .is_virtual = here.conf->virtual_nodes > 0,
-        .cntl_base = here.conf->cntl_base,
-        .user = geteuid(),
-        .program = program_invocation_name,
-        .working_dir = here.cwd,
-        .rank = here.launcher.rank,
-        .ranks = here.launcher.ranks,
-        .clock = vel_clock_system(),
-        .limit = (uint64_t)(here.conf->peer_timeout * (double)VEL_CLOCK_S)};
-    return vel_launchid_meet(fs(), &self, here.launch, err);
-}
-
 static int name_launch(const struct vel_background_of *of, struct vel_err *err)
 {
-    struct vel_launch_texts texts = here.launcher.texts;
-    char name[VEL_LAUNCH_ROOM];
+    const struct vel_files_self self = {.conf = here.conf,
+                                        .dir = here.dir,
+                                        .cwd = here.cwd,
+                                        .node = here.node,
+                                        .user = here.host.user};
     bool differs;
     const char *session = vel_attend_launch(of, &differs);
-    struct vel_buf starter;
-    int rc;
 
     if (session) {
         snprintf(here.launch, sizeof here.launch, "%s", session);
@@ -209,18 +191,7 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
         vel_log_shared(VEL_LOG_WARN,
                        "the settings of HDF5 files and those of VELOC_Init name other "
                        "caches: they are protected apart from each other");
-    vel_buf_init(&starter);
-    vel_launcher_find(fs(), &here.launcher, &starter);
-    texts.launch = here.conf->launch;
-    texts.starter = vel_buf_text(&starter);
-    rc = vel_buf_status(&starter, err);
-    if (rc == 0)
-        rc = vel_launchid_named(&texts, name, err);
-    vel_buf_fini(&starter);
-    if (rc < 0)
-        return rc;
-    return name[0] || here.launcher.ranks > 1 ? meet(name, err)
-                                              : vel_launchid_fresh(here.launch, err);
+    return vel_files_name_launch(&self, &here.launcher, here.launch, err);
 }
 
 /* A session that works without leaders has the prefix for itself. */
@@ -248,8 +219,6 @@ static int be_present(struct vel_err *err)
                                    .prefix_id = here.prefix_id,
                                    .user = here.host.user,
                                    .node = here.node,
-                                   .rank = (int)here.launcher.rank,
-                                   .ranks = (int)here.launcher.ranks,
                                    .fresh = here.launch};
     int rc = vel_prefix_open(fs(), here.dir, here.prefix_id, err);
 
@@ -265,6 +234,8 @@ static int be_present(struct vel_err *err)
     /* that may be over before we are in it, with its other ranks: then the next one */
     for (int i = 1; rc == 0 && !here.presence; i++) {
         rc = name_launch(&of, err);
+        of.rank = (int)here.launcher.rank;
+        of.ranks = (int)here.launcher.ranks;
         if (rc == 0)
             rc = vel_presence_open(&of, &here.presence, err);
         rc = rc == VEL_ECANCEL && i < LAUNCHES_MOST ? 0 : rc;
@@ -464,7 +435,7 @@ static void leave(enum vel_presence_end how)
     pthread_mutex_unlock(&here.lock);
     if (!is_ours)
         return;
-    if (vel_presence_leave(here.presence, how, true, &why) < 0)
+    if (vel_presence_leave(here.presence, how, &why) < 0)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     here.presence = NULL;
     vel_lock_release(here.shared);
@@ -479,7 +450,7 @@ void vel_files_give_way(const char *prefix_id)
                    "the session of this program works without leaders (MODE=SYNC, or "
                    "CONTAINERS=1): HDF5 files outside of its checkpoints are written "
                    "where they belong from now on, and not protected");
-    leave(VEL_PRESENCE_IS_OVER);
+    leave(VEL_PRESENCE_ENDS);
 }
 
 /* --- the end --- */
@@ -492,6 +463,9 @@ __attribute__((destructor)) void vel_files_leave(void)
 
     if (here.stage == PRESENT && here.pid == getpid())
         vel_attend_end(is_in_order);
-    leave(is_in_order ? VEL_PRESENCE_IS_OVER : VEL_PRESENCE_FAILS);
+    /* ranks of MPI have all begun before one is finalized */
+    leave(!is_in_order  ? VEL_PRESENCE_FAILS
+          : here.is_mpi ? VEL_PRESENCE_ENDS_MPI
+                        : VEL_PRESENCE_ENDS);
     vel_files_tell_end();
 }

@@ -150,6 +150,23 @@ void vel_files_tell_end(void);
 
 /* --- files_hold.c --- */
 
+/* What a process knows of itself; borrowed. */
+struct vel_files_self {
+    const struct vel_conf *conf;
+    const char *dir, *cwd;
+    char *node, *user;
+};
+
+/* Who was started by a rank of the launch has no rank: it is taken from *launcher. */
+int vel_files_name_launch(const struct vel_files_self *self,
+                          struct vel_launcher *launcher, char ret[VEL_LAUNCH_ROOM],
+                          struct vel_err *err);
+
+/* Before it is locked and its leader hears of it. VEL_EBUSY: another launch writes
+ * files of all ranks under such names. */
+int vel_files_may_write(struct vel_client *client, const struct vel_file_name *name,
+                        struct vel_err *err);
+
 enum vel_hold_how { VEL_HOLD_READ, VEL_HOLD_CHANGE, VEL_HOLD_MAKE };
 
 /* What stands at `path` is held, locked if HDF5 locks what it opens (of->locks); to

@@ -63,8 +63,6 @@ void vel_launcher_ask(const char *(*variable)(void *arg, const char *name), void
 
 /* --- a hydra of this machine --- */
 
-enum { ANCESTORS = 32 };
-
 void vel_launcher_find(struct vel_fs *fs, const struct vel_launcher *launcher,
                        struct vel_buf *ret)
 {
@@ -74,7 +72,7 @@ void vel_launcher_find(struct vel_fs *fs, const struct vel_launcher *launcher,
 
     if (!launcher->is_here || vel_host_boot(fs, boot, NULL) < 0)
         return;
-    for (int i = 0; i < ANCESTORS && pid > 1; i++, pid = process.parent) {
+    for (int i = 0; i < VEL_HOST_ABOVE && pid > 1; i++, pid = process.parent) {
         if (vel_host_process(fs, pid, &process, NULL) < 0)
             return;
         if (!strstr(process.name, "pmi_proxy"))

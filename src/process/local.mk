@@ -8,6 +8,7 @@ core_sources += \
 	%D%/files_here.c \
 	%D%/files_hold.c \
 	%D%/files_home.c \
+	%D%/files_launch.c \
 	%D%/files_list.c \
 	%D%/files_live.c \
 	%D%/files_name.c \
@@ -17,6 +18,7 @@ core_sources += \
 	%D%/files_session.c \
 	%D%/files_tell.c \
 	%D%/files_version.c \
+	%D%/files_writer.c \
 	%D%/guest.c %D%/guest.h \
 	%D%/homes.c %D%/homes.h \
 	%D%/launcher.c %D%/launcher.h \

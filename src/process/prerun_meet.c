@@ -302,13 +302,14 @@ static int name_launch(struct vel_prerun *p, struct vel_err *err)
                                    .ranks = of->nodes,
                                    .clock = of->clock,
                                    .limit = vel_prerun_limit(p) * VEL_CLOCK_MS};
+    bool is_child;
     int rc;
 
     if (of->nodes == 1)
         return vel_launchid_fresh(p->launch, err);
     /* a name may be that of the program, too: ours is another launch */
     rc = vel_launchid_named(&texts, named, err);
-    return rc < 0 ? rc : vel_launchid_meet(of->fs, &self, p->launch, err);
+    return rc < 0 ? rc : vel_launchid_meet(of->fs, &self, p->launch, &is_child, err);
 }
 
 int vel_prerun_meet(struct vel_prerun *p, struct vel_err *err)

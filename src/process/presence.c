@@ -346,7 +346,7 @@ static void wait_while_it_moves(struct vel_presence *p)
  * given time for that, so that the launch has an end. When this process stays in the
  * launch otherwise, that leads at once. */
 int vel_presence_leave(struct vel_presence *presence, enum vel_presence_end how,
-                       bool is_patient, struct vel_err *err)
+                       struct vel_err *err)
 {
     bool is_told = how != VEL_PRESENCE_BREAKS;
     struct vel_presence *p = presence, *other = p ? forget(p) : NULL;
@@ -357,13 +357,15 @@ int vel_presence_leave(struct vel_presence *presence, enum vel_presence_end how,
     if (!p)
         return 0;
     if (is_told)
-        rc = vel_client_leave(
-            p->client,
-            how == VEL_PRESENCE_IS_OVER ? VEL_LEAVE_IN_ORDER : VEL_LEAVE_FAILING, err);
+        rc = vel_client_leave(p->client,
+                              how == VEL_PRESENCE_FAILS      ? VEL_LEAVE_FAILING
+                              : how == VEL_PRESENCE_ENDS_MPI ? VEL_LEAVE_LAST
+                                                             : VEL_LEAVE_IN_ORDER,
+                              err);
     vel_client_close(p->client);
     p->client = NULL;
     if (rc == 0 && is_told && p->service) {
-        if (is_patient)
+        if (how != VEL_PRESENCE_GOES)
             wait_while_it_moves(p);
         if (!other && !vel_service_wait(p->service, limit_of(p)))
             vel_log_in_vain(p->launch, limit_of(p), "the end of the leader of ",

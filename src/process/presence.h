@@ -30,16 +30,18 @@ struct vel_client *vel_presence_client(struct vel_presence *presence);
 bool vel_presence_outlives(const struct vel_presence *presence);
 
 enum vel_presence_end {
-    VEL_PRESENCE_BREAKS,  /* without a word, as after a failure of ours */
-    VEL_PRESENCE_FAILS,   /* the program does not end in good order */
-    VEL_PRESENCE_IS_OVER, /* it does, or needs us no more */
+    VEL_PRESENCE_BREAKS,   /* without a word, as after a failure of ours */
+    VEL_PRESENCE_GOES,     /* it needs us no more; */
+    VEL_PRESENCE_ENDS,     /* with the program, in good order; */
+    VEL_PRESENCE_ENDS_MPI, /* after MPI_Finalize: no rank begins any more; */
+    VEL_PRESENCE_FAILS,    /* with the program, not in good order */
 };
 
 /* The presence is gone. When it leads and no other process does, its leader goes on:
- * until all is done, while bytes move when `is_patient`, else for T at most. Accepts
+ * until all is done, while bytes move at the program's end, else for T at most. Accepts
  * NULL. */
 int vel_presence_leave(struct vel_presence *presence, enum vel_presence_end how,
-                       bool is_patient, struct vel_err *err);
+                       struct vel_err *err);
 
 /* In a forked child: none of it is the child's. Accepts NULL. */
 void vel_presence_abandon(struct vel_presence *presence);

@@ -191,3 +191,17 @@ int vel_host_process(struct vel_fs *fs, int64_t pid, struct vel_process *ret,
         *ret = process;
     return rc;
 }
+
+bool vel_host_is_above(struct vel_fs *fs, int64_t pid)
+{
+    struct vel_process process;
+    int64_t above = getppid();
+
+    for (int i = 0; i < VEL_HOST_ABOVE && above > 1; i++, above = process.parent) {
+        if (above == pid)
+            return true;
+        if (vel_host_process(fs, above, &process, NULL) < 0)
+            return false;
+    }
+    return false;
+}

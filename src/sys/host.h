@@ -49,4 +49,8 @@ struct vel_process {
 int vel_host_process(struct vel_fs *fs, int64_t pid, struct vel_process *ret,
                      struct vel_err *err);
 
+/* Is that process an ancestor of this one? */
+enum { VEL_HOST_ABOVE = 32 }; /* so many are looked at */
+bool vel_host_is_above(struct vel_fs *fs, int64_t pid);
+
 #endif

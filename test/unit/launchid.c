@@ -160,8 +160,9 @@ static struct vel_launch_self self_of(int64_t rank)
 static void *run_member(void *arg)
 {
     struct member *m = arg;
+    bool is_child;
 
-    m->rc = vel_launchid_meet(vel_fs_posix(), &m->self, m->launch, NULL);
+    m->rc = vel_launchid_meet(vel_fs_posix(), &m->self, m->launch, &is_child, NULL);
     return NULL;
 }
 
@@ -187,10 +188,11 @@ static void meet_all(char ret[VEL_LAUNCH_ROOM])
 static void meet_named(const char *name, int64_t rank, char ret[VEL_LAUNCH_ROOM])
 {
     struct vel_launch_self self = self_of(rank);
+    bool is_child;
 
     ret[0] = '\0';
     self.name = name;
-    if (vel_launchid_meet(vel_fs_posix(), &self, ret, &err) < 0)
+    if (vel_launchid_meet(vel_fs_posix(), &self, ret, &is_child, &err) < 0)
         note("%s", err.text);
 }
 

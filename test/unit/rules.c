@@ -114,6 +114,37 @@ static void lines(void)
 }
 
 /* Paths of files have no links. */
+/* What the files of all ranks and steps have in common. */
+static void shape(const char *pattern, const char *path, const char *want)
+{
+    struct vel_err err = {0};
+    struct vel_conf *conf;
+    struct vel_buf got;
+    char line[256];
+
+    snprintf(line, sizeof line, "DATASET=a PATTERN=%s\n", pattern);
+    conf = parse(line, &err);
+    if (!conf)
+        bail_out("%s", err.text);
+    vel_buf_init(&got);
+    if (!vel_rules_shape(conf, "/p", path, &got))
+        vel_buf_puts(&got, "-");
+    is_str(vel_buf_text(&got), want, "what %s of %s has in common with others", path,
+           pattern);
+    vel_buf_fini(&got);
+    vel_conf_destroy(conf);
+}
+
+static void shapes(void)
+{
+    shape("ck.{step}.{rank}.h5", "/p/ck.12.3.h5", "/p/ck.{step}.{rank}.h5");
+    shape("run*/{rank}/ck.{step}.{rank}.h5", "/p/run07/4/ck.1.4.h5",
+          "/p/run07/{rank}/ck.{step}.{rank}.h5");
+    shape("*.{rank}.h5", "/p/a.1.2.h5", "/p/a.1.{rank}.h5");
+    shape("ck.{step}.h5", "/p/ck.1.h5", "-");
+    shape("ck.{rank}.h5", "/p/other", "-");
+}
+
 static void links(void)
 {
     char pattern[600], path[600];
@@ -154,6 +185,7 @@ int main(void)
 {
     numbers();
     lines();
+    shapes();
     links();
     mistakes();
     return done_testing();

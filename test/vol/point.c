@@ -20,6 +20,8 @@
  *   tells                    HDF5 prints its errors from now on
  *   cells=N                  files that are made from now on have so many
  *   latest                   files made from now on have the newest format
+ *   mpi                      MPI_Init, and MPI_Finalize at the end
+ *   run=COMMAND              by the shell, while this process lives
  *   dies                     SIGKILL when a file that is complete is about to get its
  * name
  */
@@ -34,6 +36,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef H5_HAVE_PARALLEL
+#include <mpi.h>
+#endif
+
 #include "H5VLveloc.h"
 
 enum { CELLS = 1000, LONG = 1000, SECOND = 1000000000 };
@@ -42,6 +48,7 @@ static hid_t fapl, file = -1;
 static hsize_t n_cells = CELLS;
 static int dies;
 static long ahead; /* ns */
+static int is_mpi; /* MPI is up */
 
 /* For the plug-in, too. */
 int rename(const char *from, const char *to)
@@ -194,6 +201,23 @@ static void wait_until(const char *name, H5VL_veloc_safety_t wanted)
          "wait for", name);
 }
 
+/* Where HDF5 has MPI. */
+static void begin_mpi(void)
+{
+#ifdef H5_HAVE_PARALLEL
+    MPI_Init(NULL, NULL);
+    is_mpi = 1;
+#endif
+}
+
+static void end_mpi(void)
+{
+#ifdef H5_HAVE_PARALLEL
+    if (is_mpi)
+        MPI_Finalize();
+#endif
+}
+
 static void run_more(const char *op, const char *what)
 {
     if (strcmp(op, "complete") == 0) {
@@ -206,6 +230,10 @@ static void run_more(const char *op, const char *what)
         must(H5Fstart_swmr_write(file) >= 0, "let be read", "the file");
     } else if (strcmp(op, "follow") == 0) {
         read_it(what, H5F_ACC_SWMR_READ);
+    } else if (strcmp(op, "mpi") == 0) {
+        begin_mpi();
+    } else if (strcmp(op, "run") == 0) {
+        must(system(what) == 0, "run", what);
     } else if (strcmp(op, "say") == 0) {
         puts(what);
     } else if (strcmp(op, "tells") == 0) {
@@ -264,5 +292,6 @@ int main(int argc, char **argv)
             *equals = '\0';
         run(argv[i], equals ? equals + 1 : "");
     }
+    end_mpi();
     return 0;
 }

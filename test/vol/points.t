@@ -70,7 +70,7 @@ is "$(ranks 1 1 read=ck.1.%.h5)" 'ck.1.0.h5: all 1, 1000 cells, 1 at the end' 'a
 
 fresh "$step"
 stand_in_the_way dies
-launch=dies ranks 2 2 create=ck.1.%.h5 write=1 close kill >/dev/null
+launch=dies ranks 2 2 create=ck.1.%.h5 write=1 close wait=ck.1.0.h5 wait=ck.1.1.h5 kill >/dev/null
 rmdir ".veloc/launch.dies/$seal"
 not_ok 'a launch dies between the close of all files and the seal' ls .veloc/dataset.1
 is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
@@ -84,7 +84,7 @@ ok 'and they come to their own path with the next one that writes' "$h5dump" -H 
 die_young() {
     local -x VELOC_VIRTUAL_NODES=3 VELOC_PEER_TIMEOUT=30 VELOC_VIEW_WAIT=20 VELOC_LAUNCH=next PMI_SIZE=3 PMI_RANK
     local first rank
-    launch=young ranks 3 3 create=ck.1.%.h5 write=1 close kill >/dev/null
+    launch=young ranks 3 3 create=ck.1.%.h5 write=1 close wait=ck.1.0.h5 wait=ck.1.1.h5 wait=ck.1.2.h5 kill >/dev/null
     first=$(sed -n 's/.*"living":"vm.v\([0-2]\)".*/\1/p' .veloc/launch.young/beat)
     PMI_RANK=${first:=0}
     run read="ck.1.$first.h5" >"$dir/read.$first" &
@@ -102,7 +102,7 @@ is "$(cat "$dir"/read.? | grep -c 'all 1, 1000 cells')" 3 \
 
 fresh "$step"
 stand_in_the_way part
-launch=part ranks 2 3 create=ck.1.%.h5 write=1 close kill >/dev/null
+launch=part ranks 2 3 create=ck.1.%.h5 write=1 close wait=ck.1.0.h5 wait=ck.1.1.h5 kill >/dev/null
 rmdir ".veloc/launch.part/$seal"
 is "$(ranks 3 3 read=ck.1.%.h5 | sort | tr '\n' ' ')" 'ck.1.0.h5: none ck.1.1.h5: none ck.1.2.h5: none ' \
     'what lacks the file of a rank is nobody'"'"'s to restore'
@@ -175,7 +175,7 @@ publish
 ok 'nor on the prefix' "$h5dump" -H b.h5
 
 fresh "$step"
-ranks 2 2 create=ck.1.%.h5 write=1 flush kill >/dev/null
+ranks 2 2 create=ck.1.%.h5 write=1 flush wait=ck.1.0.h5 wait=ck.1.1.h5 kill >/dev/null
 is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
     'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
     'all ranks have flushed: they are one dataset'

@@ -7,6 +7,7 @@
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
+shopt -s extglob
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_LOG_LEVEL=info VELOC_PEER_TIMEOUT=1000 VELOC_SEAL_AFTER=1000
 point=$top_builddir/test/vol/point
@@ -34,6 +35,10 @@ ranks() { # RUN FIRST LAST OPS...
 all() { # RUN OPS...
     ranks "$1" 0 3 "${@:2}"
     wait 2>>"$here/killed"
+}
+all_of() { # the same, beside others
+    ranks "$1" 0 3 "${@:2}"
+    await [ -e "$here/end.$1.0" -a -e "$here/end.$1.1" -a -e "$here/end.$1.2" -a -e "$here/end.$1.3" ]
 }
 ends() { cat "$here/end.$1".? | tr '\n' ' '; } # RUN
 # seen RUN STEP: what its ranks have read of the step, each
@@ -95,4 +100,69 @@ is "$(ends 2), $(seen 2 2), $(seen 2 1)" '0 0 0 0 , none none none none , 11 11 
     'a node is lost as well, and its ranks come on another one: all find the step before'
 is "$(found 1 2)" '1: 11 11 11 11  2: 22 22 22 22  ' 'and go on from there'
 
+# A second instance, or another program, while the first one runs.
+export VELOC_PEER_TIMEOUT=3
+refused() { cat "$here/out.$1".? | grep -c 'cannot be written: another program that runs writes .*/ck.{step}.{rank}.h5 (process [0-9]* of '; }
+for n in 1 2; do
+    for second in same other; do
+        begin "beside-$second" $n
+        ranks 1 0 1 create=ck.1.%.h5 write=11 close meet=one wait=go create=ck.2.%.h5 write=12 close
+        ranks 1 2 3 create=ck.1.%.h5 write=11 meet=one wait=go close create=ck.2.%.h5 write=12 close
+        await [ -e one.0 -a -e one.1 -a -e one.2 -a -e one.3 ]
+        launch=$second all_of 2 create=ck.1.%.h5 write=21 close create=ck.2.%.h5 write=22 close
+        touch go
+        wait
+        is "$(ends 2), $(refused 2)" '1 1 1 1 , 4' "on $n: beside one that runs ($second name) another is refused for writing, all ranks, with a sentence"
+        is "$(ends 1), $(found 1 2)" '0 0 0 0 , 1: 11 11 11 11  2: 12 12 12 12  ' 'and the first one has its files alone'
+    done
+done
+
+# At the same moment, by a launcher: one waits for the other.
+export VELOC_PEER_TIMEOUT=1000
+mpi() { # RUN: a program that writes two steps
+    # shellcheck disable=SC2016  # for the ranks
+    env VELOC_LAUNCH="$launch" VELOC_VIRTUAL_NODES="$nodes" VELOC_CACHE_BASE="$here/c" VELOC_CNTL_BASE="$here" VELOC_LOG_FILE="$here/log.$1" \
+        HDF5_VOL_CONNECTOR=veloc H5V_TEST_JOB=1 "$top_srcdir/test/mpirun.sh" 4 sh -c 'k=${PMI_RANK:-$PMIX_RANK}
+            exec "$0" tells create=ck.1.$k.h5 write=${1}1 close create=ck.2.$k.h5 write=${1}2 close' "$point" "$1" >"$here/out.$1" 2>&1
+    echo "$?" >"$here/end.$1.0"
+}
+if [ "${MPI_KIND:-no}" = no ]; then
+    skip 4 'there is no MPI to launch ranks'
+else
+    for n in 1 2; do
+        for launch in same ''; do
+            begin "at-once-$launch" $n
+            mpi 1 &
+            mpi 2 &
+            wait
+            like "$(ends 1)$(ends 2)$(found 1 2)" '0 0 1: @(11 11 11 11  2: 12 12 12 12 |21 21 21 21  2: 22 22 22 22 ) ' \
+                "on $n: two at the same moment under ${launch:-no} name: each writes its files when the other has ended"
+        done
+    done
+fi
+# A program that a rank starts has its environment: it is not that rank, and reads what that has closed. That a rank
+# is there is noted after PEER_TIMEOUT/1000.
+begin child 1
+export VELOC_PEER_TIMEOUT=4
+ranks 1 0 2 create=ck.1.%.h5 write=11 close run="$point read=ck.1.%.h5" meet=one create=ck.2.%.h5 write=12 close
+await grep -qs . "$here/out.1.2"
+await grep -qs . "$here/out.1.0"
+ranks 1 3 3 create=ck.1.%.h5 write=11 close meet=one create=ck.2.%.h5 write=12 close
+wait
+is "$(ends 1), $(seen 1 1), $(found 1 2)" '0 0 0 0 , 11 11 11 , 1: 11 11 11 11  2: 12 12 12 12  ' \
+    'programs that ranks start read their files, and rank 3, which comes later, is with the others'
+is "$(in_vain)" '' 'nobody waits for who cannot come'
+
+# A program of MPI in which one rank has files: when that is over no other rank begins, and the launch has its end.
+if [ "${MPI_KIND:-no}" = no ] || [ "${PARALLEL_HDF5:-}" != yes ]; then
+    skip 1 'there is no MPI'
+else
+    begin few 2
+    # shellcheck disable=SC2016  # for the ranks
+    env VELOC_LAUNCH=few VELOC_SEAL_AFTER=0.1 VELOC_VIRTUAL_NODES=2 VELOC_CACHE_BASE="$here/c" VELOC_CNTL_BASE="$here" \
+        HDF5_VOL_CONNECTOR=veloc "$top_srcdir/test/mpirun.sh" 4 sh -c '
+            if [ "${PMI_RANK:-$PMIX_RANK}" = 0 ]; then exec "$0" mpi create=ck.1.0.h5 write=11 close; else exec "$0" mpi; fi' "$point" >"$here/out" 2>&1
+    is "$?, $(cd .veloc && echo launch.*/end | sed 's/few-[0-9a-f]*/few/')" '0, launch.few/end' \
+        'a launch of MPI ends with the one rank that has files: the next program is not taken for more of it'
+fi
 done_testing
