@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    VELOC_Init(MPI_COMM_WORLD, NULL); /* it tells why it fails; then we run without */
+    VELOC_Init(MPI_COMM_WORLD, NULL); /* who goes on when that fails begins anew */
     VELOC_Mem_protect(0, &step, 1, VELOC_INTG); /* what we need to go on */
     VELOC_Mem_protect(1, u, N, VELOC_DBLE);
     version = VELOC_Restart_test("heat", 0); /* the newest that can be read, or -1 */

@@ -70,7 +70,7 @@ killed 'it is killed again, and all nodes are lost' cache
 heat
 is "$status $said" "0 4 ranks begin at step 400 of 1000
 step 1000 reached, $result" 'the last checkpoint that was flushed is taken'
-like "$log" '*dataset 5 (heat 500) is lost: *?h5veloc: *fetched dataset 4 (heat 400) from the prefix instead, *' \
-    'and one line tells what is lost, one what is taken instead'
+like "$log" '*dataset 5 (heat 500) is not found: *?h5veloc: *fetched dataset 4 (heat 400) from the prefix instead, *' \
+    'and one line tells what is not found, one what is taken instead'
 ok 'its files are the same' diff expected <(history)
 done_testing

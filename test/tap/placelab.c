@@ -198,7 +198,10 @@ static void hear(void *arg, struct vel_link *link, const struct vel_msg *msg)
         answer(link, &yes);
         break;
     case VEL_MSG_LEAVE:
-        remember(lab, "leave", msg->u.leave.how ? "badly" : "well");
+        remember(lab, "leave",
+                 msg->u.leave.how == VEL_LEAVE_FAILING ? "badly"
+                 : msg->u.leave.how == VEL_LEAVE_LAST  ? "last"
+                                                       : "well");
         answer(link, &yes);
         break;
     default:

@@ -155,10 +155,10 @@ static const struct program {
      "wrong settings: the file is made all the same, and we are not there"},
 #ifdef H5_HAVE_PARALLEL
     {"finalizes_first", finalizes_first, NULL, NULL,
-     "create e.h5; close0 e.h5; leave well; ",
+     "create e.h5; close0 e.h5; leave last; ",
      "MPI_Finalize closes what is open, and nothing is lost"},
     {"begins_mpi_late", begins_mpi_late, NULL, NULL,
-     "create e.h5; close0 e.h5; leave well; ", "MPI may begin after HDF5"},
+     "create e.h5; close0 e.h5; leave last; ", "MPI may begin after HDF5"},
     {"never_finalizes", never_finalizes, NULL, NULL,
      "create e.h5; create f.h5; close0 f.h5; close0 e.h5; leave badly; ",
      "who has not reached MPI_Finalize fails"},
