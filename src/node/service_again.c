@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "node/service_in.h"
 #include "view/left.h"
 #include "view/point.h"
@@ -119,24 +120,71 @@ int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
+static int list_all(struct vel_service *service, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    int rc = 0;
+
+    vel_vec_init(ret, sizeof(struct vel_batch));
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
+        rc = vel_batches_list_all(service->batches[i], ret, err);
+    return rc;
+}
+
+/* Which launches that have files here are over? Keys of the map. */
+static int find_over(struct vel_service *service, struct vel_map *ret,
+                     struct vel_err *err)
+{
+    struct vel_vec found;
+    int rc = list_all(service, &found, err);
+
+    for (size_t i = 0; rc == 0 && i < found.n; i++) {
+        const char *launch = ((struct vel_batch *)vel_vec_at(&found, i))->key.launch;
+        bool is_over = false;
+
+        if (vel_map_has(ret, launch) || strcmp(launch, service->launch) == 0)
+            continue;
+        rc = vel_service_is_launch_over(service, launch, &is_over, err);
+        if (rc == 0 && is_over && vel_map_set(ret, launch, ret, NULL) < 0)
+            rc = vel_out_of_memory(err, "batches");
+    }
+    vel_batch_list_fini(&found);
+    return rc;
+}
+
+int vel_service_list_over(struct vel_service *service, struct vel_vec *ret,
+                          struct vel_err *err)
+{
+    struct vel_map *over = vel_map_create();
+    size_t n = 0;
+    int rc = over ? find_over(service, over, err) : vel_out_of_memory(err, "batches");
+
+    if (rc == 0 && vel_map_count(over) > 0)
+        rc = list_all(service, ret, err); /* as they have left it */
+    else
+        vel_vec_init(ret, sizeof(struct vel_batch));
+    for (size_t i = 0; i < ret->n; i++) {
+        struct vel_batch *items = ret->items;
+
+        if (vel_map_has(over, items[i].key.launch))
+            items[n++] = items[i];
+        else
+            vel_batch_fini(&items[i]);
+    }
+    ret->n = n;
+    if (over)
+        vel_map_destroy(over, NULL);
+    return rc;
+}
+
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err)
 {
     struct vel_vec found;
-    int rc = 0;
+    int rc = vel_service_list_over(service, &found, err);
 
-    vel_vec_init(&found, sizeof(struct vel_batch));
-    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_batches_list_all(service->batches[i], &found, err);
-    for (size_t i = 0; rc == 0 && i < found.n; i++) {
-        const struct vel_batch *part = vel_vec_at(&found, i);
-        bool is_over = false;
-
-        if (strcmp(part->key.launch, service->launch) != 0)
-            rc = vel_service_is_launch_over(service, part->key.launch, &is_over, err);
-        if (rc == 0 && is_over)
-            rc = add_part(service, part, ret, err);
-    }
+    for (size_t i = 0; rc == 0 && i < found.n; i++)
+        rc = add_part(service, vel_vec_at(&found, i), ret, err);
     vel_batch_list_fini(&found);
     return rc;
 }

@@ -427,6 +427,10 @@ void vel_service_take_old(struct vel_service *service);
 /* On a worker: all on this node; struct vel_left. */
 int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
                        struct vel_err *err);
+/* Batches of launches that are over, as those have left them: struct vel_batch. */
+int vel_service_list_over(struct vel_service *service, struct vel_vec *ret,
+                          struct vel_err *err);
+
 /* Of launches that are over. */
 int vel_service_left(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err);

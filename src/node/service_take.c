@@ -107,12 +107,8 @@ static int take_one(struct vel_service *service, const struct vel_batch *part,
                     bool *ret_is_left, struct vel_err *err)
 {
     struct vel_seal seal;
-    bool is_over = false;
-    int rc = vel_service_is_launch_over(service, part->key.launch, &is_over, err);
+    int rc;
 
-    *ret_is_left = false;
-    if (rc < 0 || !is_over)
-        return rc;
     vel_seal_init(&seal);
     rc = load_seal(service, part, &seal, err);
     *ret_is_left = rc == VEL_ENOENT || (rc == 0 && seal.verdict == VEL_VERDICT_VOID);
@@ -136,8 +132,7 @@ static void take_all(struct vel_service *service, const struct vel_vec *found,
         struct vel_err why = {0};
         bool is_left;
 
-        if (strcmp(part->key.launch, service->launch) == 0 ||
-            !vel_fs_exists(service->fs, part->dir))
+        if (!vel_fs_exists(service->fs, part->dir))
             continue;
         if (take_one(service, part, &is_left, &why) < 0)
             vel_log(VEL_LOG_WARN,
@@ -268,15 +263,16 @@ void vel_service_take_old(struct vel_service *service)
     struct vel_vec found, left;
     struct vel_err why = {0};
 
-    vel_vec_init(&found, sizeof(struct vel_batch));
     vel_vec_init(&left, sizeof(struct vel_batch *));
     for (size_t i = 0; i < service->n_homes; i++) {
         if (vel_batches_take_over(service->batches[i], is_over, service, &why) < 0)
             vel_log(VEL_LOG_WARN,
                     "what launches before have left in %s is not restored: %s",
                     service->homes[i], why.text);
-        vel_batches_list_all(service->batches[i], &found, NULL);
     }
+    if (vel_service_list_over(service, &found, &why) < 0)
+        vel_log(VEL_LOG_WARN, "what launches before have left is not restored: %s",
+                why.text);
     take_all(service, &found, &left);
     take_empty(service);
     if (left.n > 0 && vel_service_drop_replaced(service, &left, &why) < 0)
