@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/siphash.h"
 #include "ident/endpoint.h"
+#include "ident/joined.h"
 #include "ident/launchid.h"
 #include "ident/once.h"
 #include "ident/role.h"
@@ -165,69 +166,6 @@ struct claim {
     char launch[VEL_LAUNCH_ROOM];
 };
 
-/* Who has joined a launch. */
-struct joined {
-    bool has_any, has_rank; /* ours */
-    bool has_lost;          /* one, without a word: the program was killed */
-    bool is_left;           /* those whom it had are gone in good order; of a launch
-                               whose name was given others may come */
-    bool is_alive;          /* one, as the locks of this machine tell; */
-    bool is_dead;           /* or none, and nobody has joined elsewhere */
-};
-
-static void look_at(const struct vel_vec *list, int64_t rank, struct joined *ret)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        const struct vel_endpoint *endpoint = vel_vec_at(list, i);
-
-        ret->has_rank = ret->has_rank || vel_endpoint_has_rank(endpoint->ranks, rank);
-        ret->has_lost = ret->has_lost || endpoint->has_lost;
-    }
-}
-
-static void look_who_lives(struct vel_fs *fs, const struct vel_launch_self *self,
-                           const char *launch, const struct vel_vec *list,
-                           struct joined *ret)
-{
-    const struct vel_role_here here = {fs, self->host, self->is_virtual,
-                                       self->cntl_base};
-
-    ret->is_dead = list->n > 0;
-    for (size_t i = 0; i < list->n; i++) {
-        enum vel_role_life life = vel_role_ask(&here, launch, vel_vec_at(list, i));
-
-        ret->is_alive = ret->is_alive || life == VEL_ROLE_LIVING;
-        ret->is_dead = ret->is_dead && (life == VEL_ROLE_DEAD || life == VEL_ROLE_LED);
-    }
-    if (list->n > 0 && self->host && /* one that is about to join */
-        vel_role_is_alive(fs, self->host, self->cntl_base, launch))
-        ret->is_alive = true;
-}
-
-/* Those who have left last: whoever leaves meanwhile is seen at least once. */
-static int find_joined(struct vel_fs *fs, const struct vel_launch_self *self,
-                       const char *launch, const char *dir, struct joined *ret,
-                       struct vel_err *err)
-{
-    struct vel_vec list, left;
-    int rc = vel_endpoint_list(fs, dir, &list, err);
-
-    if (rc < 0)
-        return rc;
-    *ret = (struct joined){.has_any = list.n > 0};
-    look_at(&list, self->rank, ret);
-    rc = vel_endpoint_list_left(fs, dir, &left, err);
-    if (rc == 0) {
-        look_at(&left, self->rank, ret);
-        ret->is_left = list.n == 0 && left.n > 0;
-        vel_endpoint_list_fini(&left);
-    }
-    if (!ret->has_rank && !ret->has_lost)
-        look_who_lives(fs, self, launch, &list, ret);
-    vel_endpoint_list_fini(&list);
-    return rc;
-}
-
 static int count_beats(struct vel_fs *fs, const char *dir, int64_t *ret,
                        struct vel_err *err)
 {
@@ -239,53 +177,9 @@ static int count_beats(struct vel_fs *fs, const char *dir, int64_t *ret,
     return rc;
 }
 
-/* Its beat moves, or comes. One that nobody has joined needs none yet: whoever claimed
- * it has just begun, or has left nothing. Another rank of ours may know better: that it
- * has joined that launch, say, or by the locks of its machine. Then it claims the next
- * one, `newer`. */
-static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
-                      const char *dir, const struct claim *claim, bool is_begun,
-                      bool *ret_fits, struct vel_err *err)
-{
-    uint64_t begun = vel_clock_monotonic(self->clock), most = self->limit / LOOKS;
-    uint64_t pause = self->limit / QUICK;
-    int64_t first = 0, beat = 0, newest = claim->k;
-    int rc = count_beats(fs, dir, &first, err);
-
-    if (rc < 0 || (first == 0 && !is_begun))
-        return rc;
-    beat = first;
-    while (rc == 0 && beat == first && newest == claim->k &&
-           vel_clock_monotonic(self->clock) - begun < self->limit) {
-        vel_clock_sleep(self->clock, pause);
-        pause = 2 * pause < most ? 2 * pause : most;
-        rc = count_beats(fs, dir, &beat, err);
-        if (rc == 0)
-            rc = vel_claim_newest(fs, self->dir, claim->name, &newest, err);
-    }
-    if (rc == 0 && beat == first)
-        *ret_fits = false;
-    if (rc == 0 && beat == first && newest == claim->k)
-        vel_log(VEL_LOG_INFO,
-                "waited %.1f s in vain for a sign of life of launch %s: this program "
-                "begins another one",
-                (double)self->limit / (double)VEL_CLOCK_S, claim->launch);
-    return rc;
-}
-
-/* Without a directory it has been removed: it was made before the claim. */
-static int is_open(struct vel_fs *fs, const char *dir, const char *launch, bool *ret_is,
-                   struct vel_err *err)
-{
-    bool is_over;
-    int rc = vel_launch_is_over(fs, dir, launch, &is_over, err);
-
-    *ret_is = rc == 0 && !is_over;
-    return rc;
-}
-
 /* Of a meeting nobody knows whether those who have left were of our program. */
-static bool may_be_ours(const struct vel_launch_self *self, const struct joined *joined)
+static bool may_be_ours(const struct vel_launch_self *self,
+                        const struct vel_joined *joined)
 {
     if (joined->has_rank || joined->has_lost)
         return false;
@@ -293,30 +187,96 @@ static bool may_be_ours(const struct vel_launch_self *self, const struct joined 
                            : joined->is_alive || !joined->is_dead;
 }
 
-/* Can this be our launch? *ret_is_child: it is that of a process which has started us.
- */
+/* Can it be our launch? MAY_FIT: only a sign of life tells. */
+enum fit { FITS_NOT, FITS, MAY_FIT };
+
+/* Without a directory it has been removed: it was made before the claim, and what was
+ * removed meanwhile has told nothing. */
+static int ask_launch(struct vel_fs *fs, const struct vel_launch_self *self,
+                      const struct claim *claim, const char *dir, enum fit *ret,
+                      struct vel_joined *ret_joined, struct vel_err *err)
+{
+    bool is_over = true;
+    int rc = vel_joined_find(fs, self, claim->launch, dir, ret_joined, err);
+
+    if (rc == 0)
+        rc = vel_launch_is_over(fs, self->dir, claim->launch, &is_over, err);
+    if (is_over)
+        *ret_joined = (struct vel_joined){0};
+    *ret = is_over || !may_be_ours(self, ret_joined)     ? FITS_NOT
+           : ret_joined->is_alive || ret_joined->is_left ? FITS
+                                                         : MAY_FIT;
+    return rc;
+}
+
+/* How long it was waited for a sign of life. */
+struct waited {
+    uint64_t begun, pause;
+    bool has_looked;
+    int64_t first; /* its beat then */
+};
+
+/* Its beat moves, or comes. One that nobody has joined needs none yet: whoever claimed
+ * it has just begun, or has left nothing. Another rank of ours may know better: that it
+ * has joined that launch, say, or by the locks of its machine. Then it claims the next
+ * one, `newer`. */
+static int check_beat(struct vel_fs *fs, const struct vel_launch_self *self,
+                      const char *dir, const struct claim *claim, bool is_begun,
+                      struct waited *waited, enum fit *ret, struct vel_err *err)
+{
+    bool is_first = !waited->has_looked;
+    int64_t beat = 0, newest = claim->k;
+    int rc = count_beats(fs, dir, &beat, err);
+
+    if (rc == 0)
+        rc = vel_claim_newest(fs, self->dir, claim->name, &newest, err);
+    if (is_first)
+        waited->first = beat;
+    waited->has_looked = true;
+    if (beat != waited->first || (is_first && beat == 0 && !is_begun)) {
+        *ret = FITS;
+    } else if (newest != claim->k) {
+        *ret = FITS_NOT;
+    } else if (vel_clock_monotonic(self->clock) - waited->begun >= self->limit) {
+        *ret = FITS_NOT;
+        vel_log(VEL_LOG_INFO,
+                "waited %.1f s in vain for a sign of life of launch %s: this program "
+                "begins another one",
+                (double)self->limit / (double)VEL_CLOCK_S, claim->launch);
+    }
+    return rc;
+}
+
+static void pause_and_double(const struct vel_launch_self *self, struct waited *waited)
+{
+    uint64_t most = self->limit / LOOKS;
+
+    vel_clock_sleep(self->clock, waited->pause);
+    waited->pause = 2 * waited->pause < most ? 2 * waited->pause : most;
+}
+
+/* *ret_is_child: it is that of a process which has started us. */
 static int check_launch(struct vel_fs *fs, const struct vel_launch_self *self,
                         const struct claim *claim, bool *ret_fits, bool *ret_is_child,
                         struct vel_err *err)
 {
+    struct waited waited = {.begun = vel_clock_monotonic(self->clock),
+                            .pause = self->limit / QUICK};
     char *dir = vel_launch_dir(self->dir, claim->launch);
-    struct joined joined = {0};
-    bool fits = false, is_still_open = false;
-    int rc = dir ? is_open(fs, self->dir, claim->launch, &fits, err)
-                 : vel_out_of_memory(err, claim->launch);
+    struct vel_joined joined = {0};
+    enum fit fit = MAY_FIT;
+    int rc = dir ? 0 : vel_out_of_memory(err, claim->launch);
 
-    if (rc == 0 && fits)
-        rc = find_joined(fs, self, claim->launch, dir, &joined, err);
+    while (rc == 0 && fit == MAY_FIT) {
+        if (waited.has_looked)
+            pause_and_double(self, &waited);
+        rc = ask_launch(fs, self, claim, dir, &fit, &joined, err);
+        if (rc == 0 && fit == MAY_FIT)
+            rc = check_beat(fs, self, dir, claim, joined.has_any, &waited, &fit, err);
+    }
+    *ret_fits = rc == 0 && fit == FITS;
     *ret_is_child = rc == 0 && joined.has_rank && self->host &&
                     vel_role_is_above(fs, self->host, self->cntl_base, claim->launch);
-    if (rc == 0 && fits)
-        fits = may_be_ours(self, &joined);
-    if (rc == 0 && fits && !joined.is_alive && !joined.is_left)
-        rc = check_beat(fs, self, dir, claim, joined.has_any, &fits, err);
-    if (rc == 0) /* what was removed meanwhile has told nothing */
-        rc = is_open(fs, self->dir, claim->launch, &is_still_open, err);
-    if (rc == 0)
-        *ret_fits = fits && is_still_open;
     free(dir);
     return rc;
 }

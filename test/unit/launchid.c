@@ -327,6 +327,32 @@ static void in_step(int64_t rank, const char *want, const char *text)
     is_str(got, want, "%s", text);
 }
 
+static void all_leave(void)
+{
+    char launch_dir[4096];
+
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.leaving", dir);
+    vel_endpoint_leave(vel_fs_posix(), launch_dir, "n1", NULL);
+}
+
+/* The others end, in good order, while a rank that begins looks for a sign of life. */
+static void they_leave(void)
+{
+    char got[VEL_LAUNCH_ROOM], launch_dir[4096];
+    uint64_t begun = manual.monotonic;
+
+    meet_named("leaving", 0, got);
+    join("leaving", "n1", "0-3");
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.leaving", dir);
+    save_beat(launch_dir, 1);
+    meanwhile = all_leave;
+    meet_named("leaving", 7, got);
+    is_str(got, "leaving",
+           "a rank that begins while all others end is of their launch");
+    ok(manual.monotonic - begun < VEL_CLOCK_S / 2,
+       "and waits for no sign of life of them");
+}
+
 /* A step of a scheduler runs one program after the other. */
 static void names_again(void)
 {
@@ -361,6 +387,7 @@ int main(void)
     over();
     meetings();
     half_begun();
+    they_leave();
     names_again();
     return done_testing();
 }

@@ -43,6 +43,10 @@ all_of() { # the same, beside others
 ends() { cat "$here/end.$1".? | tr '\n' ' '; } # RUN
 # seen RUN STEP: what its ranks have read of the step, each
 seen() { cat "$here/out.$1".? | sed -n "s/^ck\.$2\..\.h5: \(all \)\?\([^, ]*\).*/\2/p" | tr '\n' ' '; }
+is_gone() { # DIR...: caches have none of them any more
+    local dir
+    for dir; do [ ! -e "$dir" ] || return 1; done
+}
 in_vain() { cat "$here"/log.* 2>/dev/null | grep 'in vain'; }
 
 
@@ -77,7 +81,10 @@ for n in 1 2; do
     # a rank begins when the others have been there for long: the launch whose name they all were given is swept
     begin late $n
     all 1 create=ck.1.%.h5 write=11 close
-    all 2 create=ck.1.%.h5 write=21 close
+    ranks 2 0 3 create=ck.1.%.h5 write=21 close wait=taken
+    await is_gone "$here"/c/*/*/*/index.0/dataset.1
+    touch taken
+    wait
     ranks 3 1 3 read=ck.1.%.h5 create=ck.2.%.h5 write=32 close wait=late
     await [ -e ck.2.3.h5 ]
     await [ ! -e .veloc/launch.same ]
