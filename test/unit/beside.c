@@ -5,10 +5,12 @@
 #include "config.h"
 
 #include <glob.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "jobs/stub.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
@@ -147,6 +149,86 @@ static void writers(struct filelab *lab)
     filelab_end(lab);
 }
 
+/* --- a program ends while another one looks what is left of it --- */
+
+static struct {
+    atomic_int left;     /* looks whether it is over, until it ends */
+    struct filelab *lab; /* which does that */
+    struct vel_place place;
+    char path[700]; /* the record of its end */
+    atomic_int told;
+} ending;
+
+static void watch(void *arg, enum vel_log_level level, const char *line, size_t len)
+{
+    (void)arg, (void)level, (void)len;
+    if (strstr(line, "of launch Y") && strstr(line, "no whole dataset"))
+        atomic_fetch_add(&ending.told, 1);
+}
+
+static int end_at_look(struct vel_fs *self, const char *path, struct stat *ret)
+{
+    struct vel_err err = {0};
+
+    (void)self;
+    if (strcmp(path, ending.path) == 0 && atomic_fetch_sub(&ending.left, 1) == 1) {
+        if (filelab_close(ending.lab, 0, &ending.place, "all of it", &err) < 0)
+            bail_out("%s", err.text);
+        filelab_end(ending.lab);
+    }
+    return vel_fs_posix()->ops->lstat(vel_fs_posix(), path, ret);
+}
+
+/* false: it was looked for less often. */
+static bool ends_at(struct filelab *lab, int look)
+{
+    static struct vel_fs_ops ops;
+    static struct vel_fs fs = {&ops};
+    struct filelab other = *lab;
+    struct vel_err err = {0};
+    char launch[20], name[20];
+
+    ops = *vel_fs_posix()->ops;
+    ops.lstat = end_at_look;
+    snprintf(launch, sizeof launch, "Y%d", look);
+    snprintf(name, sizeof name, "ck.%d.h5", look);
+    filelab_begin(lab, launch);
+    if (filelab_create(lab, 0, "one.h5", &ending.place, &err) < 0)
+        bail_out("%s", err.text);
+    ending.lab = lab;
+    snprintf(ending.path, sizeof ending.path, "%s/launch.%s/end", lab->dir, launch);
+    atomic_store(&ending.left, look);
+    other.fs = &fs;
+    snprintf(launch, sizeof launch, "Z%d", look);
+    filelab_begin(&other, launch);
+    write_it(&other, 0, name, "of the other");
+    filelab_end(&other);
+    if (atomic_load(&ending.left) <= 0) {
+        vel_place_fini(&ending.place);
+        return true;
+    }
+    if (filelab_close(lab, 0, &ending.place, "all of it", &err) < 0)
+        bail_out("%s", err.text);
+    vel_place_fini(&ending.place);
+    filelab_end(lab);
+    return false;
+}
+
+static void ends_beside(struct filelab *lab)
+{
+    const struct vel_log_sink sink = {.level = VEL_LOG_WARN, .write = watch};
+    int looks = 1;
+
+    filelab_set(lab, RULES);
+    vel_log_open(&sink);
+    while (looks < 30 && ends_at(lab, looks))
+        looks++;
+    vel_log_open(NULL);
+    ok(looks > 2, "a program ends when another one looks for it for the n-th time: %d",
+       looks - 1);
+    is_int(atomic_load(&ending.told), 0, "nobody says that it has lost anything");
+}
+
 int main(void)
 {
     struct filelab lab;
@@ -165,6 +247,7 @@ int main(void)
     filelab_end(&lab);
     older_versions(&lab);
     writers(&lab);
+    ends_beside(&lab);
     filelab_fini(&lab);
     return done_testing();
 }
