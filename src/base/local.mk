@@ -10,6 +10,7 @@ core_sources += \
 	%D%/map.c %D%/map.h \
 	%D%/path.c %D%/path.h \
 	%D%/proof.c %D%/proof.h \
+	%D%/ranges.c %D%/ranges.h \
 	%D%/rng.c %D%/rng.h \
 	%D%/scheme.c %D%/scheme.h \
 	%D%/siphash.c %D%/siphash.h \

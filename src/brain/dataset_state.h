@@ -99,7 +99,7 @@
       "if no newer owner: settle older ones, tell, rename")                            \
     X(RENAME, "rename", "rename the temporary files, where their placeholders are")    \
     X(TELL_FLUSHED, "tell_flushed", "raise `current`, tell, forget the promise")       \
-    X(FORGET, "forget", "the promise is kept: remove its record, make room")           \
+    X(FORGET, "forget", "the promise is kept: say so, make room")                      \
     X(REBUILD, "rebuild", "let another node rebuild and copy the lost one's files")    \
     X(RETRY, "retry", "try again later: twice the time, at most FLUSH_STALL")          \
     X(TELL_RETREAT, "tell_retreat", "tell; remove temporary files; retry later")       \

@@ -203,7 +203,7 @@ enum vel_leader_work {
     VEL_WORK_REMOVE, /* `name` will be unlinked: whose placeholder stands there? Ends
                         with a place: file is its `order`, of a file in a batch; 0:
                         none of those */
-    VEL_WORK_TAKE,   /* of a dataset with a key: owed.NODE first, then all files of its
+    VEL_WORK_TAKE,   /* of a dataset with a key: what is owed, and all files of its
                         key whose order is not above member.upto become parts of
                         dataset.D, with links to those of seal.after that have no newer
                         one (of several with one name the last counts, the others go);
@@ -325,7 +325,7 @@ struct vel_leader_ops {
                struct vel_err *err);
     /* They are kept, these bits of enum vel_owed. */
     int (*forget)(void *arg, int64_t id, unsigned what, struct vel_err *err);
-    /* A background error that people must see: kept in owed.NODE, warned once. */
+    /* A background error that people must see: kept with what is owed, warned once. */
     void (*failed)(void *arg, int64_t id, const struct vel_err *why);
 
     /* --- files of the connector: caches and settings of this node --- */

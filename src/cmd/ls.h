@@ -168,7 +168,7 @@ struct vel_ls_unit {
     struct vel_vec nodes;      /* struct vel_inventory */
     struct vel_vec silent;     /* struct vel_ls_silent */
     struct vel_vec tellers;    /* struct vel_ls_teller */
-    struct vel_vec owing;      /* struct vel_owing */
+    struct vel_vec owing;      /* struct vel_promise */
     struct vel_vec unreadable; /* struct vel_ls_unreadable */
     struct vel_vec strange;    /* char *: what is not ours */
     struct vel_vec opened;     /* struct vel_ls_opened */

@@ -60,7 +60,7 @@ static struct vel_ls_unit *add_unit(struct vel_ls *ls, const char *id)
     vel_vec_init(&unit->homes, sizeof(struct vel_ls_home));
     vel_vec_init(&unit->nodes, sizeof(struct vel_inventory));
     vel_vec_init(&unit->silent, sizeof(struct vel_ls_silent));
-    vel_vec_init(&unit->owing, sizeof(struct vel_owing));
+    vel_vec_init(&unit->owing, sizeof(struct vel_promise));
     vel_vec_init(&unit->unreadable, sizeof(struct vel_ls_unreadable));
     vel_vec_init(&unit->strange, sizeof(char *));
     vel_vec_init(&unit->tellers, sizeof(struct vel_ls_teller));

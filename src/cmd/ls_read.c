@@ -124,7 +124,6 @@ static bool is_ours_in_dataset(const char *name)
 {
     return is_numbered(name, "rank.") || is_numbered(name, "map.") ||
            strcmp(name, "aside") == 0 || strcmp(name, "inventory") == 0 ||
-           begins(name, "owed.") ||
            (begins(name, "rank.") && strstr(name, VEL_CACHE_NEW)) ||
            vel_fs_is_temporary(name);
 }

@@ -82,7 +82,7 @@ static void list_ids(const struct vel_ls_unit *unit, struct vel_vec *ids)
     for (size_t i = 0; i < said->entries.n; i++)
         note_id(ids, ((struct vel_entry *)vel_vec_at(&said->entries, i))->dataset.id);
     for (size_t i = 0; i < unit->owing.n; i++)
-        note_id(ids, ((struct vel_owing *)vel_vec_at(&unit->owing, i))->promise.id);
+        note_id(ids, ((struct vel_promise *)vel_vec_at(&unit->owing, i))->id);
     for (size_t i = 0; i < unit->unreadable.n; i++)
         note_id(ids,
                 ((struct vel_ls_unreadable *)vel_vec_at(&unit->unreadable, i))->id);
@@ -116,8 +116,7 @@ static const struct vel_dataset *about_of(const struct vel_ls_unit *unit,
 static void take_troubles(const struct vel_ls_unit *unit, struct vel_ls_row *row)
 {
     for (size_t i = 0; i < unit->owing.n; i++) {
-        const struct vel_promise *promise =
-            &((struct vel_owing *)vel_vec_at(&unit->owing, i))->promise;
+        const struct vel_promise *promise = vel_vec_at(&unit->owing, i);
         unsigned what = promise->id == row->id ? vel_promise_what(promise) : 0;
 
         row->owes_encode |= (what & VEL_PROMISE_ENCODE) != 0;

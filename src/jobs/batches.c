@@ -68,6 +68,11 @@ const char *vel_batches_node(const struct vel_batches *batches)
     return batches->of.node;
 }
 
+struct vel_fs *vel_batches_fs(const struct vel_batches *batches)
+{
+    return batches->of.fs;
+}
+
 /* --- under the lock --- */
 
 struct vel_batch *vel_batches_at(const struct vel_batches *batches, const char *dir)

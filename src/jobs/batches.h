@@ -107,20 +107,41 @@ struct vel_batches_taken {
     int64_t rank, upto;
 };
 
+/* `owes`, or NULL: a note that is said with it. */
 int vel_batches_part(struct vel_batches *batches, int64_t id,
                      const struct vel_batches_taken *taken, size_t n,
-                     struct vel_err *err);
+                     const struct vel_fact *owes, struct vel_err *err);
 int vel_batches_leave(struct vel_batches *batches,
                       const struct vel_batches_taken *taken, size_t n,
                       struct vel_err *err);
 
 /* --- what else is said of files --- */
 
-/* A fact `stands` or `copying`, of which the texts are borrowed, with the next count:
- * of one subject the last one is kept, while its file, or dataset, is in the cache.
- * is_synced: it is on the disk when this returns. */
+/* A note is a fact `stands`, `owes` or `copying`: said with the next count, its texts
+ * borrowed. Of one subject the last one is kept, while its file, or dataset, is in the
+ * cache. is_synced: it is on the disk when this returns. */
 int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_synced,
                      struct vel_err *err);
+
+/* What the last note of a subject says, if it is known, and what the next one is to.
+ * The texts that *next has are not its own. */
+enum vel_batches_say {
+    VEL_BATCHES_SAY_NOTHING,
+    VEL_BATCHES_SAY_LATER,
+    VEL_BATCHES_SAY_SYNCED,
+};
+
+typedef int vel_batches_change_f(void *arg, bool is_known, struct vel_fact *next,
+                                 enum vel_batches_say *ret, struct vel_err *err);
+int vel_batches_note_anew(struct vel_batches *batches, const struct vel_fact *subject,
+                          vel_batches_change_f *change, void *arg, struct vel_err *err);
+
+/* All of a kind that this ledger has; what is owed all those of this cache. `each` asks
+ * no batches. */
+typedef int vel_batches_note_f(void *arg, const struct vel_fact *note,
+                               struct vel_err *err);
+int vel_batches_each_note(struct vel_batches *batches, enum vel_fact_kind kind,
+                          vel_batches_note_f *each, void *arg, struct vel_err *err);
 
 /* The last one of a subject that this ledger has or (with_others) all those of this
  * cache. VEL_ENOENT: there is none. */
@@ -132,6 +153,7 @@ int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subjec
 /* "CACHE/USER/ID", of the cache where it is. */
 const char *vel_batches_home(const struct vel_batches *batches);
 const char *vel_batches_node(const struct vel_batches *batches);
+struct vel_fs *vel_batches_fs(const struct vel_batches *batches);
 
 /* Are we still who writes there? Who is not removes nothing. */
 int vel_batches_look(struct vel_batches *batches, struct vel_err *err);

@@ -66,7 +66,8 @@ void vel_batches_prune(struct vel_batches *batches, size_t from);
 bool vel_batches_have_dataset(const struct vel_batches *batches,
                               const struct vel_vec *levels, int64_t id);
 
-/* What we note from now on is newer than what a catalog has. */
+/* What we note from now on is newer than what a catalog has, and what is owed by others
+ * we know. */
 int vel_batches_hear_notes(struct vel_batches *batches,
                            const struct vel_catalog *catalog, struct vel_err *err);
 
@@ -74,6 +75,12 @@ int vel_batches_hear_notes(struct vel_batches *batches,
 void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *levels);
 int vel_batches_learn_notes(struct vel_batches *batches,
                             const struct vel_catalog *catalog, struct vel_err *err);
+
+/* The text of a note, with the next count; and when that is written. */
+int vel_batches_put_note(struct vel_batches *batches, struct vel_fact *fact,
+                         struct vel_buf *text, struct vel_err *err);
+int vel_batches_learn_note(struct vel_batches *batches, const struct vel_fact *fact,
+                           struct vel_err *err);
 
 /* With the lock: there is a ledger to write to. A new turn moves all batches. */
 int vel_batches_need(struct vel_batches *batches, struct vel_err *err);

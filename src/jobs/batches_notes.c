@@ -11,7 +11,8 @@
 
 /* --- what is kept --- */
 
-static const enum vel_fact_kind kinds[] = {VEL_FACT_STANDS, VEL_FACT_COPYING};
+static const enum vel_fact_kind kinds[] = {VEL_FACT_STANDS, VEL_FACT_COPYING,
+                                           VEL_FACT_OWES};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -27,7 +28,7 @@ static int64_t *count_of(struct vel_fact *fact)
 int vel_batches_hear_notes(struct vel_batches *batches,
                            const struct vel_catalog *catalog, struct vel_err *err)
 {
-    int rc = 0;
+    int rc = vel_catalog_copy(batches->notes, catalog, VEL_FACT_OWES, err);
 
     for (size_t k = 0; k < KINDS; k++)
         for (size_t i = 0; rc == 0 && i < vel_catalog_count(catalog, kinds[k]); i++) {
@@ -62,10 +63,8 @@ struct there {
 };
 
 /* Where the directory of a file is gone, so is the file. */
-static bool has_file(void *arg, const struct vel_fact *fact)
+static bool has_dir(struct there *there, const char *dir)
 {
-    struct there *there = arg;
-    const char *dir = fact->u.stands.dir;
     char *path;
 
     if (there->dir && strcmp(there->dir, dir) == 0)
@@ -76,6 +75,16 @@ static bool has_file(void *arg, const struct vel_fact *fact)
     there->is_gone = path && vel_batch_is_gone(there->batches->of.fs, path);
     free(path);
     return !there->is_gone;
+}
+
+static bool has_file(void *arg, const struct vel_fact *fact)
+{
+    return has_dir(arg, fact->u.stands.dir);
+}
+
+static bool has_parts(void *arg, const struct vel_fact *fact)
+{
+    return has_dir(arg, fact->u.owes.dir);
 }
 
 static bool has_dataset(void *arg, const struct vel_fact *fact)
@@ -90,42 +99,87 @@ void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *
     struct there there = {.batches = batches, .levels = levels};
 
     vel_catalog_keep(batches->notes, VEL_FACT_STANDS, has_file, &there, NULL);
+    vel_catalog_keep(batches->notes, VEL_FACT_OWES, has_parts, &there, NULL);
     vel_catalog_keep(batches->notes, VEL_FACT_COPYING, has_dataset, &there, NULL);
     free(there.dir);
 }
 
 /* --- what is said --- */
 
-static int say(struct vel_batches *batches, struct vel_fact *fact, bool is_synced,
-               struct vel_buf *text, struct vel_err *err)
+int vel_batches_put_note(struct vel_batches *batches, struct vel_fact *fact,
+                         struct vel_buf *text, struct vel_err *err)
 {
-    struct vel_ledger_line line;
-    int rc = vel_batches_need(batches, err);
-
     *count_of(fact) = ++batches->said;
-    if (rc == 0)
-        rc = vel_batches_put_fact(fact, text, err);
-    if (rc == 0)
-        rc = is_synced ? vel_batches_tell(batches, text, err)
-                       : vel_ledger_append(batches->ledger, vel_buf_text(text),
-                                           text->len, err);
-    if (rc < 0)
-        return rc;
-    line = (struct vel_ledger_line){vel_buf_text(text), text->len - 1};
-    return vel_catalog_fold(batches->notes, &line, err);
+    return vel_batches_put_fact(fact, text, err);
 }
 
-int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_synced,
-                     struct vel_err *err)
+int vel_batches_learn_note(struct vel_batches *batches, const struct vel_fact *fact,
+                           struct vel_err *err)
 {
     struct vel_buf text;
     int rc;
 
     vel_buf_init(&text);
-    pthread_mutex_lock(&batches->lock);
-    rc = say(batches, &fact, is_synced, &text, err);
-    vel_batches_unlock(batches);
+    rc = vel_fact_put(fact, &text, err);
+    if (rc == 0) {
+        const struct vel_ledger_line line = {vel_buf_text(&text), text.len};
+
+        rc = vel_catalog_fold(batches->notes, &line, err);
+    }
     vel_buf_fini(&text);
+    return rc;
+}
+
+static int say(struct vel_batches *batches, struct vel_fact *fact, bool is_synced,
+               struct vel_err *err)
+{
+    struct vel_buf text;
+    int rc = vel_batches_need(batches, err);
+
+    vel_buf_init(&text);
+    if (rc == 0)
+        rc = vel_batches_put_note(batches, fact, &text, err);
+    if (rc == 0)
+        rc = is_synced ? vel_batches_tell(batches, &text, err)
+                       : vel_ledger_append(batches->ledger, vel_buf_text(&text),
+                                           text.len, err);
+    vel_buf_fini(&text);
+    return rc == 0 ? vel_batches_learn_note(batches, fact, err) : rc;
+}
+
+int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_synced,
+                     struct vel_err *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&batches->lock);
+    rc = say(batches, &fact, is_synced, err);
+    vel_batches_unlock(batches);
+    return rc;
+}
+
+int vel_batches_note_anew(struct vel_batches *batches, const struct vel_fact *subject,
+                          vel_batches_change_f *change, void *arg, struct vel_err *err)
+{
+    enum vel_batches_say how = VEL_BATCHES_SAY_NOTHING;
+    struct vel_fact fact = *subject;
+    bool is_known;
+    int rc;
+
+    pthread_mutex_lock(&batches->lock);
+    rc = vel_catalog_find(batches->notes, subject, &fact, err);
+    is_known = rc == 0;
+    rc = rc == VEL_ENOENT ? 0 : rc;
+    if (rc == 0) {
+        struct vel_fact next = fact;
+
+        rc = change(arg, is_known, &next, &how, err);
+        if (rc == 0 && how != VEL_BATCHES_SAY_NOTHING)
+            rc = say(batches, &next, how == VEL_BATCHES_SAY_SYNCED, err);
+    }
+    vel_batches_unlock(batches);
+    if (is_known)
+        vel_fact_fini(&fact);
     return rc;
 }
 
@@ -145,6 +199,25 @@ int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subjec
     }
     pthread_mutex_lock(&batches->lock);
     rc = vel_catalog_find(batches->notes, subject, ret, err);
+    vel_batches_unlock(batches);
+    return rc;
+}
+
+int vel_batches_each_note(struct vel_batches *batches, enum vel_fact_kind kind,
+                          vel_batches_note_f *each, void *arg, struct vel_err *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&batches->lock);
+    for (size_t i = 0; rc == 0 && i < vel_catalog_count(batches->notes, kind); i++) {
+        struct vel_fact fact;
+
+        rc = vel_catalog_at(batches->notes, kind, i, &fact, err);
+        if (rc < 0)
+            break;
+        rc = each(arg, &fact, err);
+        vel_fact_fini(&fact);
+    }
     vel_batches_unlock(batches);
     return rc;
 }

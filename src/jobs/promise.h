@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* promise - record "owed": what a node has promised to do for its parts of a dataset,
- * on disk before anybody is told (doc/format-meta.txt).
+/* promise - what a node still has to do for its parts of a dataset: notes `owes` in the
+ * ledger of the cache where they are, on the disk before anybody is told
+ * (doc/facts.txt, 4). What is promised is done by others, who say elsewhere how far
+ * they are.
  *
- * It lies beside the parts, in the dataset's directory of a cache (`home` below), and
- * is written by the node's leader alone: how far a worker has come is said elsewhere
- * (jobs/copying.h). What is promised is done by others.
+ * `home` is the dataset's directory, CACHE/USER/ID/index.I/dataset.D, of the cache that
+ * `ledger` is of.
  */
 #ifndef VEL_JOBS_PROMISE_H
 #define VEL_JOBS_PROMISE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
-#include "base/vec.h"
-#include "sys/fs.h"
+#include "base/ranges.h"
+#include "jobs/batches.h"
 
 /* what is owed, bits: as in the message `owe` */
 enum {
@@ -22,58 +19,55 @@ enum {
     VEL_PROMISE_FLUSH = 2,
 };
 
-struct vel_promise_part {
-    int rank;
-    unsigned what; /* bits, never 0 */
-};
-
 struct vel_promise {
-    int64_t id;          /* of the dataset */
-    char *node;          /* who owes */
-    char *launch;        /* to whom it was promised */
-    struct vel_vec part; /* struct vel_promise_part, by rank, each once */
+    int64_t id;                      /* of the dataset */
+    char *home;                      /* where its parts are */
+    char *node;                      /* who owes */
+    char *launch;                    /* to whom it was promised */
+    struct vel_ranges encode, flush; /* of which ranks the parts are */
     struct vel_err last; /* why it is not kept yet; VEL_OK: nothing has failed */
 };
 
-/* An empty one. */
-int vel_promise_init(struct vel_promise *promise, int64_t id, const char *node,
-                     const char *launch, struct vel_err *err);
 void vel_promise_fini(struct vel_promise *promise);
 
-/* All that is owed for any part. */
+/* All that is owed: for any part, and for that of a rank. */
 unsigned vel_promise_what(const struct vel_promise *promise);
+unsigned vel_promise_for(const struct vel_promise *promise, int64_t rank);
 
-/* home/owed.NODE. VEL_ENOENT: nothing is owed there. */
-int vel_promise_save(struct vel_fs *fs, const char *home,
-                     const struct vel_promise *promise, struct vel_err *err);
-int vel_promise_load(struct vel_fs *fs, const char *home, const char *node,
+/* VEL_ENOENT: nothing is owed there. */
+int vel_promise_find(struct vel_batches *ledger, const char *home,
                      struct vel_promise *ret, struct vel_err *err);
 
 /* Owe so much more for a rank's part. On disk when it returns; said again it changes
- * nothing. A promise to a launch before is taken over by this one; one that is
- * damaged is replaced. */
-int vel_promise_owe(struct vel_fs *fs, const char *home, int64_t id, const char *node,
-                    const char *launch, int rank, unsigned what, struct vel_err *err);
+ * nothing. A promise to a launch before is taken over by this one. */
+int vel_promise_owe(struct vel_batches *ledger, const char *home, const char *launch,
+                    int64_t rank, unsigned what, struct vel_err *err);
 
-/* Owe so much less; rank < 0: for all parts. The record goes with the last of it. */
-int vel_promise_keep(struct vel_fs *fs, const char *home, const char *node, int rank,
+/* Owe so much less; rank < 0: for all parts. */
+int vel_promise_keep(struct vel_batches *ledger, const char *home, int64_t rank,
                      unsigned what, struct vel_err *err);
 
-/* Keep the reason why it is not done yet. *ret_is_new: it was another, or none. */
-int vel_promise_failed(struct vel_fs *fs, const char *home, const char *node,
+/* Keep the reason why it is not done yet. *ret_is_new: it was another, or none.
+ * VEL_ENOENT: nothing is owed. */
+int vel_promise_failed(struct vel_batches *ledger, const char *home,
                        const struct vel_err *why, bool *ret_is_new,
                        struct vel_err *err);
 
-/* A promise as found. */
-struct vel_owing {
-    char *home;
-    struct vel_promise promise;
-};
+/* So much is owed for these parts, instead of what was: when they are made, with the
+ * fact that they are there, or before it. `ledger` knows the texts of the fact as long
+ * as `home`, `launch` and `ranks`, a text of the caller's, are there. */
+int vel_promise_put(const struct vel_batches *ledger, const char *home,
+                    const char *launch, const char *ranks, unsigned what,
+                    struct vel_fact *ret, struct vel_err *err);
 
-/* What `node` owes in the caches below `cache` (vel_cache_home()), appended to *ret by
- * dataset; node NULL: any node. What cannot be read is told in the log and left out. */
+/* What this node owes, as its ledger of the cache knows; and what `node` owes as all
+ * ledgers below `cache` say, NULL: any node. struct vel_promise, appended to *ret by
+ * dataset; those of which nothing is left are none. What is no promise is told in the
+ * log and left out. */
+int vel_promises_list(struct vel_batches *ledger, struct vel_vec *ret,
+                      struct vel_err *err);
 int vel_promises_scan(struct vel_fs *fs, const char *cache, const char *node,
                       struct vel_vec *ret, struct vel_err *err);
-void vel_promises_fini(struct vel_vec *owing);
+void vel_promises_fini(struct vel_vec *promises);
 
 #endif

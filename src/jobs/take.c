@@ -2,13 +2,13 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/path.h"
 #include "base/siphash.h"
-#include "jobs/promise.h"
 #include "jobs/take_in.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
@@ -28,8 +28,11 @@ struct work {
     char *level;
     char *home; /* LEVEL/dataset.D */
     uint8_t id[VEL_ENCODING_ID];
-    bool gives;     /* another member has a file of the one that is taken */
-    bool has_links; /* it has files of the dataset before */
+    struct vel_buf ranks;       /* whose parts are here, */
+    struct vel_fact owes;       /* and what is owed for them, */
+    struct vel_batches *debtor; /* said in this ledger with the first part; NULL: no */
+    bool gives;                 /* another member has a file of the one that is taken */
+    bool has_links;             /* it has files of the dataset before */
 };
 
 static const struct vel_seal_member *member_at(const struct work *w, size_t i)
@@ -87,28 +90,6 @@ static void make_identity(struct work *w)
     static const char text[] = "taken";
 
     vel_siphash(w->take->seal->encoding, text, sizeof text, w->id);
-}
-
-/* --- what is owed --- */
-
-static int promise(struct work *w)
-{
-    const struct vel_take *take = w->take;
-    struct vel_promise promise;
-    int rc =
-        vel_promise_init(&promise, take->seal->id, take->node, take->launch, w->err);
-
-    for (size_t i = 0; rc == 0 && i < take->seal->members.n; i++) {
-        const struct vel_promise_part part = {.rank = (int)member_at(w, i)->rank,
-                                              .what = take->seal->what};
-
-        if (is_here(w, member_at(w, i)) && !vel_vec_push(&promise.part, &part))
-            rc = vel_out_of_memory(w->err, "a promise");
-    }
-    if (rc == 0 && promise.part.n > 0 && take->seal->what)
-        rc = vel_promise_save(take->fs, w->home, &promise, w->err);
-    vel_promise_fini(&promise);
-    return rc;
 }
 
 /* --- the map --- */
@@ -323,19 +304,18 @@ static int link_before(struct work *w, const char *dir,
                        const struct vel_seal_member *member)
 {
     struct vel_vec files;
-    struct vel_buf before;
+    char name[32], *before;
     int rc;
 
     if (!w->take->after)
         return 0;
     vel_vec_init(&files, sizeof(struct vel_flush_file));
-    vel_buf_init(&before);
-    vel_buf_printf(&before, "%s/rank.%" PRId64, w->take->after, member->rank);
-    rc = vel_buf_status(&before, w->err);
-    if (rc == 0)
-        rc = vel_part_files(w->take->fs, w->take->prefix, before.data,
-                            (int)member->rank, &files, w->err);
-    vel_buf_fini(&before);
+    snprintf(name, sizeof name, "rank.%" PRId64, member->rank);
+    before = vel_path_join(w->take->after, name);
+    rc = before ? vel_part_files(w->take->fs, w->take->prefix, before,
+                                 (int)member->rank, &files, w->err)
+                : vel_out_of_memory(w->err, "a part");
+    free(before);
     for (size_t i = 0; rc == 0 && i < files.n; i++)
         if (!((struct vel_flush_file *)vel_vec_at(&files, i))->listed.is_through)
             rc = link_file(w, vel_vec_at(&files, i), dir, member->rank);
@@ -406,23 +386,41 @@ static int take_part(struct work *w, const struct vel_seal_member *member)
     return rc < 0 ? vel_wrap(w->err, rc, "the part of rank %" PRId64, member->rank) : 0;
 }
 
-/* Nothing is promised again when all was done before. */
-static bool is_all_done(struct work *w)
+/* *ret_is_told: and no part has files that are not told to be in it. */
+static bool is_all_done(struct work *w, bool *ret_is_told)
 {
+    bool done = true;
+
+    *ret_is_told = true;
     for (size_t i = 0; i < w->take->seal->members.n; i++) {
         const struct vel_seal_member *member = member_at(w, i);
         char *dir;
-        bool done;
 
         if (!is_here(w, member))
             continue;
         dir = vel_cache_rank_dir(w->level, w->take->seal->id, (int)member->rank);
-        done = dir && is_done(w, member, dir);
+        done = done && dir && is_done(w, member, dir);
         free(dir);
-        if (!done)
-            return false;
+        if (each_file(w, member, NULL, false, there_is_one) != 0)
+            *ret_is_told = false;
     }
-    return true;
+    return done;
+}
+
+/* Said with the first part that is told; where none is to be told, before any is made.
+ * Not again when all was done, and told, before. */
+static int promise(struct work *w)
+{
+    bool is_told, is_done = is_all_done(w, &is_told);
+    int rc = is_done && is_told ? 0
+                                : vel_take_promise(w->take, w->home, &w->ranks,
+                                                   &w->owes, &w->debtor, w->err);
+
+    if (rc < 0 || !w->debtor || !is_told)
+        return rc;
+    rc = vel_batches_part(w->debtor, w->take->seal->id, NULL, 0, &w->owes, w->err);
+    w->debtor = NULL;
+    return rc;
 }
 
 /* Said in all caches before the first name goes: a later one may be in another cache.
@@ -444,9 +442,13 @@ static int leave(struct work *w)
             if (is_here(w, member) && !vel_vec_push(&taken, &one))
                 rc = vel_out_of_memory(w->err, "a part");
         }
-    for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
-        rc = vel_batches_part(take->batches[i], take->seal->id, taken.items, taken.n,
+    if (rc == 0 && w->debtor)
+        rc = vel_batches_part(w->debtor, take->seal->id, taken.items, taken.n, &w->owes,
                               w->err);
+    for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
+        if (take->batches[i] != w->debtor)
+            rc = vel_batches_part(take->batches[i], take->seal->id, taken.items,
+                                  taken.n, NULL, w->err);
     for (size_t k = 0; rc == 0 && k < take->seal->members.n; k++)
         if (is_here(w, member_at(w, k)))
             rc = each_file(w, member_at(w, k), NULL, false, hand_over);
@@ -465,7 +467,7 @@ static int take_all(struct work *w)
     for (size_t i = 0; rc == 0 && i < w->take->n_homes; i++)
         rc = vel_batches_look(w->take->batches[i], w->err);
 
-    if (rc == 0 && !is_all_done(w))
+    if (rc == 0)
         rc = promise(w);
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (is_here(w, member_at(w, i)))
@@ -481,6 +483,7 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     int rc;
 
     vel_vec_init(&w.sources, sizeof(struct vel_batch));
+    vel_buf_init(&w.ranks);
     make_identity(&w);
     rc = vel_take_find_sources(take, &w.sources, err);
     if (rc == 0)
@@ -488,6 +491,7 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     if (rc == 0)
         rc = take_all(&w);
     vel_batch_list_fini(&w.sources);
+    vel_buf_fini(&w.ranks);
     free(w.level);
     free(w.home);
     return rc < 0 ? vel_wrap(err, rc, "dataset %" PRId64, take->seal->id) : 0;

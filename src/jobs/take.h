@@ -2,8 +2,8 @@
 /* take - files whose dataset has an id become a node's parts of it
  * (doc/protocol-leader.txt, 7).
  *
- * What is owed is on disk before the first file is renamed, and each step can be done
- * again: whoever is interrupted calls it once more. In the end every part here has its
+ * What is owed is said with the parts, and each step can be done again: whoever is
+ * interrupted calls it once more. In the end every part here has its
  * map and a redundancy file of the scheme SINGLE, under an identity that all nodes make
  * of the seal: with it the dataset can be restored as any other.
  */

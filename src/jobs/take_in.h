@@ -25,6 +25,12 @@ bool vel_take_has_later(const struct vel_take *take, const struct vel_vec *sourc
 /* Has a rank of another node closed later what this one has of the name? */
 bool vel_take_is_given(const struct vel_take *take, int64_t rank, const char *name);
 
+/* What is owed for the parts of this node in `home`, if anything, as a fact for the
+ * ledger *ret, else NULL. The texts are those of the take, home and *ranks. */
+int vel_take_promise(const struct vel_take *take, const char *home,
+                     struct vel_buf *ranks, struct vel_fact *ret_owes,
+                     struct vel_batches **ret, struct vel_err *err);
+
 /* The map of a member's part in a level's directory. */
 int vel_take_map(const struct vel_take *take, const char *level,
                  const struct vel_seal_member *member, struct vel_filemap *ret,

@@ -183,7 +183,7 @@ static bool is_half_done(const char *name)
 }
 
 /* The directory of a dataset goes when nothing of any rank is left in it but what a
- * crash left half written, promises and names for what is not there any more. */
+ * crash left half written. */
 static void remove_empty(struct vel_fs *fs, const char *level, int64_t id)
 {
     char *dir = vel_cache_dataset_dir(level, id);
@@ -193,8 +193,7 @@ static void remove_empty(struct vel_fs *fs, const char *level, int64_t id)
     for (size_t i = 0; is_empty && i < names.n; i++) {
         const char *name = ((char **)names.items)[i];
 
-        is_empty = strcmp(name, "aside") == 0 || vel_fs_is_temporary(name) ||
-                   strncmp(name, "owed.", 5) == 0;
+        is_empty = strcmp(name, "aside") == 0 || vel_fs_is_temporary(name);
     }
     for (size_t i = 0; is_empty && i < names.n; i++) {
         char *path = vel_path_join(dir, ((char **)names.items)[i]);

@@ -17,22 +17,26 @@
 
 /* --- promises --- */
 
+/* What is promised here; nothing: no promise. */
+static int find_promise(const struct vel_service *service, const char *home,
+                        struct vel_promise *ret)
+{
+    struct vel_batches *ledger = home ? vel_service_batches(service, home) : NULL;
+
+    return ledger ? vel_promise_find(ledger, home, ret, NULL) : VEL_ENOENT;
+}
+
 /* What is promised for a rank's part. */
-static unsigned owed_of(struct vel_service *service, const char *home, int64_t rank)
+static unsigned owed_of(const struct vel_service *service, const char *home,
+                        int64_t rank)
 {
     struct vel_promise promise;
     unsigned what = 0;
 
-    if (!home ||
-        vel_promise_load(service->fs, home, service->host.node, &promise, NULL) < 0)
-        return 0;
-    for (size_t i = 0; i < promise.part.n; i++) {
-        const struct vel_promise_part *part = vel_vec_at(&promise.part, i);
-
-        if (part->rank == rank)
-            what = part->what;
+    if (find_promise(service, home, &promise) == 0) {
+        what = vel_promise_for(&promise, rank);
+        vel_promise_fini(&promise);
     }
-    vel_promise_fini(&promise);
     return what;
 }
 
@@ -53,18 +57,16 @@ static bool has_part(struct vel_service *service, const char *home,
 static int replace_promise(struct vel_service *service, const struct vel_msg_owe *owe,
                            const char *home, unsigned before, struct vel_err *err)
 {
+    struct vel_batches *ledger = home ? vel_service_batches(service, home) : NULL;
     unsigned what = (unsigned)owe->what;
     int rc = 0;
 
-    if (what && has_part(service, home, owe))
-        rc = vel_promise_owe(service->fs, home, (int64_t)owe->dataset,
-                             service->host.node, service->launch, (int)owe->rank, what,
+    if (ledger && what && has_part(service, home, owe))
+        rc = vel_promise_owe(ledger, home, service->launch, (int64_t)owe->rank, what,
                              err);
-    if (rc == 0 && home && before & ~what)
-        rc = vel_promise_keep(service->fs, home, service->host.node, (int)owe->rank,
-                              before & ~what, err);
-    /* a process removes the directory when no part is left in it */
-    return rc == VEL_ENOENT ? 0 : rc;
+    if (rc == 0 && ledger && before & ~what)
+        rc = vel_promise_keep(ledger, home, (int64_t)owe->rank, before & ~what, err);
+    return rc;
 }
 
 int vel_service_owe(void *arg, const struct vel_msg_owe *owe, unsigned *ret_before,
@@ -91,7 +93,7 @@ int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err
     struct vel_service *service = arg;
     char *home = vel_service_home_of(service, id);
     int rc =
-        home ? vel_promise_keep(service->fs, home, service->host.node, -1, what, err)
+        home ? vel_promise_keep(vel_service_batches(service, home), home, -1, what, err)
              : 0; /* its parts are gone, and it with them */
 
     if (rc == 0 && home && what & VEL_OWED_FLUSH) /* nothing is to be published */
@@ -110,7 +112,7 @@ void vel_service_failed(void *arg, int64_t id, const struct vel_err *why)
     char *home = vel_service_home_of(service, id);
     struct vel_err err = {0};
     bool is_new = false;
-    int rc = home ? vel_promise_failed(service->fs, home, service->host.node, why,
+    int rc = home ? vel_promise_failed(vel_service_batches(service, home), home, why,
                                        &is_new, &err)
                   : VEL_ENOENT;
 
@@ -232,12 +234,11 @@ static int init_found(struct vel_leader_found *ret, int64_t id, unsigned owed,
                                                 : vel_out_of_memory(err, "datasets");
 }
 
-static int add_owed(struct vel_service *service, const struct vel_owing *owing,
+static int add_owed(struct vel_service *service, const struct vel_promise *promise,
                     struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_leader_found found;
-    int rc =
-        init_found(&found, owing->promise.id, vel_promise_what(&owing->promise), err);
+    int rc = init_found(&found, promise->id, vel_promise_what(promise), err);
     char *path = rc == 0 ? find_seal(service, found.seal.id) : NULL;
 
     if (path)
@@ -260,20 +261,19 @@ static int add_owed(struct vel_service *service, const struct vel_owing *owing,
 static int find_owed(struct vel_service *service, struct vel_vec *ret,
                      struct vel_err *err)
 {
-    struct vel_vec owing;
+    struct vel_vec promises;
     int rc = 0;
 
-    vel_vec_init(&owing, sizeof(struct vel_owing));
+    vel_vec_init(&promises, sizeof(struct vel_promise));
     for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_promises_scan(service->fs, service->homes[i], service->host.node,
-                               &owing, err);
-    for (size_t i = 0; rc == 0 && i < owing.n; i++) {
-        const struct vel_owing *item = vel_vec_at(&owing, i);
+        rc = vel_promises_list(service->batches[i], &promises, err);
+    for (size_t i = 0; rc == 0 && i < promises.n; i++) {
+        const struct vel_promise *promise = vel_vec_at(&promises, i);
 
-        if (strcmp(item->promise.launch, service->launch) == 0)
-            rc = add_owed(service, item, ret, err);
+        if (strcmp(promise->launch, service->launch) == 0)
+            rc = add_owed(service, promise, ret, err);
     }
-    vel_promises_fini(&owing);
+    vel_promises_fini(&promises);
     return rc;
 }
 
@@ -284,8 +284,7 @@ static unsigned promised_here(struct vel_service *service, int64_t id)
     struct vel_promise promise;
     unsigned what = 0;
 
-    if (home &&
-        vel_promise_load(service->fs, home, service->host.node, &promise, NULL) == 0) {
+    if (find_promise(service, home, &promise) == 0) {
         what = vel_promise_what(&promise);
         vel_promise_fini(&promise);
     }

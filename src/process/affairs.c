@@ -125,10 +125,10 @@ static bool is_led(const struct vel_affairs *affairs, const struct vel_promise *
     return false;
 }
 
-static bool is_aside(struct vel_fs *fs, const struct vel_owing *owing)
+static bool is_aside(struct vel_fs *fs, const struct vel_promise *promise)
 {
-    char *level = vel_path_dir(owing->home);
-    char *path = level ? vel_cache_aside_path(level, owing->promise.id) : NULL;
+    char *level = vel_path_dir(promise->home);
+    char *path = level ? vel_cache_aside_path(level, promise->id) : NULL;
     bool is = path && vel_fs_exists(fs, path);
 
     free(path);
@@ -137,18 +137,17 @@ static bool is_aside(struct vel_fs *fs, const struct vel_owing *owing)
 }
 
 static int add_owed(struct vel_affairs *affairs, struct vel_fs *fs,
-                    const struct vel_owing *owing, struct vel_err *err)
+                    const struct vel_promise *promise, struct vel_err *err)
 {
-    const struct vel_promise *promise = &owing->promise;
     unsigned what = vel_promise_what(promise);
     struct vel_affair_owed owed = {.dataset = promise->id,
                                    .node = strdup(promise->node),
                                    .launch = strdup(promise->launch),
-                                   .dir = strdup(owing->home),
+                                   .dir = strdup(promise->home),
                                    .is_encode = what & VEL_PROMISE_ENCODE,
                                    .is_flush = what & VEL_PROMISE_FLUSH,
                                    .is_led = is_led(affairs, promise),
-                                   .is_aside = is_aside(fs, owing),
+                                   .is_aside = is_aside(fs, promise),
                                    .last = promise->last};
 
     if (owed.node && owed.launch && owed.dir && vel_vec_push(&affairs->owed, &owed))
@@ -160,14 +159,14 @@ static int add_owed(struct vel_affairs *affairs, struct vel_fs *fs,
 static int scan_home(struct vel_affairs *affairs, struct vel_fs *fs, const char *home,
                      struct vel_err *err)
 {
-    struct vel_vec owing;
+    struct vel_vec promises;
     int rc;
 
-    vel_vec_init(&owing, sizeof(struct vel_owing));
-    rc = vel_promises_scan(fs, home, NULL, &owing, err);
-    for (size_t i = 0; rc == 0 && i < owing.n; i++)
-        rc = add_owed(affairs, fs, vel_vec_at(&owing, i), err);
-    vel_promises_fini(&owing);
+    vel_vec_init(&promises, sizeof(struct vel_promise));
+    rc = vel_promises_scan(fs, home, NULL, &promises, err);
+    for (size_t i = 0; rc == 0 && i < promises.n; i++)
+        rc = add_owed(affairs, fs, vel_vec_at(&promises, i), err);
+    vel_promises_fini(&promises);
     return rc;
 }
 

@@ -285,6 +285,20 @@ static enum vel_place_on_prefix place_of(const char *word)
                                            : VEL_ON_CACHE;
 }
 
+static struct vel_batches *begin_ledger(const char *cache, const char *node)
+{
+    const struct vel_batches_of of = {.fs = redlab_fs(),
+                                      .clock = vel_clock_system(),
+                                      .home = cache,
+                                      .node = node,
+                                      .launch = "L"};
+    struct vel_batches *made;
+    struct vel_err err = {0};
+
+    must(vel_batches_create(&of, &made, &err), &err);
+    return made;
+}
+
 static void owe(int64_t dataset, const char *what, const char *why)
 {
     unsigned bits =
@@ -293,19 +307,22 @@ static void owe(int64_t dataset, const char *what, const char *why)
     bool is_new;
 
     for (int r = 0; r < RANKS; r++) {
-        char *level = level_of(r);
+        char *level = level_of(r), *cache = need(vel_path_dir(level));
         char *home = need(vel_cache_dataset_dir(level, dataset));
         char node[300];
+        struct vel_batches *ledger;
 
         snprintf(node, sizeof node, "%s.v%d", host.node, r);
-        must(vel_promise_owe(redlab_fs(), home, dataset, node, "L", r, bits, &err),
-             &err);
+        ledger = begin_ledger(cache, node);
+        must(vel_batches_adopt(ledger, &err), &err);
+        must(vel_promise_owe(ledger, home, "L", r, bits, &err), &err);
         if (why) {
             vel_fail(&failed, VEL_ENOSPC, "%s", why);
-            must(vel_promise_failed(redlab_fs(), home, node, &failed, &is_new, &err),
-                 &err);
+            must(vel_promise_failed(ledger, home, &failed, &is_new, &err), &err);
         }
+        vel_batches_destroy(ledger);
         free(home);
+        free(cache);
         free(level);
     }
 }
@@ -318,16 +335,11 @@ static void make_new(void)
                                       .step = (char *)"7",
                                       .generation = 1};
     char *level = level_of(0), *home = need(vel_path_dir(level)), *dir, *path = NULL;
-    struct vel_batches_of of = {.fs = redlab_fs(),
-                                .clock = vel_clock_system(),
-                                .home = home,
-                                .node = "n0",
-                                .launch = "L"};
     struct vel_batches *batches;
     struct vel_err err = {0};
 
     must(vel_fs_make_dirs(redlab_fs(), level, 0700, &err), &err);
-    must(vel_batches_create(&of, &batches, &err), &err);
+    batches = begin_ledger(home, "n0");
     must(vel_batches_make(batches, &key, 0, 0, &dir, &err), &err);
     must(vel_batches_open(batches, dir, 0, "ck.7.0.h5", &path, &err), &err);
     tap_put_file(path, "closed");

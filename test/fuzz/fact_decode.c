@@ -8,9 +8,30 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/ranges.h"
 #include "facts/catalog.h"
 #include "fuzz/fuzz.h"
 #include "view/batch.h"
+
+/* Ranks are what they are written as. */
+static void look_at_ranks(const char *text)
+{
+    struct vel_ranges ranks;
+    struct vel_err err = {0};
+    struct vel_buf again;
+
+    if (vel_ranges_parse(text, INT32_MAX, &ranks, &err) < 0) {
+        if (!err.text[0])
+            abort();
+        return;
+    }
+    vel_buf_init(&again);
+    vel_ranges_put(&ranks, &again);
+    if (strcmp(vel_buf_text(&again), text) != 0)
+        abort();
+    vel_buf_fini(&again);
+    vel_ranges_fini(&ranks);
+}
 
 static void look_at(const struct vel_ledger_line *line, struct vel_catalog *catalog)
 {
@@ -27,6 +48,8 @@ static void look_at(const struct vel_ledger_line *line, struct vel_catalog *cata
     if (vel_fact_put(&fact, &again, NULL) < 0 || again.len != line->len ||
         memcmp(again.data, line->text, line->len) != 0)
         abort();
+    if (fact.kind == VEL_FACT_OWES)
+        look_at_ranks(fact.u.owes.encode);
     if (vel_catalog_fold(catalog, line, NULL) < 0 ||
         vel_catalog_find(catalog, &fact, &found, NULL) < 0 || found.kind != fact.kind)
         abort();

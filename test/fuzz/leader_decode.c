@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "fuzz/fuzz.h"
 #include "ident/endpoint.h"
-#include "jobs/promise.h"
 #include "view/evidence.h"
 
 /* --- a file system of one file --- */
@@ -83,27 +82,6 @@ static void told(int rc, const struct vel_err *err)
         abort();
 }
 
-static void owed(struct vel_fs *fs)
-{
-    struct vel_promise promise;
-    struct vel_err err = {0};
-    int last = -1, rc = vel_promise_load(fs, "/c", "n2", &promise, &err);
-
-    told(rc, &err);
-    if (rc < 0)
-        return;
-    if (promise.id < 1 || !promise.launch || strcmp(promise.node, "n2") != 0)
-        abort();
-    for (size_t i = 0; i < promise.part.n; i++) {
-        const struct vel_promise_part *part = vel_vec_at(&promise.part, i);
-
-        if (part->rank <= last || part->what == 0)
-            abort();
-        last = part->rank;
-    }
-    vel_promise_fini(&promise);
-}
-
 static void seal(struct vel_fs *fs)
 {
     struct vel_seal seal, again;
@@ -150,7 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct vel_fs fs;
 
     begin(bytes, len, &fs, &ops);
-    owed(&fs);
     seal(&fs);
     launch(&fs);
     return 0;

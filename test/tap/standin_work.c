@@ -34,7 +34,7 @@ static void promise_path(const char *dir, char path[TEXT])
 
     if (!parent)
         bail_out("no memory");
-    snprintf(path, TEXT, "%s/owed.%s", parent, vel_path_base(dir));
+    snprintf(path, TEXT, "%s.owed.%s", parent, vel_path_base(dir));
     free(parent);
 }
 

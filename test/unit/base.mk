@@ -7,6 +7,7 @@ unit_tests += \
 	test/unit/log.t \
 	test/unit/map.t \
 	test/unit/path.t \
+	test/unit/ranges.t \
 	test/unit/rng.t \
 	test/unit/vec.t
 test_unit_buf_t_SOURCES = %D%/buf.c
@@ -30,6 +31,9 @@ test_unit_map_t_LDADD = $(test_ldadd)
 test_unit_path_t_SOURCES = %D%/path.c
 test_unit_path_t_CPPFLAGS = $(test_cppflags)
 test_unit_path_t_LDADD = $(test_ldadd)
+test_unit_ranges_t_SOURCES = %D%/ranges.c
+test_unit_ranges_t_CPPFLAGS = $(test_cppflags)
+test_unit_ranges_t_LDADD = $(test_ldadd)
 test_unit_rng_t_SOURCES = %D%/rng.c
 test_unit_rng_t_CPPFLAGS = $(test_cppflags)
 test_unit_rng_t_LDADD = $(test_ldadd)

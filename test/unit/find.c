@@ -115,12 +115,26 @@ static void unread(void)
        "while one cannot be read nobody knows whether there is one");
 }
 
+static struct vel_batches *begin_ledger(const char *cache)
+{
+    const struct vel_batches_of of = {.fs = service.fs,
+                                      .clock = vel_clock_system(),
+                                      .home = cache,
+                                      .node = "n1",
+                                      .launch = service.launch};
+    struct vel_batches *made;
+
+    must(vel_batches_create(&of, &made, &err));
+    return made;
+}
+
 /* A session rested it, could not restore it, and gave the promise back. */
 static void of_another(void)
 {
     char *cache = strdup(tap_path("cache"));
     const struct vel_id_owner owner = {.launch = "M"};
     struct vel_leader_found *found;
+    struct vel_batches *batches;
     struct vel_vec all;
     int64_t id;
     char home[3100];
@@ -130,7 +144,9 @@ static void of_another(void)
     service.n_homes = 1;
     snprintf(home, sizeof home, "%s/index.0/dataset.%lld", cache, (long long)id);
     must(vel_fs_make_dirs(service.fs, home, 0700, &err));
-    must(vel_promise_owe(service.fs, home, id, "n1", service.launch, 0,
+    batches = begin_ledger(cache);
+    service.batches = &batches;
+    must(vel_promise_owe(batches, home, service.launch, 0,
                          VEL_PROMISE_ENCODE | VEL_PROMISE_FLUSH, &err));
     vel_vec_init(&all, sizeof *found);
     must(vel_service_find(&service, VEL_LOOK_ONE, id, &all, &err));
@@ -142,6 +158,7 @@ static void of_another(void)
     vel_seal_fini(&found->seal);
     vel_vec_fini(&all);
     service.n_homes = 0;
+    vel_batches_destroy(batches);
     free(cache);
 }
 

@@ -219,7 +219,8 @@ test_unit_prerunplace_t_LDADD = $(test_ldadd)
 test_unit_point_t_SOURCES = %D%/point.c
 test_unit_point_t_CPPFLAGS = $(test_cppflags)
 test_unit_point_t_LDADD = $(test_ldadd)
-test_unit_promise_t_SOURCES = %D%/promise.c
+test_unit_promise_t_SOURCES = %D%/promise.c test/tap/batchlab.c test/tap/batchlab.h \
+	test/tap/sweep.c test/tap/sweep.h
 test_unit_promise_t_CPPFLAGS = $(test_cppflags)
 test_unit_promise_t_LDADD = $(test_ldadd)
 

@@ -2,175 +2,258 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/log.h"
+#include "base/path.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
-#include "record/record.h"
+#include "tap/batchlab.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"
 
-static char home[600], cache[500];
+static char home[700];
+static struct vel_err err;
 
-static int owe(struct vel_fs *fs, const char *dir, int rank, unsigned what,
-               struct vel_err *err)
+static void must(int rc)
 {
-    return vel_promise_owe(fs, dir, 7, "n0", "L1", rank, what, err);
+    batchlab_must(rc, &err);
 }
 
-/* "rank:what" of all parts, and the launch; "" when there is no promise. */
-static const char *owed(const char *dir)
+/* "what, of which ranks" and the launch; "" when there is no promise. */
+static const char *text_of(const struct vel_promise *p)
 {
-    static char text[200];
-    struct vel_promise p;
+    static char text[300];
+    struct vel_buf ranks;
 
-    text[0] = '\0';
-    if (vel_promise_load(vel_fs_posix(), dir, "n0", &p, NULL) < 0)
-        return text;
-    for (size_t i = 0; i < p.part.n; i++) {
-        const struct vel_promise_part *part = vel_vec_at(&p.part, i);
-
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%d:%u ", part->rank,
-                 part->what);
-    }
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s", p.launch);
-    vel_promise_fini(&p);
+    vel_buf_init(&ranks);
+    vel_buf_puts(&ranks, "encode ");
+    vel_ranges_put(&p->encode, &ranks);
+    vel_buf_puts(&ranks, ", flush ");
+    vel_ranges_put(&p->flush, &ranks);
+    snprintf(text, sizeof text, "%s for %s", vel_buf_text(&ranks), p->launch);
+    vel_buf_fini(&ranks);
     return text;
+}
+
+static const char *owed(struct vel_batches *ledger)
+{
+    struct vel_promise promise;
+    const char *text;
+    int rc = vel_promise_find(ledger, home, &promise, &err);
+
+    if (rc == VEL_ENOENT)
+        return "";
+    must(rc);
+    text = text_of(&promise);
+    vel_promise_fini(&promise);
+    return text;
+}
+
+/* As whoever reads the cache finds it. */
+static const char *read_owed(const char *cache, const char *node)
+{
+    struct vel_vec found;
+    const char *text = "";
+
+    vel_vec_init(&found, sizeof(struct vel_promise));
+    must(vel_promises_scan(vel_fs_posix(), cache, node, &found, &err));
+    if (found.n == 1)
+        text = text_of(vel_vec_at(&found, 0));
+    else if (found.n > 1)
+        text = "several";
+    vel_promises_fini(&found);
+    return text;
+}
+
+static void fresh(const char *name)
+{
+    batchlab_fresh(name);
+    snprintf(home, sizeof home, "%s/index.0/dataset.7", batchlab_home);
+    must(vel_fs_make_dirs(vel_fs_posix(), home, 0700, &err));
 }
 
 static void owing(void)
 {
-    struct vel_fs *fs = vel_fs_posix();
-    struct vel_err err = {0};
+    struct vel_batches *ledger, *next;
 
-    is_str(owed(home), "", "at first nothing is owed");
-    ok(owe(fs, home, 5, VEL_PROMISE_ENCODE, &err) == 0 &&
-           owe(fs, home, 2, VEL_PROMISE_FLUSH, &err) == 0 &&
-           owe(fs, home, 5, VEL_PROMISE_FLUSH, &err) == 0 &&
-           owe(fs, home, 5, VEL_PROMISE_FLUSH, &err) == 0,
+    fresh("owing");
+    ledger = batchlab_begin("L1");
+    is_str(owed(ledger), "", "at first nothing is owed");
+    ok(vel_promise_owe(ledger, home, "L1", 5, VEL_PROMISE_ENCODE, &err) == 0 &&
+           vel_promise_owe(ledger, home, "L1", 2, VEL_PROMISE_FLUSH, &err) == 0 &&
+           vel_promise_owe(ledger, home, "L1", 5, VEL_PROMISE_FLUSH, &err) == 0 &&
+           vel_promise_owe(ledger, home, "L1", 5, VEL_PROMISE_FLUSH, &err) == 0 &&
+           vel_promise_owe(ledger, home, "L1", 3, VEL_PROMISE_FLUSH, &err) == 0,
        "promises are made, and one is said again");
-    is_str(owed(home), "2:2 5:3 L1", "they add up");
-    ok(vel_promise_owe(fs, home, 7, "n0", "L2", 2, VEL_PROMISE_FLUSH, &err) == 0,
+    is_str(owed(ledger), "encode 5, flush 2-3 5 for L1", "they add up");
+    is_str(read_owed(batchlab_home, "n1"), "encode 5, flush 2-3 5 for L1",
+           "whoever reads the cache finds them");
+    is_str(read_owed(batchlab_home, "n2"), "", "and whose they are");
+    next = batchlab_adopt("L1");
+    is_str(owed(next), "encode 5, flush 2-3 5 for L1", "so does the next leader");
+    ok(vel_promise_owe(next, home, "L2", 2, VEL_PROMISE_FLUSH, &err) == 0,
        "another launch takes them over");
-    is_str(owed(home), "2:2 5:3 L2", "as they are");
-    ok(vel_promise_keep(fs, home, "n0", -1, VEL_PROMISE_FLUSH, &err) == 0,
+    is_str(owed(next), "encode 5, flush 2-3 5 for L2", "as they are");
+    ok(vel_promise_keep(next, home, -1, VEL_PROMISE_FLUSH, &err) == 0,
        "all flushes are kept");
-    is_str(owed(home), "5:1 L2", "what is left is owed");
-    ok(vel_promise_keep(fs, home, "n0", 5, VEL_PROMISE_ENCODE, &err) == 0 &&
-           !vel_fs_exists(fs, tap_path("u/index.0/dataset.7/owed.n0")),
-       "the record goes with the last of it");
-    ok(vel_promise_keep(fs, home, "n0", -1, 3, &err) == 0, "and once more");
-    is_int(vel_promise_owe(fs, home, 7, "a/b", "L", 0, 1, &err), VEL_EINVAL,
-           "a node's name leads nowhere else");
+    is_str(owed(next), "encode 5, flush  for L2", "what is left is owed");
+    ok(vel_promise_keep(next, home, 5, VEL_PROMISE_ENCODE, &err) == 0 && !*owed(next) &&
+           !*read_owed(batchlab_home, NULL),
+       "and nothing when that is done");
+    ok(vel_promise_keep(next, home, -1, 3, &err) == 0, "and once more");
+    is_int(vel_promise_owe(next, tap_path("elsewhere"), "L", 0, 1, &err), VEL_EINVAL,
+           "nothing is owed in another place");
+    vel_batches_destroy(ledger);
+    vel_batches_destroy(next);
+}
+
+/* Of a launch that is over, by a leader that is not its heir. */
+static void others(void)
+{
+    struct vel_batches *old, *heir, *beside;
+
+    fresh("others");
+    old = batchlab_begin("L1");
+    must(vel_promise_owe(old, home, "L1", 1, 3, &err));
+    vel_batches_destroy(old);
+    heir = batchlab_adopt("L2");
+    must(vel_promise_owe(heir, home, "L2", 1, 3, &err));
+    beside = batchlab_adopt("L3");
+    is_str(owed(beside), "encode 1, flush 1 for L2", "what others owe is known");
+    must(vel_promise_keep(beside, home, 1, 3, &err));
+    is_str(read_owed(batchlab_home, NULL), "", "and can be taken back");
+    vel_batches_destroy(heir);
+    vel_batches_destroy(beside);
 }
 
 static void failing(void)
 {
-    struct vel_fs *fs = vel_fs_posix();
+    struct vel_batches *ledger;
     struct vel_promise p;
-    struct vel_err err = {0}, why = {0};
+    struct vel_err why = {0};
     bool is_new = false;
 
-    vel_fail(&why, VEL_ENOSPC, "the prefix is full: \xff");
-    owe(fs, home, 1, VEL_PROMISE_FLUSH, &err);
-    ok(vel_promise_failed(fs, home, "n0", &why, &is_new, &err) == 0 && is_new,
+    fresh("failing");
+    ledger = batchlab_begin("L");
+    vel_fail(&why, VEL_ENOSPC, "the prefix is full: \xff\n");
+    is_int(vel_promise_failed(ledger, home, &why, &is_new, &err), VEL_ENOENT,
+           "what nobody owes does not fail");
+    must(vel_promise_owe(ledger, home, "L", 1, VEL_PROMISE_FLUSH, &err));
+    ok(vel_promise_failed(ledger, home, &why, &is_new, &err) == 0 && is_new,
        "why it is not kept is kept");
-    ok(vel_promise_failed(fs, home, "n0", &why, &is_new, &err) == 0 && !is_new,
+    ok(vel_promise_failed(ledger, home, &why, &is_new, &err) == 0 && !is_new,
        "and told once");
-    ok(vel_promise_load(fs, home, "n0", &p, &err) == 0 && p.last.status == VEL_ENOSPC &&
-           strcmp(p.last.text, why.text) == 0,
+    must(vel_promise_owe(ledger, home, "L", 2, VEL_PROMISE_FLUSH, &err));
+    must(vel_promise_find(ledger, home, &p, &err));
+    ok(p.last.status == VEL_ENOSPC && strcmp(p.last.text, why.text) == 0,
        "as it was said");
     vel_promise_fini(&p);
-    vel_promise_keep(fs, home, "n0", -1, 3, &err);
+    vel_batches_destroy(ledger);
 }
 
 /* A promise with one thing wrong. */
-static void refused(const char *key, int64_t value, const char *what)
+static void refused(const char *dir, const char *encode, const char *what)
 {
-    struct vel_fs *fs = vel_fs_posix();
-    struct vel_node *body = vel_node_object(), *list = vel_node_list(),
-                    *part = vel_node_object();
-    struct vel_promise p;
-    struct vel_err err = {0};
+    char *no_text = (char[]){""};
+    struct vel_fact fact = {.kind = VEL_FACT_OWES,
+                            .u.owes = {.dir = (char *)(uintptr_t)dir,
+                                       .node = (char[]){"n1"},
+                                       .launch = (char[]){"L"},
+                                       .encode = (char *)(uintptr_t)encode,
+                                       .flush = no_text,
+                                       .text = no_text}};
+    struct vel_batches *ledger;
 
-    vel_node_set_int(part, "rank", strcmp(key, "rank") == 0 ? value : 1);
-    vel_node_set_int(part, "what", strcmp(key, "what") == 0 ? value : 1);
-    vel_node_append(list, part);
-    vel_node_set_int(body, "dataset", strcmp(key, "dataset") == 0 ? value : 7);
-    vel_node_set_name(body, "node", strcmp(key, "node") == 0 ? "other" : "n0");
-    vel_node_set_name(body, "launch", "L");
-    vel_node_adopt(body, "parts", list);
-    if (strcmp(key, "status") == 0)
-        vel_node_set_int(body, "status", value);
-    vel_record_save(fs, tap_path("u/index.0/dataset.7/owed.n0"), "owed", 1, body, NULL);
-    vel_node_destroy(body);
-    is_int(vel_promise_load(fs, home, "n0", &p, &err), VEL_ECORRUPT, "%s is refused",
-           what);
-    is_int(owe(fs, home, 3, VEL_PROMISE_FLUSH, &err), 0,
-           "and replaced by a new promise");
-    vel_promise_keep(fs, home, "n0", -1, 3, &err);
+    fresh("refused");
+    ledger = batchlab_begin("L");
+    must(vel_batches_note(ledger, fact, true, &err));
+    is_str(read_owed(batchlab_home, NULL), "", "%s is no promise", what);
+    must(vel_promise_owe(ledger, home, "L", 3, VEL_PROMISE_FLUSH, &err));
+    is_str(read_owed(batchlab_home, NULL), "encode , flush 3 for L",
+           "and makes way for one");
+    vel_batches_destroy(ledger);
 }
 
 static void scanning(void)
 {
-    struct vel_fs *fs = vel_fs_posix();
+    struct vel_batches *ledger, *of_other;
+    const struct vel_promise *p;
     struct vel_vec found;
-    const struct vel_owing *o;
-    struct vel_err err = {0};
-    char other[600];
+    char other[700], *path;
 
-    vel_vec_init(&found, sizeof *o);
-    snprintf(other, sizeof other, "%s/index.1/dataset.3", cache);
-    vel_fs_make_dirs(fs, other, 0700, &err);
-    tap_put_file(tap_path("u/index.1/dataset.3/map.0"), "x");
-    tap_put_file(tap_path("u/index.0/dataset.7/map.1"), "x");
-    vel_promise_owe(fs, other, 3, "n0", "L", 0, VEL_PROMISE_FLUSH, &err);
-    vel_promise_owe(fs, other, 3, "n1", "L", 1, VEL_PROMISE_FLUSH, &err);
-    owe(fs, home, 1, VEL_PROMISE_ENCODE, &err);
-    tap_put_file(tap_path("u/index.0/dataset.7/owed.n9"), "torn");
-    ok(vel_promises_scan(fs, cache, "n0", &found, &err) == 0 && found.n == 2,
-       "what a node owes is found");
-    o = found.items;
-    ok(found.n == 2 && o[0].promise.id == 3 && o[1].promise.id == 7 &&
-           strcmp(o[1].home, home) == 0,
-       "the oldest dataset first");
+    fresh("scanning");
+    snprintf(other, sizeof other, "%s/index.1/dataset.3", batchlab_home);
+    must(vel_fs_make_dirs(vel_fs_posix(), other, 0700, &err));
+    path = vel_path_join(other, "map.0");
+    tap_put_file(path, "x");
+    free(path);
+    ledger = batchlab_begin("L");
+    of_other = batchlab_begin_on(vel_fs_posix(), "n2", "L");
+    must(vel_promise_owe(ledger, home, "L", 1, VEL_PROMISE_ENCODE, &err));
+    must(vel_promise_owe(ledger, other, "L", 0, VEL_PROMISE_FLUSH, &err));
+    must(vel_promise_owe(of_other, other, "L", 1, VEL_PROMISE_FLUSH, &err));
+    vel_vec_init(&found, sizeof *p);
+    must(vel_promises_list(ledger, &found, &err));
+    p = found.items;
+    ok(found.n == 2 && p[0].id == 3 && strcmp(p[0].home, other) == 0 && p[1].id == 7 &&
+           strcmp(p[1].home, home) == 0,
+       "what a node owes is found, the oldest dataset first");
     vel_promises_fini(&found);
-    vel_vec_init(&found, sizeof *o);
-    ok(vel_promises_scan(fs, cache, NULL, &found, &err) == 0 && found.n == 3,
-       "and what all owe, without what is torn");
+    vel_vec_init(&found, sizeof *p);
+    ok(vel_promises_scan(vel_fs_posix(), batchlab_home, NULL, &found, &err) == 0 &&
+           found.n == 3,
+       "and what all owe");
     vel_promises_fini(&found);
-    ok(vel_cache_remove_part(fs, tap_path("u/index.1"), 3, 0, &err) == 0 &&
-           !vel_fs_exists(fs, other),
+    path = vel_path_dir(other);
+    ok(vel_cache_remove_part(vel_fs_posix(), path, 3, 0, &err) == 0 &&
+           strcmp(read_owed(batchlab_home, NULL), "encode 1, flush  for L") == 0,
        "with the last part of a dataset the promises for it go");
-    vel_promise_keep(fs, home, "n0", -1, 3, &err);
+    free(path);
+    vel_batches_destroy(ledger);
+    vel_batches_destroy(of_other);
 }
 
 /* --- what a crash leaves --- */
 
-static void prepare(const char *dir, void *arg)
+static struct vel_batches *begin_in(struct vel_fs *fs, const char *dir)
 {
-    (void)arg;
-    if (owe(vel_fs_posix(), dir, 1, VEL_PROMISE_ENCODE, NULL) < 0)
-        bail_out("cannot write in %s", dir);
+    snprintf(batchlab_home, sizeof batchlab_home, "%s", dir);
+    snprintf(home, sizeof home, "%s/index.0/dataset.7", dir);
+    return batchlab_begin_on(fs, "n1", "L1");
 }
 
-static int more(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+static void prepare(const char *dir, void *arg)
 {
+    struct vel_batches *ledger = begin_in(vel_fs_posix(), dir);
+
     (void)arg;
-    return owe(fs, dir, 1, VEL_PROMISE_FLUSH, err);
+    must(vel_fs_make_dirs(vel_fs_posix(), home, 0700, &err));
+    must(vel_promise_owe(ledger, home, "L1", 1, VEL_PROMISE_ENCODE, &err));
+    vel_batches_destroy(ledger);
+}
+
+static int more(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *ret)
+{
+    struct vel_batches *ledger = begin_in(fs, dir);
+    int rc = vel_batches_adopt(ledger, ret);
+
+    (void)arg;
+    if (rc == 0)
+        rc = vel_promise_owe(ledger, home, "L1", 1, VEL_PROMISE_FLUSH, ret);
+    vel_batches_destroy(ledger);
+    return rc;
 }
 
 static enum sweep_state check(const char *dir, void *arg)
 {
-    const char *is = owed(dir);
+    const char *is = read_owed(dir, "n1");
 
     (void)arg;
-    return strcmp(is, "1:3 L1") == 0   ? SWEEP_NEW
-           : strcmp(is, "1:1 L1") == 0 ? SWEEP_OLD
-                                       : SWEEP_BROKEN;
+    return strcmp(is, "encode 1, flush 1 for L1") == 0  ? SWEEP_NEW
+           : strcmp(is, "encode 1, flush  for L1") == 0 ? SWEEP_OLD
+                                                        : SWEEP_BROKEN;
 }
 
 int main(void)
@@ -178,18 +261,13 @@ int main(void)
     const struct sweep sweep = {
         .name = "a promise", .prepare = prepare, .action = more, .check = check};
 
-    snprintf(cache, sizeof cache, "%s", tap_path("u"));
-    snprintf(home, sizeof home, "%s/index.0/dataset.7", cache);
-    if (vel_fs_make_dirs(vel_fs_posix(), home, 0700, NULL) < 0)
-        bail_out("cannot make %s", home);
     owing();
+    others();
     failing();
-    refused("rank", -1, "a rank below 0");
-    refused("what", 0, "a promise of nothing");
-    refused("what", 4, "a promise that nobody knows");
-    refused("dataset", 0, "a dataset without an id");
-    refused("node", 0, "another node's promise");
-    refused("status", 999, "a failure that is none");
+    refused("index.0/dataset.7", "1 0", "what has ranks in no order");
+    refused("index.0/dataset.7", "99999999999", "what has a rank that is none");
+    refused("index.0/../dataset.7", "1", "what leads elsewhere");
+    refused("1.0/1", "1", "what is of no dataset");
     scanning();
     sweep_run(&sweep);
     return done_testing();
