@@ -207,8 +207,8 @@ enum vel_leader_work {
                         key whose order is not above member.upto become parts of
                         dataset.D, with links to those of seal.after that have no newer
                         one (of several with one name the last counts, the others go);
-                        a member whose files are 0 gets an empty part. Then maps and
-                        SINGLE redundancy, synced. Other files, and open ones, stay
+                        a member whose files are 0 gets an empty part. Then SINGLE
+                        redundancy, synced. Other files, and open ones, stay
                         where they are. Done already: 0 */
 };
 

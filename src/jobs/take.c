@@ -92,18 +92,6 @@ static void make_identity(struct work *w)
     vel_siphash(w->take->seal->encoding, text, sizeof text, w->id);
 }
 
-/* --- the map --- */
-
-static int save_map(struct work *w, const struct vel_filemap *map)
-{
-    char *path = vel_cache_map_path(w->level, w->take->seal->id, map->rank);
-    int rc = path ? vel_filemap_save(w->take->fs, path, map, w->err)
-                  : vel_out_of_memory(w->err, "a map");
-
-    free(path);
-    return rc;
-}
-
 /* --- files --- */
 
 /* A program that writes under one name and renames has done so by now: the file is that
@@ -335,9 +323,7 @@ static int make_part(struct work *w, const struct vel_seal_member *member,
     if (rc < 0)
         return rc;
     w->gives = w->has_links = false;
-    rc = save_map(w, &map);
-    if (rc == 0)
-        rc = begin_anew(w, member, dir);
+    rc = begin_anew(w, member, dir);
     if (rc == 0)
         rc = vel_fs_make_dirs_unsynced(w->take->fs, dir, 0700, w->err);
     if (rc == 0)

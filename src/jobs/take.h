@@ -3,9 +3,9 @@
  * (doc/protocol-leader.txt, 7).
  *
  * What is owed is said with the parts, and each step can be done again: whoever is
- * interrupted calls it once more. In the end every part here has its
- * map and a redundancy file of the scheme SINGLE, under an identity that all nodes make
- * of the seal: with it the dataset can be restored as any other.
+ * interrupted calls it once more. In the end every part here has a redundancy file of
+ * the scheme SINGLE, under an identity that all nodes make of the seal: with it the
+ * dataset can be restored as any other.
  */
 #ifndef VEL_JOBS_TAKE_H
 #define VEL_JOBS_TAKE_H

@@ -16,6 +16,7 @@
 #include "process/prerun_in.h"
 #include "red/redfile.h"
 #include "topo/reddesc.h"
+#include "view/inventory.h"
 #include "view/view_in.h"
 
 bool vel_prerun_has(const struct vel_vec *ranks, int rank)
@@ -94,11 +95,18 @@ static int rest(struct vel_prerun_work *w, struct vel_err *err)
 int vel_prerun_map(const struct vel_prerun_work *w, const char *level, int rank,
                    struct vel_filemap *ret, struct vel_err *err)
 {
-    char *path = vel_cache_map_path(level, w->d->about.id, rank);
-    int rc = path ? vel_filemap_load(w->p->of->fs, path, ret, err)
-                  : vel_out_of_memory(err, "recovering");
+    const struct vel_part part = {
+        .level = (char *)(uintptr_t)level, .id = w->d->about.id, .rank = rank};
+    char *dir = vel_cache_rank_dir(level, part.id, rank);
+    struct vel_vec red = {0};
+    int rc = dir ? vel_redfile_scan(w->p->of->fs, dir, VEL_CACHE_LABEL, (uint32_t)rank,
+                                    &red, err)
+                 : vel_out_of_memory(err, "recovering");
 
-    free(path);
+    if (rc == 0)
+        rc = vel_part_map(w->p->of->fs, &part, &red, ret, err);
+    vel_redfiles_fini(&red);
+    free(dir);
     return rc;
 }
 

@@ -60,27 +60,21 @@ int vel_pull_put_dir(struct vel_pulling *p, struct vel_err *err)
                                         err);
 }
 
-/* The part's map, as its redundancy file tells it. */
-static int put_map(struct vel_pulling *p, const struct vel_red_header *header,
-                   struct vel_err *err)
+/* Is what a redundancy file says of this part? */
+static int check_map(const struct vel_pulling *p, const struct vel_red_header *header,
+                     struct vel_err *err)
 {
     const struct vel_buf *brief = &header->list[0].descriptor;
     int64_t id = p->what->dataset->about.id;
     struct vel_filemap map;
-    char *path;
     int rc = vel_filemap_decode(brief->data, brief->len, &map, err);
 
     if (rc < 0)
         return rc;
-    path = vel_cache_map_path(p->level, id, p->what->rank);
     if (map.rank != p->what->rank || map.dataset.id != id)
         rc = vel_fail(err, VEL_ECORRUPT,
                       "its file map is of rank %d of dataset %" PRId64, map.rank,
                       map.dataset.id);
-    else
-        rc = path ? vel_filemap_save(p->how->fs, path, &map, err)
-                  : vel_out_of_memory(err, "pulling a part");
-    free(path);
     vel_filemap_fini(&map);
     return rc;
 }
@@ -88,7 +82,7 @@ static int put_map(struct vel_pulling *p, const struct vel_red_header *header,
 int vel_pull_put(struct vel_pulling *p, const struct vel_red_header *header,
                  struct vel_err *err)
 {
-    int rc = put_map(p, header, err);
+    int rc = check_map(p, header, err);
 
     return rc < 0 ? rc : vel_pull_put_dir(p, err);
 }
@@ -120,25 +114,6 @@ static int verify(struct vel_pulling *p, const struct vel_redfile *redfile,
     return rc;
 }
 
-/* A part that leaders have rebuilt here, to flush it, has none yet; another's may be
- * damaged. */
-static int keep_map(struct vel_pulling *p, const struct vel_red_header *header,
-                    struct vel_err *err)
-{
-    char *path =
-        vel_cache_map_path(p->level, p->what->dataset->about.id, p->what->rank);
-    struct vel_filemap map;
-    int rc = path ? vel_filemap_load(p->how->fs, path, &map, NULL)
-                  : vel_out_of_memory(err, "a part");
-
-    if (rc == 0)
-        vel_filemap_fini(&map);
-    else if (path)
-        rc = put_map(p, header, err);
-    free(path);
-    return rc;
-}
-
 /* Of the encoding that the view names. */
 static int look_in(struct vel_pulling *p, struct vel_err *err)
 {
@@ -162,7 +137,7 @@ static int look_in(struct vel_pulling *p, struct vel_err *err)
     if (redfile && rc == VEL_ENOENT) /* one of its files */
         err->status = rc = VEL_ECORRUPT;
     if (rc == 0)
-        rc = keep_map(p, &redfile->header, err);
+        rc = check_map(p, &redfile->header, err);
     vel_redfiles_fini(&red);
     return rc;
 }
@@ -268,19 +243,15 @@ static void leave_nothing(struct vel_pulling *p)
 {
     struct vel_fs *fs = p->how->fs;
     int64_t id = p->what->dataset->about.id;
-    char *map, *dir;
+    char *dir;
 
     if (!p->fresh)
         return;
     vel_fs_remove_tree(fs, p->fresh, NULL);
-    map = vel_cache_map_path(p->level, id, p->what->rank);
     dir = vel_cache_dataset_dir(p->level, id);
-    if (map && dir && !vel_fs_exists(fs, p->dir)) {
-        vel_fs_unlink(fs, map, NULL);
+    if (dir && !vel_fs_exists(fs, p->dir))
         fs->ops->rmdir(fs, dir); /* unless there are others */
-    }
     free(dir);
-    free(map);
 }
 
 /* What was lost or damaged and how it came back, or that it did not all come back. */

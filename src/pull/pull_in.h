@@ -91,7 +91,7 @@ int vel_pull_rebuild(struct vel_pulling *p, struct vel_err *err);
 int vel_pull_prefix(struct vel_pulling *p, enum vel_pull_way *ret_way,
                     struct vel_err *err);
 
-/* What was restored under its new name becomes the part, with its map. */
+/* What was restored under its new name becomes the part, if it is of it. */
 int vel_pull_put(struct vel_pulling *p, const struct vel_red_header *header,
                  struct vel_err *err);
 int vel_pull_put_dir(struct vel_pulling *p, struct vel_err *err);

@@ -168,31 +168,12 @@ static int prepare(struct vel_revival *r)
     return rc;
 }
 
-/* A cache that cannot be written any more can still be restored from: there the map of
- * the dataset's beginning will do. */
-static int save_map(struct vel_revival *r, const char *path)
-{
-    struct vel_fs *fs = r->c->of.fs;
-    struct vel_filemap there;
-    struct vel_err why = {0};
-    int rc = vel_filemap_save(fs, path, &r->out->map, &why);
-
-    if (rc == 0)
-        return 0;
-    if (vel_filemap_load(fs, path, &there, NULL) < 0)
-        return vel_fail(r->err, (enum vel_status)rc, "%s", why.text);
-    vel_filemap_fini(&there);
-    return 0;
-}
-
-/* What the rebuilt redundancy file says is mine, as a file map on disk. */
+/* What the rebuilt redundancy file says is mine. */
 static int settle(struct vel_revival *r)
 {
     struct vel_vec red = {0};
-    char *path = vel_cache_map_path(r->level, r->id, r->world->rank);
-    int rc = path ? vel_redfile_scan(r->c->of.fs, r->dir, VEL_CACHE_LABEL,
-                                     (uint32_t)r->world->rank, &red, r->err)
-                  : vel_out_of_memory(r->err, "restoring a dataset");
+    int rc = vel_redfile_scan(r->c->of.fs, r->dir, VEL_CACHE_LABEL,
+                              (uint32_t)r->world->rank, &red, r->err);
 
     if (rc == 0 && !red.n)
         rc = vel_fail(r->err, VEL_ECORRUPT, "%s: no redundancy file after a rebuild",
@@ -202,11 +183,8 @@ static int settle(struct vel_revival *r)
             &vel_redfile_at(&red, 0)->header.list[0].descriptor;
 
         rc = vel_filemap_decode(brief->data, brief->len, &r->out->map, r->err);
-        if (rc == 0)
-            rc = save_map(r, path);
     }
     vel_redfiles_fini(&red);
-    free(path);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,31 +117,43 @@ static int add_encoding(struct vel_fs *fs, const char *dir,
     return rc;
 }
 
-/* The dataset as the newest redundancy file says, else as the map before it does. */
+int vel_part_map(struct vel_fs *fs, const struct vel_part *part,
+                 const struct vel_vec *red, struct vel_filemap *ret,
+                 struct vel_err *err)
+{
+    char *path = vel_cache_map_path(part->level, part->id, part->rank);
+    int rc = VEL_ENOENT;
+
+    if (red->n > 0) {
+        const struct vel_buf *brief =
+            &vel_redfile_at(red, 0)->header.list[0].descriptor;
+
+        rc = vel_filemap_decode(brief->data, brief->len, ret, err);
+    }
+    if (rc < 0)
+        rc = path ? vel_filemap_load(fs, path, ret, err)
+                  : vel_out_of_memory(err, "a part");
+    free(path);
+    if (rc == 0 && (ret->rank != part->rank || ret->dataset.id != part->id)) {
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "its file map is of rank %d of dataset %" PRId64, ret->rank,
+                      ret->dataset.id);
+        vel_filemap_fini(ret);
+    }
+    return rc;
+}
+
 static int tell_about(struct vel_fs *fs, const struct vel_part *part,
                       const struct vel_vec *red, struct vel_stock *held,
                       struct vel_err *err)
 {
     struct vel_filemap map;
-    char *path = vel_cache_map_path(part->level, part->id, part->rank);
-    int rc = VEL_ENOENT;
+    int rc = vel_part_map(fs, part, red, &map, NULL);
 
-    if (!path)
-        return vel_out_of_memory(err, "an inventory");
-    if (red->n > 0) {
-        const struct vel_buf *brief =
-            &vel_redfile_at(red, 0)->header.list[0].descriptor;
-
-        rc = vel_filemap_decode(brief->data, brief->len, &map, NULL);
-    }
-    if (rc < 0)
-        rc = vel_filemap_load(fs, path, &map, NULL);
-    free(path);
     if (rc < 0)
         return rc == VEL_ENOMEM ? vel_out_of_memory(err, "an inventory") : 0;
-    held->has_about = map.rank == part->rank && map.dataset.id == part->id;
-    rc = held->has_about ? vel_dataset_copy(&map.dataset, &held->about, err) : 0;
-    held->has_about &= rc == 0;
+    rc = vel_dataset_copy(&map.dataset, &held->about, err);
+    held->has_about = rc == 0;
     vel_filemap_fini(&map);
     return rc;
 }

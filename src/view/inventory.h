@@ -15,7 +15,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "meta/cache.h"
 #include "meta/dataset.h"
+#include "meta/filemap.h"
 #include "red/header.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -128,5 +130,11 @@ static inline bool vel_stock_parts_are_there(const struct vel_stock_parts *parts
 int vel_stock_parts_join(const struct vel_stock_parts *parts, struct vel_inventory *ret,
                          struct vel_err *err);
 void vel_stock_parts_fini(struct vel_stock_parts *parts);
+
+/* What a part is, of which level, and where in its sets, as its newest redundancy file
+ * says (`red`: vel_redfile_scan() of it); where there is none yet, its map. */
+int vel_part_map(struct vel_fs *fs, const struct vel_part *part,
+                 const struct vel_vec *red, struct vel_filemap *ret,
+                 struct vel_err *err);
 
 #endif

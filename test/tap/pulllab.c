@@ -55,20 +55,10 @@ static void put_in_cache(struct pulllab *lab, size_t node)
 {
     const char *dir = pulllab_dir(lab, node, node);
     char *parent = vel_path_dir(dir);
-    char map[1100];
-    struct vel_buf bytes;
-    struct vel_filemap filemap;
     struct vel_err err = {0};
 
     must(vel_cache_make_dir(redlab_fs(), parent, &err), &err);
     must(vel_fs_rename(redlab_fs(), redlab_dir(lab->root, node), dir, &err), &err);
-    snprintf(map, sizeof map, "%s/map.%zu", parent, node);
-    vel_buf_init(&bytes);
-    describe(lab, node, &bytes);
-    must(vel_filemap_decode(bytes.data, bytes.len, &filemap, &err), &err);
-    must(vel_filemap_save(redlab_fs(), map, &filemap, &err), &err);
-    vel_filemap_fini(&filemap);
-    vel_buf_fini(&bytes);
     lab->state[node] = redlab_state_of(dir);
     free(parent);
 }

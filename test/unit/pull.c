@@ -48,15 +48,6 @@ static bool comes_back(struct pulllab *lab, struct pulllab_source *source, int r
     return is_same;
 }
 
-/* The map beside a rank's directory. */
-static const char *map_of(struct pulllab *lab, size_t rank)
-{
-    static char path[1200];
-
-    snprintf(path, sizeof path, "%s/../map.%zu", pulllab_dir(lab, lab->n, rank), rank);
-    return path;
-}
-
 static void from_owner(void)
 {
     for (size_t s = 0; s < SCHEMES; s++) {
@@ -69,18 +60,14 @@ static void from_owner(void)
         pulllab_source_init(&source, &lab, s);
         for (size_t r = 0; r < lab.n; r++)
             back += comes_back(&lab, &source, (int)r, VEL_PULL_OWNER);
-        size_t asked = source.answers, maps = 0;
-        for (size_t r = 0; r < lab.n; r++) {
-            unlink(map_of(&lab, r));
+        size_t asked = source.answers;
+        for (size_t r = 0; r < lab.n; r++)
             again += comes_back(&lab, &source, (int)r, VEL_PULL_HERE);
-            maps += access(map_of(&lab, r), R_OK) == 0;
-        }
         is_int(back, lab.n,
                "%s, %zu members: every part comes from its owner as it was",
                vel_scheme_name(lab.scheme), lab.n);
         ok(again == lab.n && source.answers == asked,
            "and a second opener finds it here, without asking anybody");
-        is_int(maps, lab.n, "with its map, if that was not there");
         ok(source.most <= 64 << 10, "no more than the window is under way");
         pulllab_source_fini(&source);
         pulllab_fini(&lab);

@@ -22,6 +22,7 @@
 #include "tap/tap.h"
 #include "topo/reddesc.h"
 #include "view/batch.h"
+#include "view/inventory.h"
 
 enum { ID = 7, RANKS = 4 };
 
@@ -205,11 +206,12 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
 
 /* --- after --- */
 
-/* Is a part there, with its map and a redundancy file that lists so many files? */
+/* Is a part there, with a redundancy file that lists so many files, and says what it is
+ * and at which level? */
 static bool is_part(const char *dir, int rank, size_t files)
 {
-    char *level = strdup(in(dir, "c/u/id/index.0"));
-    char part[400], *map_path = vel_cache_map_path(level, ID, rank);
+    char *level = strdup(in(dir, "c/u/id/index.0")), part[400];
+    const struct vel_part what = {.level = level, .id = ID, .rank = rank};
     struct vel_filemap map;
     struct vel_reddesc desc;
     struct vel_vec red;
@@ -221,16 +223,16 @@ static bool is_part(const char *dir, int rank, size_t files)
     if (is) {
         is = red.n == 1 && vel_redfile_at(&red, 0)->header.list[0].files.n == files &&
              vel_redfile_check_files(vel_fs_posix(), part,
-                                     &vel_redfile_at(&red, 0)->header, NULL) == 0;
+                                     &vel_redfile_at(&red, 0)->header, NULL) == 0 &&
+             vel_part_map(vel_fs_posix(), &what, &red, &map, NULL) == 0;
         vel_redfiles_fini(&red);
     }
-    if (is && (is = vel_filemap_load(vel_fs_posix(), map_path, &map, NULL) == 0)) {
+    if (is) {
         is = vel_reddesc_from_node(map.descriptor, &desc, NULL) == 0;
         if (is)
             vel_reddesc_fini(&desc);
         vel_filemap_fini(&map);
     }
-    free(map_path);
     free(level);
     return is;
 }
