@@ -20,11 +20,13 @@ int vel_batches_create(const struct vel_batches_of *of, struct vel_batches **ret
     if (made) {
         made->path = vel_batches_path(of->home);
         made->notes = vel_catalog_create();
+        made->heard = vel_catalog_create();
     }
-    if (rc == 0 && (!made || !made->path || !made->notes))
+    if (rc == 0 && (!made || !made->path || !made->notes || !made->heard))
         rc = vel_out_of_memory(err, "batches");
     if (rc < 0) {
         if (made) {
+            vel_catalog_destroy(made->heard);
             vel_catalog_destroy(made->notes);
             free(made->path);
         }
@@ -52,6 +54,7 @@ void vel_batches_destroy(struct vel_batches *batches)
     vel_ledger_close(batches->ledger);
     vel_batch_list_fini(&batches->all);
     vel_catalog_destroy(batches->notes);
+    vel_catalog_destroy(batches->heard);
     vel_fs_names_fini(&batches->doomed);
     pthread_mutex_destroy(&batches->lock);
     free(batches->path);

@@ -29,7 +29,8 @@ int vel_batches_create(const struct vel_batches_of *of, struct vel_batches **ret
                        struct vel_err *err);
 void vel_batches_destroy(struct vel_batches *batches);
 
-/* Another leader of this launch may have been here: go on with what it had. */
+/* Another leader of this launch may have been here: go on with what it had. Where that
+ * cannot be read now, whoever asks what is owed tries it again, or fails. */
 int vel_batches_adopt(struct vel_batches *batches, struct vel_err *err);
 
 /* End the ledgers of this node whose launch is over, and take what they say. */
@@ -107,10 +108,9 @@ struct vel_batches_taken {
     int64_t rank, upto;
 };
 
-/* `owes`, or NULL: a note that is said with it. */
 int vel_batches_part(struct vel_batches *batches, int64_t id,
                      const struct vel_batches_taken *taken, size_t n,
-                     const struct vel_fact *owes, struct vel_err *err);
+                     struct vel_err *err);
 int vel_batches_leave(struct vel_batches *batches,
                       const struct vel_batches_taken *taken, size_t n,
                       struct vel_err *err);
@@ -136,12 +136,18 @@ typedef int vel_batches_change_f(void *arg, bool is_known, struct vel_fact *next
 int vel_batches_note_anew(struct vel_batches *batches, const struct vel_fact *subject,
                           vel_batches_change_f *change, void *arg, struct vel_err *err);
 
-/* All of a kind that this ledger has; what is owed all those of this cache. `each` asks
- * no batches. */
+/* Notes `owes` of this cache: of its own, of others what they had said when this leader
+ * read their ledgers last. The one of a subject, VEL_ENOENT: there is none; and all, of
+ * which `each` asks no batches. */
 typedef int vel_batches_note_f(void *arg, const struct vel_fact *note,
                                struct vel_err *err);
-int vel_batches_each_note(struct vel_batches *batches, enum vel_fact_kind kind,
-                          vel_batches_note_f *each, void *arg, struct vel_err *err);
+int vel_batches_owed(struct vel_batches *batches, const struct vel_fact *subject,
+                     struct vel_fact *ret, struct vel_err *err);
+int vel_batches_each_owed(struct vel_batches *batches, vel_batches_note_f *each,
+                          void *arg, struct vel_err *err);
+
+/* All ledgers of this cache are read again: what is said from now on is newer. */
+int vel_batches_hear(struct vel_batches *batches, struct vel_err *err);
 
 /* The last one of a subject that this ledger has or (with_others) all those of this
  * cache. VEL_ENOENT: there is none. */

@@ -137,6 +137,7 @@ static int learn(struct vel_batches *batches, const struct vel_carry *carry,
         rc = vel_batches_fold(catalog, batches->of.home, &batches->all, err);
     if (rc == 0)
         rc = vel_batches_learn_notes(batches, catalog, err);
+    batches->is_unread = batches->is_unread && rc < 0;
     drop_known(&batches->all, known);
     vel_batches_prune(batches, known);
     for (size_t i = 0; i < batches->all.n; i++) {
@@ -217,16 +218,24 @@ int vel_batches_begin(struct vel_batches *batches, const struct vel_vec *ends,
     return rc;
 }
 
-int vel_batches_need(struct vel_batches *batches, struct vel_err *err)
+int vel_batches_check_failed(const struct vel_batches *batches, struct vel_err *err)
 {
     uint64_t now = vel_clock_monotonic(batches->of.clock);
+
+    return batches->failed_at > 0 && now < batches->failed_at + batches->of.limit
+               ? vel_fail(err, batches->why.status, "%s", batches->why.text)
+               : 0;
+}
+
+int vel_batches_need(struct vel_batches *batches, struct vel_err *err)
+{
+    int rc;
 
     if (batches->is_out)
         return out(batches, err);
     if (batches->ledger && vel_ledger_is_good(batches->ledger) &&
         !vel_ledger_is_long(batches->ledger))
         return 0;
-    if (batches->failed_at > 0 && now < batches->failed_at + batches->of.limit)
-        return vel_fail(err, batches->why.status, "%s", batches->why.text);
-    return vel_batches_begin(batches, NULL, err);
+    rc = vel_batches_check_failed(batches, err);
+    return rc == 0 ? vel_batches_begin(batches, NULL, err) : rc;
 }

@@ -26,6 +26,8 @@ struct vel_batches {
 
     struct vel_vec all;        /* struct vel_batch */
     struct vel_catalog *notes; /* of files: batches_notes.c */
+    struct vel_catalog *heard; /* what others owe; it is theirs to say */
+    bool is_unread;            /* what leaders before have said could not be read */
     int64_t said;              /* the highest count of notes in this cache */
     struct vel_vec doomed;     /* char *: directories that go with the lock */
     size_t many;               /* so many are looked through for what is gone */
@@ -71,16 +73,16 @@ bool vel_batches_have_dataset(const struct vel_batches *batches,
 int vel_batches_hear_notes(struct vel_batches *batches,
                            const struct vel_catalog *catalog, struct vel_err *err);
 
+/* Without the lock: what leaders before have said is read now, if it was not. */
+int vel_batches_read_before(struct vel_batches *batches, struct vel_err *err);
+
 /* Notes of what is not there go; and those of a catalog are ours now. */
 void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *levels);
 int vel_batches_learn_notes(struct vel_batches *batches,
                             const struct vel_catalog *catalog, struct vel_err *err);
 
-/* The text of a note, with the next count; and when that is written. */
-int vel_batches_put_note(struct vel_batches *batches, struct vel_fact *fact,
-                         struct vel_buf *text, struct vel_err *err);
-int vel_batches_learn_note(struct vel_batches *batches, const struct vel_fact *fact,
-                           struct vel_err *err);
+/* With the lock: has a begin failed a moment ago? That is the failure then. */
+int vel_batches_check_failed(const struct vel_batches *batches, struct vel_err *err);
 
 /* With the lock: there is a ledger to write to. A new turn moves all batches. */
 int vel_batches_need(struct vel_batches *batches, struct vel_err *err);

@@ -28,7 +28,7 @@ static int64_t *count_of(struct vel_fact *fact)
 int vel_batches_hear_notes(struct vel_batches *batches,
                            const struct vel_catalog *catalog, struct vel_err *err)
 {
-    int rc = vel_catalog_copy(batches->notes, catalog, VEL_FACT_OWES, err);
+    int rc = vel_catalog_copy(batches->heard, catalog, VEL_FACT_OWES, err);
 
     for (size_t k = 0; k < KINDS; k++)
         for (size_t i = 0; rc == 0 && i < vel_catalog_count(catalog, kinds[k]); i++) {
@@ -100,21 +100,15 @@ void vel_batches_prune_notes(struct vel_batches *batches, const struct vel_vec *
 
     vel_catalog_keep(batches->notes, VEL_FACT_STANDS, has_file, &there, NULL);
     vel_catalog_keep(batches->notes, VEL_FACT_OWES, has_parts, &there, NULL);
+    vel_catalog_keep(batches->heard, VEL_FACT_OWES, has_parts, &there, NULL);
     vel_catalog_keep(batches->notes, VEL_FACT_COPYING, has_dataset, &there, NULL);
     free(there.dir);
 }
 
 /* --- what is said --- */
 
-int vel_batches_put_note(struct vel_batches *batches, struct vel_fact *fact,
-                         struct vel_buf *text, struct vel_err *err)
-{
-    *count_of(fact) = ++batches->said;
-    return vel_batches_put_fact(fact, text, err);
-}
-
-int vel_batches_learn_note(struct vel_batches *batches, const struct vel_fact *fact,
-                           struct vel_err *err)
+static int learn(struct vel_batches *batches, const struct vel_fact *fact,
+                 struct vel_err *err)
 {
     struct vel_buf text;
     int rc;
@@ -130,21 +124,31 @@ int vel_batches_learn_note(struct vel_batches *batches, const struct vel_fact *f
     return rc;
 }
 
-static int say(struct vel_batches *batches, struct vel_fact *fact, bool is_synced,
-               struct vel_err *err)
+static int write_down(struct vel_batches *batches, const struct vel_fact *fact,
+                      bool is_synced, struct vel_err *err)
 {
     struct vel_buf text;
     int rc = vel_batches_need(batches, err);
 
     vel_buf_init(&text);
     if (rc == 0)
-        rc = vel_batches_put_note(batches, fact, &text, err);
+        rc = vel_batches_put_fact(fact, &text, err);
     if (rc == 0)
         rc = is_synced ? vel_batches_tell(batches, &text, err)
                        : vel_ledger_append(batches->ledger, vel_buf_text(&text),
                                            text.len, err);
     vel_buf_fini(&text);
-    return rc == 0 ? vel_batches_learn_note(batches, fact, err) : rc;
+    return rc;
+}
+
+static int say(struct vel_batches *batches, struct vel_fact *fact, bool is_synced,
+               struct vel_err *err)
+{
+    int rc;
+
+    *count_of(fact) = ++batches->said;
+    rc = write_down(batches, fact, is_synced, err);
+    return rc == 0 ? learn(batches, fact, err) : rc;
 }
 
 int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_synced,
@@ -158,28 +162,121 @@ int vel_batches_note(struct vel_batches *batches, struct vel_fact fact, bool is_
     return rc;
 }
 
+/* A begin has put it down when it could not be appended. */
+static int say_later(struct vel_batches *batches, struct vel_fact *fact,
+                     struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc;
+
+    *count_of(fact) = ++batches->said;
+    rc = write_down(batches, fact, false, &why);
+    return rc == VEL_ECANCEL ? vel_fail(err, VEL_ECANCEL, "%s", why.text)
+                             : learn(batches, fact, err);
+}
+
+/* With the lock. */
+static int find_owed(struct vel_batches *batches, const struct vel_fact *subject,
+                     struct vel_fact *ret, struct vel_err *err)
+{
+    struct vel_fact heard;
+    int rc = batches->is_unread
+                 ? vel_fail(err, VEL_EBUSY, "what is owed in %s could not be read",
+                            batches->of.home)
+                 : vel_catalog_find(batches->notes, subject, ret, err);
+
+    if ((rc < 0 && rc != VEL_ENOENT) ||
+        vel_catalog_find(batches->heard, subject, &heard, NULL) < 0)
+        return rc;
+    if (rc == VEL_ENOENT || *count_of(&heard) > *count_of(ret)) {
+        if (rc == 0)
+            vel_fact_fini(ret);
+        *ret = heard;
+        return 0;
+    }
+    vel_fact_fini(&heard);
+    return rc;
+}
+
 int vel_batches_note_anew(struct vel_batches *batches, const struct vel_fact *subject,
                           vel_batches_change_f *change, void *arg, struct vel_err *err)
 {
     enum vel_batches_say how = VEL_BATCHES_SAY_NOTHING;
     struct vel_fact fact = *subject;
-    bool is_known;
-    int rc;
+    bool is_known = false;
+    int rc = vel_batches_read_before(batches, err);
 
+    if (rc < 0)
+        return rc;
     pthread_mutex_lock(&batches->lock);
-    rc = vel_catalog_find(batches->notes, subject, &fact, err);
+    rc = find_owed(batches, subject, &fact, err);
     is_known = rc == 0;
     rc = rc == VEL_ENOENT ? 0 : rc;
     if (rc == 0) {
         struct vel_fact next = fact;
 
         rc = change(arg, is_known, &next, &how, err);
-        if (rc == 0 && how != VEL_BATCHES_SAY_NOTHING)
-            rc = say(batches, &next, how == VEL_BATCHES_SAY_SYNCED, err);
+        if (rc == 0 && how == VEL_BATCHES_SAY_SYNCED)
+            rc = say(batches, &next, true, err);
+        else if (rc == 0 && how == VEL_BATCHES_SAY_LATER)
+            rc = say_later(batches, &next, err);
     }
     vel_batches_unlock(batches);
     if (is_known)
         vel_fact_fini(&fact);
+    return rc;
+}
+
+int vel_batches_owed(struct vel_batches *batches, const struct vel_fact *subject,
+                     struct vel_fact *ret, struct vel_err *err)
+{
+    int rc = vel_batches_read_before(batches, err);
+
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&batches->lock);
+    rc = find_owed(batches, subject, ret, err);
+    vel_batches_unlock(batches);
+    return rc;
+}
+
+int vel_batches_each_owed(struct vel_batches *batches, vel_batches_note_f *each,
+                          void *arg, struct vel_err *err)
+{
+    struct vel_catalog *all = vel_catalog_create();
+    int rc = all ? vel_batches_read_before(batches, err)
+                 : vel_out_of_memory(err, "what is owed");
+
+    pthread_mutex_lock(&batches->lock);
+    if (rc == 0)
+        rc = vel_catalog_copy(all, batches->heard, VEL_FACT_OWES, err);
+    if (rc == 0)
+        rc = vel_catalog_copy(all, batches->notes, VEL_FACT_OWES, err);
+    vel_batches_unlock(batches);
+    for (size_t i = 0; rc == 0 && i < vel_catalog_count(all, VEL_FACT_OWES); i++) {
+        struct vel_fact fact;
+
+        rc = vel_catalog_at(all, VEL_FACT_OWES, i, &fact, err);
+        if (rc < 0)
+            break;
+        rc = each(arg, &fact, err);
+        vel_fact_fini(&fact);
+    }
+    vel_catalog_destroy(all);
+    return rc;
+}
+
+int vel_batches_hear(struct vel_batches *batches, struct vel_err *err)
+{
+    struct vel_catalog *all;
+    int rc = vel_batches_read_catalog(batches->of.fs, batches->of.home, &all, err);
+
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&batches->lock);
+    rc = vel_batches_hear_notes(batches, all, err);
+    vel_batches_unlock(batches);
+    vel_catalog_destroy(all);
     return rc;
 }
 
@@ -199,25 +296,6 @@ int vel_batches_noted(struct vel_batches *batches, const struct vel_fact *subjec
     }
     pthread_mutex_lock(&batches->lock);
     rc = vel_catalog_find(batches->notes, subject, ret, err);
-    vel_batches_unlock(batches);
-    return rc;
-}
-
-int vel_batches_each_note(struct vel_batches *batches, enum vel_fact_kind kind,
-                          vel_batches_note_f *each, void *arg, struct vel_err *err)
-{
-    int rc = 0;
-
-    pthread_mutex_lock(&batches->lock);
-    for (size_t i = 0; rc == 0 && i < vel_catalog_count(batches->notes, kind); i++) {
-        struct vel_fact fact;
-
-        rc = vel_catalog_at(batches->notes, kind, i, &fact, err);
-        if (rc < 0)
-            break;
-        rc = each(arg, &fact, err);
-        vel_fact_fini(&fact);
-    }
     vel_batches_unlock(batches);
     return rc;
 }

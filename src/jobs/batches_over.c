@@ -90,8 +90,13 @@ static int look(struct vel_batches *batches, vel_batches_over_f *is_over, void *
     vel_vec_init(&ret->over, sizeof(int64_t));
     if (rc < 0)
         return rc;
-    for (size_t i = 0; rc == 0 && i < texts.n; i++)
-        rc = look_at(batches, vel_vec_at(&texts, i), is_over, arg, ret, err);
+    for (size_t i = 0; i < texts.n; i++) { /* all, for what others owe */
+        struct vel_err why = {0};
+        int found = look_at(batches, vel_vec_at(&texts, i), is_over, arg, ret, &why);
+
+        if (found < 0 && rc == 0)
+            rc = vel_fail(err, (enum vel_status)found, "%s", why.text);
+    }
     vel_vec_sort(&ret->own, compare_launches);
     vel_vec_sort(&ret->over, compare_launches);
     vel_ledger_texts_fini(&texts);
@@ -115,21 +120,35 @@ int vel_batches_adopt(struct vel_batches *batches, struct vel_err *err)
     struct found found;
     int rc = look(batches, NULL, NULL, &found, err);
 
+    pthread_mutex_lock(&batches->lock);
+    batches->is_unread = rc < 0 || found.own.n > 0; /* until it has learned */
     if (rc == 0 && found.own.n > 0) {
-        pthread_mutex_lock(&batches->lock);
         batches->number = *(int64_t *)vel_vec_at(&found.own, 0);
         vel_vec_remove(&found.own, 0); /* others: it was about to be ended by this */
         rc = vel_batches_begin(batches, &found.own, err);
         if (rc == VEL_ECANCEL) { /* that was an earlier launch of this name */
             forget_turns(batches);
-            batches->is_out = false;
+            batches->is_out = batches->is_unread = false;
             batches->failed_at = 0;
             rc = 0;
         }
-        vel_batches_unlock(batches);
     }
+    vel_batches_unlock(batches);
     found_fini(&found);
     return rc;
+}
+
+int vel_batches_read_before(struct vel_batches *batches, struct vel_err *err)
+{
+    bool is_unread;
+    int rc = 0;
+
+    pthread_mutex_lock(&batches->lock);
+    is_unread = batches->is_unread;
+    if (is_unread)
+        rc = vel_batches_check_failed(batches, err);
+    pthread_mutex_unlock(&batches->lock);
+    return rc == 0 && is_unread ? vel_batches_adopt(batches, err) : rc;
 }
 
 /* A ledger ends others with lower numbers; what it is the heir of it says in its next

@@ -49,39 +49,27 @@ static int learn_part(struct vel_batches *batches, int64_t id,
     return 0;
 }
 
-static int put_all(struct vel_batches *batches, int64_t id,
-                   const struct vel_batches_taken *taken, size_t n,
-                   struct vel_fact *owes, struct vel_buf *text, struct vel_err *err)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = put_part(batches, id, &taken[i], text, err);
-    if (rc == 0 && (text->len > 0 || owes))
-        rc = vel_batches_need(batches, err);
-    return rc == 0 && owes ? vel_batches_put_note(batches, owes, text, err) : rc;
-}
-
+/* What was said before is on the disk before it is told: of two writes a loss of power
+ * may take the first alone. */
 int vel_batches_part(struct vel_batches *batches, int64_t id,
                      const struct vel_batches_taken *taken, size_t n,
-                     const struct vel_fact *owes, struct vel_err *err)
+                     struct vel_err *err)
 {
-    struct vel_fact note;
     struct vel_buf text;
-    int rc;
+    int rc = 0;
 
-    if (owes)
-        note = *owes;
     vel_buf_init(&text);
     pthread_mutex_lock(&batches->lock);
-    rc = put_all(batches, id, taken, n, owes ? &note : NULL, &text, err);
-    /* or said before: what else was said of it is on the disk, and it is for us */
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = put_part(batches, id, &taken[i], &text, err);
+    if (rc == 0 && text.len > 0)
+        rc = vel_batches_need(batches, err);
     if (rc == 0 && batches->ledger)
+        rc = vel_ledger_sync(batches->ledger, err);
+    if (rc == 0 && batches->ledger) /* or said before, and it is for us */
         rc = vel_batches_tell(batches, &text, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = learn_part(batches, id, &taken[i], err);
-    if (rc == 0 && owes)
-        rc = vel_batches_learn_note(batches, &note, err);
     vel_batches_unlock(batches);
     vel_buf_fini(&text);
     return rc;

@@ -56,19 +56,28 @@ static int subject_of(const struct vel_batches *ledger, const char *home,
     return 0;
 }
 
-int vel_promise_put(const struct vel_batches *ledger, const char *home,
-                    const char *launch, const char *ranks, unsigned what,
-                    struct vel_fact *ret, struct vel_err *err)
+int vel_promise_make(struct vel_batches *ledger, const char *home, const char *launch,
+                     const struct vel_ranges *ranks, unsigned what, bool is_synced,
+                     struct vel_err *err)
 {
-    int rc = subject_of(ledger, home, ret, err);
-    char *text = (char *)(uintptr_t)ranks;
+    struct vel_fact fact;
+    struct vel_buf text;
+    int rc = subject_of(ledger, home, &fact, err);
+    char *of;
 
-    if (rc < 0)
-        return rc;
-    ret->u.owes.launch = (char *)(uintptr_t)launch;
-    ret->u.owes.encode = what & VEL_PROMISE_ENCODE ? text : no_text;
-    ret->u.owes.flush = what & VEL_PROMISE_FLUSH ? text : no_text;
-    return 0;
+    vel_buf_init(&text);
+    vel_ranges_put(ranks, &text);
+    of = (char *)(uintptr_t)vel_buf_text(&text);
+    if (rc == 0)
+        rc = vel_buf_status(&text, err);
+    if (rc == 0) {
+        fact.u.owes.launch = (char *)(uintptr_t)launch;
+        fact.u.owes.encode = what & VEL_PROMISE_ENCODE ? of : no_text;
+        fact.u.owes.flush = what & VEL_PROMISE_FLUSH ? of : no_text;
+        rc = vel_batches_note(ledger, fact, is_synced, err);
+    }
+    vel_buf_fini(&text);
+    return rc;
 }
 
 /* "index.I/dataset.D" */
@@ -119,7 +128,7 @@ int vel_promise_find(struct vel_batches *ledger, const char *home,
     int rc = subject_of(ledger, home, &subject, err);
 
     if (rc == 0)
-        rc = vel_batches_noted(ledger, &subject, false, &fact, err);
+        rc = vel_batches_owed(ledger, &subject, &fact, err);
     if (rc < 0)
         return rc;
     rc = get(&fact.u.owes, vel_batches_home(ledger), ret, err);
@@ -143,13 +152,17 @@ struct change {
     struct vel_buf encode, flush;
 };
 
-static void put_ranks(struct change *change, const struct vel_promise *promise,
-                      struct vel_fact_owes *next)
+static int put_ranks(struct change *change, const struct vel_promise *promise,
+                     struct vel_fact_owes *next, struct vel_err *err)
 {
+    int rc;
+
     vel_ranges_put(&promise->encode, &change->encode);
     vel_ranges_put(&promise->flush, &change->flush);
     next->encode = (char *)(uintptr_t)vel_buf_text(&change->encode);
     next->flush = (char *)(uintptr_t)vel_buf_text(&change->flush);
+    rc = vel_buf_status(&change->encode, err);
+    return rc == 0 ? vel_buf_status(&change->flush, err) : rc;
 }
 
 static int add(struct change *change, struct vel_promise *promise,
@@ -166,9 +179,8 @@ static int add(struct change *change, struct vel_promise *promise,
     if (rc == 0 && more & VEL_PROMISE_FLUSH)
         rc = vel_ranges_add(&promise->flush, change->rank, err);
     next->launch = (char *)(uintptr_t)change->launch;
-    put_ranks(change, promise, next);
     *ret = VEL_BATCHES_SAY_SYNCED;
-    return rc;
+    return rc == 0 ? put_ranks(change, promise, next, err) : rc;
 }
 
 static int drop(const struct change *change, unsigned what, struct vel_ranges *ranges,
@@ -196,9 +208,12 @@ static int take_off(struct change *change, struct vel_promise *promise,
     rc = drop(change, VEL_PROMISE_ENCODE, &promise->encode, err);
     if (rc == 0)
         rc = drop(change, VEL_PROMISE_FLUSH, &promise->flush, err);
-    put_ranks(change, promise, next);
+    if (vel_promise_what(promise) == 0) {
+        next->status = 0;
+        next->text = no_text;
+    }
     *ret = VEL_BATCHES_SAY_LATER;
-    return rc;
+    return rc == 0 ? put_ranks(change, promise, next, err) : rc;
 }
 
 static int blame(struct change *change, struct vel_promise *promise,
@@ -277,11 +292,22 @@ static int note(struct vel_batches *ledger, const char *home, vel_batches_change
     return rc;
 }
 
+/* One that was made to another launch is taken over: what its leader has said of it
+ * since is older. */
 int vel_promise_owe(struct vel_batches *ledger, const char *home, const char *launch,
                     int64_t rank, unsigned what, struct vel_err *err)
 {
     struct change change = {.launch = launch, .rank = rank, .what = what};
+    struct vel_promise promise;
+    int rc = vel_promise_find(ledger, home, &promise, err);
 
+    if (rc == 0) {
+        if (strcmp(promise.launch, launch) != 0)
+            rc = vel_batches_hear(ledger, err);
+        vel_promise_fini(&promise);
+    }
+    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_ECORRUPT)
+        return rc;
     return note(ledger, home, owe_more, &change, err);
 }
 
@@ -352,7 +378,7 @@ int vel_promises_list(struct vel_batches *ledger, struct vel_vec *ret,
 {
     struct listing list = {vel_batches_fs(ledger), vel_batches_home(ledger),
                            vel_batches_node(ledger), ret};
-    int rc = vel_batches_each_note(ledger, VEL_FACT_OWES, list_one, &list, err);
+    int rc = vel_batches_each_owed(ledger, list_one, &list, err);
 
     vel_vec_sort(ret, by_dataset);
     return rc;

@@ -53,12 +53,10 @@ int vel_promise_failed(struct vel_batches *ledger, const char *home,
                        const struct vel_err *why, bool *ret_is_new,
                        struct vel_err *err);
 
-/* So much is owed for these parts, instead of what was: when they are made, with the
- * fact that they are there, or before it. `ledger` knows the texts of the fact as long
- * as `home`, `launch` and `ranks`, a text of the caller's, are there. */
-int vel_promise_put(const struct vel_batches *ledger, const char *home,
-                    const char *launch, const char *ranks, unsigned what,
-                    struct vel_fact *ret, struct vel_err *err);
+/* So much is owed for these parts, instead of what was. */
+int vel_promise_make(struct vel_batches *ledger, const char *home, const char *launch,
+                     const struct vel_ranges *ranks, unsigned what, bool is_synced,
+                     struct vel_err *err);
 
 /* What this node owes, as its ledger of the cache knows; and what `node` owes as all
  * ledgers below `cache` say, NULL: any node. struct vel_promise, appended to *ret by

@@ -28,9 +28,7 @@ struct work {
     char *level;
     char *home; /* LEVEL/dataset.D */
     uint8_t id[VEL_ENCODING_ID];
-    struct vel_buf ranks;       /* whose parts are here, */
-    struct vel_fact owes;       /* and what is owed for them, */
-    struct vel_batches *debtor; /* said in this ledger with the first part; NULL: no */
+    struct vel_batches *debtor; /* the ledger that says what is owed; NULL: none does */
     bool gives;                 /* another member has a file of the one that is taken */
     bool has_links;             /* it has files of the dataset before */
 };
@@ -372,7 +370,18 @@ static int take_part(struct work *w, const struct vel_seal_member *member)
     return rc < 0 ? vel_wrap(w->err, rc, "the part of rank %" PRId64, member->rank) : 0;
 }
 
-/* *ret_is_told: and no part has files that are not told to be in it. */
+static int is_ours_to_tell(struct work *w, const struct vel_batch *from,
+                           const char *dir, int64_t rank,
+                           const struct vel_batch_file *file)
+{
+    (void)dir, (void)rank, (void)file;
+    for (size_t i = 0; i < w->take->n_homes; i++)
+        if (vel_batches_has(w->take->batches[i], from->dir))
+            return 1;
+    return 0;
+}
+
+/* *ret_is_told: and no part has files that we have still to tell to be in it. */
 static bool is_all_done(struct work *w, bool *ret_is_told)
 {
     bool done = true;
@@ -387,26 +396,21 @@ static bool is_all_done(struct work *w, bool *ret_is_told)
         dir = vel_cache_rank_dir(w->level, w->take->seal->id, (int)member->rank);
         done = done && dir && is_done(w, member, dir);
         free(dir);
-        if (each_file(w, member, NULL, false, there_is_one) != 0)
+        if (each_file(w, member, NULL, false, is_ours_to_tell) != 0)
             *ret_is_told = false;
     }
     return done;
 }
 
-/* Said with the first part that is told; where none is to be told, before any is made.
- * Not again when all was done, and told, before. */
+/* Before the first part is told, with which it comes to the disk. Not again when all
+ * was done, and told, before. */
 static int promise(struct work *w)
 {
     bool is_told, is_done = is_all_done(w, &is_told);
-    int rc = is_done && is_told ? 0
-                                : vel_take_promise(w->take, w->home, &w->ranks,
-                                                   &w->owes, &w->debtor, w->err);
 
-    if (rc < 0 || !w->debtor || !is_told)
-        return rc;
-    rc = vel_batches_part(w->debtor, w->take->seal->id, NULL, 0, &w->owes, w->err);
-    w->debtor = NULL;
-    return rc;
+    return is_done && is_told
+               ? 0
+               : vel_take_promise(w->take, w->home, is_told, &w->debtor, w->err);
 }
 
 /* Said in all caches before the first name goes: a later one may be in another cache.
@@ -429,12 +433,11 @@ static int leave(struct work *w)
                 rc = vel_out_of_memory(w->err, "a part");
         }
     if (rc == 0 && w->debtor)
-        rc = vel_batches_part(w->debtor, take->seal->id, taken.items, taken.n, &w->owes,
-                              w->err);
+        rc = vel_batches_part(w->debtor, take->seal->id, taken.items, taken.n, w->err);
     for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
         if (take->batches[i] != w->debtor)
             rc = vel_batches_part(take->batches[i], take->seal->id, taken.items,
-                                  taken.n, NULL, w->err);
+                                  taken.n, w->err);
     for (size_t k = 0; rc == 0 && k < take->seal->members.n; k++)
         if (is_here(w, member_at(w, k)))
             rc = each_file(w, member_at(w, k), NULL, false, hand_over);
@@ -469,7 +472,6 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     int rc;
 
     vel_vec_init(&w.sources, sizeof(struct vel_batch));
-    vel_buf_init(&w.ranks);
     make_identity(&w);
     rc = vel_take_find_sources(take, &w.sources, err);
     if (rc == 0)
@@ -477,7 +479,6 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     if (rc == 0)
         rc = take_all(&w);
     vel_batch_list_fini(&w.sources);
-    vel_buf_fini(&w.ranks);
     free(w.level);
     free(w.home);
     return rc < 0 ? vel_wrap(err, rc, "dataset %" PRId64, take->seal->id) : 0;

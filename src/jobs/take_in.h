@@ -25,10 +25,8 @@ bool vel_take_has_later(const struct vel_take *take, const struct vel_vec *sourc
 /* Has a rank of another node closed later what this one has of the name? */
 bool vel_take_is_given(const struct vel_take *take, int64_t rank, const char *name);
 
-/* What is owed for the parts of this node in `home`, if anything, as a fact for the
- * ledger *ret, else NULL. The texts are those of the take, home and *ranks. */
-int vel_take_promise(const struct vel_take *take, const char *home,
-                     struct vel_buf *ranks, struct vel_fact *ret_owes,
+/* What is owed for the parts of this node in `home` is said, in the ledger *ret. */
+int vel_take_promise(const struct vel_take *take, const char *home, bool is_synced,
                      struct vel_batches **ret, struct vel_err *err);
 
 /* The map of a member's part in a level's directory. */

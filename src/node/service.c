@@ -372,6 +372,7 @@ static void *run(void *arg)
     int rc = 0;
 
     vel_fs_limit_bind(service->limit);
+    vel_service_adopt(service);
     vel_leader_begin(service->leader, vel_clock_monotonic(service->clock));
     while (rc == 0 && !service->is_asked_to_stop && !service->is_resigning)
         rc = turn(service, &err);

@@ -420,6 +420,16 @@ static int add_part(struct vel_service *service, const struct vel_batch *from,
     return rc;
 }
 
+void vel_service_adopt(struct vel_service *service)
+{
+    struct vel_err why = {0};
+
+    for (size_t i = 0; i < service->n_homes; i++)
+        if (vel_batches_adopt(service->batches[i], &why) < 0)
+            vel_log(VEL_LOG_WARN, "what a leader before had in %s is not known: %s",
+                    service->homes[i], why.text);
+}
+
 int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -428,12 +438,8 @@ int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err)
     int rc = 0;
 
     vel_vec_init(&found, sizeof(struct vel_batch));
-    for (size_t i = 0; rc == 0 && i < service->n_homes; i++) {
-        if (vel_batches_adopt(service->batches[i], &why) < 0)
-            vel_log(VEL_LOG_WARN, "what a leader before had in %s is not known: %s",
-                    service->homes[i], why.text);
+    for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
         rc = vel_batches_list(service->batches[i], &found, err);
-    }
     for (size_t i = 0; rc == 0 && i < found.n; i++) {
         const struct vel_batch *part = vel_vec_at(&found, i);
 

@@ -342,6 +342,9 @@ int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_k
                               struct vel_err *err);
 int vel_service_part_give(void *arg, const struct vel_leader_file *file, int64_t id,
                           struct vel_err *err);
+/* What a leader of this launch before has had in the caches, before anything is asked.
+ */
+void vel_service_adopt(struct vel_service *service);
 int vel_service_parts(void *arg, struct vel_vec *ret, struct vel_err *err);
 
 /* --- service_family.c --- */

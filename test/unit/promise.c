@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,54 @@ static void failing(void)
     vel_batches_destroy(ledger);
 }
 
+static bool is_faulty;
+
+static int list_fails(struct vel_fs *self, const char *path, struct vel_vec *ret)
+{
+    (void)self;
+    return is_faulty ? -EIO : vel_fs_posix()->ops->list(vel_fs_posix(), path, ret);
+}
+
+static ssize_t no_room(struct vel_fs *self, int fd, const void *bytes, size_t len,
+                       off_t at)
+{
+    (void)self;
+    return is_faulty ? -ENOSPC
+                     : vel_fs_posix()->ops->pwrite(vel_fs_posix(), fd, bytes, len, at);
+}
+
+/* A cache that cannot be read, or written, for a moment. */
+static void faults(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {&ops};
+    struct vel_batches *ledger, *next;
+    struct vel_promise promise;
+    int rc;
+
+    fresh("faults");
+    ledger = batchlab_begin("L1");
+    must(vel_promise_owe(ledger, home, "L1", 1, 3, &err));
+    vel_batches_destroy(ledger);
+    ops.list = list_fails;
+    ops.pwrite = no_room;
+    next = batchlab_begin_on(&fs, "n1", "L1");
+    is_faulty = true;
+    ok(vel_batches_adopt(next, &err) < 0, "a leader cannot read what was owed");
+    rc = vel_promise_find(next, home, &promise, &err);
+    ok(rc < 0 && rc != VEL_ENOENT, "and does not say that nothing is: %s", err.text);
+    is_faulty = false;
+    is_str(owed(next), "encode 1, flush 1 for L1", "when it can it knows");
+    is_faulty = true;
+    ok(vel_promise_keep(next, home, 1, 3, &err) == 0 && !*owed(next),
+       "what is kept is kept, though the cache is full");
+    is_faulty = false;
+    must(vel_promise_owe(next, home, "L1", 2, 1, &err));
+    is_str(read_owed(batchlab_home, "n1"), "encode 2, flush  for L1",
+           "and is said when there is room");
+    vel_batches_destroy(next);
+}
+
 /* A promise with one thing wrong. */
 static void refused(const char *dir, const char *encode, const char *what)
 {
@@ -264,6 +313,7 @@ int main(void)
     owing();
     others();
     failing();
+    faults();
     refused("index.0/dataset.7", "1 0", "what has ranks in no order");
     refused("index.0/dataset.7", "99999999999", "what has a rank that is none");
     refused("index.0/../dataset.7", "1", "what leads elsewhere");
