@@ -25,15 +25,17 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch)
 
 /* Leaders have datasets of HDF5 files that programs make outside of checkpoints. Those
  * of a launch at work are its leaders' alone; of others the files on the prefix may
- * lose their names to a checkpoint, and that is all that a session does to them. */
-static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id)
+ * lose their names to a checkpoint, and that is all that a session does to them. What
+ * the dataset's own record says (says_leaders) counts where the claim is gone. */
+static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id,
+                                         bool says_leaders)
 {
     char *launch = NULL;
     bool is_leaders, is_over;
     int rc = vel_id_launch(s->fs, s->dir, id, &launch, &is_leaders, NULL);
 
-    if (rc == VEL_ENOENT) /* of a time when nobody else was there */
-        return VEL_OWNER_SESSION;
+    if (rc == VEL_ENOENT) /* leaders forgot it, or nobody else was there */
+        return says_leaders ? VEL_OWNER_BUSY : VEL_OWNER_SESSION;
     if (rc < 0) /* nobody knows */
         return VEL_OWNER_BUSY;
     if (!s->background) /* nobody else is here */
@@ -50,7 +52,7 @@ static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id
 
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
 {
-    return find_owner(s, id) != VEL_OWNER_SESSION;
+    return find_owner(s, id, false) != VEL_OWNER_SESSION;
 }
 
 bool vel_session_is_own(const struct vel_session *s, int64_t id)
@@ -91,13 +93,84 @@ int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
     for (size_t i = entries.n; i-- > 0;) {
         struct vel_entry *e = vel_vec_at(&entries, i);
 
-        if (find_owner(s, e->dataset.id) <= most)
+        if (find_owner(s, e->dataset.id, e->dataset.is_leaders) <= most)
             continue;
         vel_entry_fini(e);
         vel_vec_remove(&entries, i);
     }
     *ret_entries = entries;
     return 0;
+}
+
+/* --- for all ranks --- */
+
+static int encode_entries(const struct vel_vec *entries, struct vel_buf *ret,
+                          struct vel_err *err)
+{
+    const struct vel_entry *e = entries->items;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < entries->n; i++) {
+        struct vel_buf one;
+        uint64_t len;
+
+        vel_buf_init(&one);
+        rc = vel_entry_encode(&e[i], &one, err);
+        len = one.len;
+        vel_buf_append(ret, &len, sizeof len);
+        vel_buf_append(ret, one.data, one.len);
+        vel_buf_fini(&one);
+    }
+    return rc == 0 ? vel_buf_status(ret, err) : rc;
+}
+
+static int decode_entries(const struct vel_buf *bytes, struct vel_vec *ret,
+                          struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t at = 0; rc == 0 && at < bytes->len;) {
+        struct vel_entry entry;
+        uint64_t len;
+
+        memcpy(&len, bytes->data + at, sizeof len);
+        at += sizeof len;
+        rc = vel_entry_decode(bytes->data + at, (size_t)len, &entry, err);
+        at += (size_t)len;
+        if (rc == 0 && !vel_vec_push(ret, &entry)) {
+            vel_entry_fini(&entry);
+            rc = vel_out_of_memory(err, "the index");
+        }
+    }
+    return rc;
+}
+
+int vel_session_index(struct vel_session *s, enum vel_session_owner most,
+                      struct vel_vec *ret_entries, struct vel_err *err)
+{
+    struct vel_vec own = {0}, entries;
+    struct vel_buf bytes;
+    int rc = 0;
+
+    vel_buf_init(&bytes);
+    vel_vec_init(&entries, sizeof(struct vel_entry));
+    if (s->world->rank == 0) {
+        rc = vel_session_load_index(s, most, &own, err);
+        if (rc == 0)
+            rc = encode_entries(&own, &bytes, err);
+        vel_index_fini(&own);
+    }
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        rc = vel_comm_bcast(s->world, 0, &bytes, err);
+    if (rc == 0)
+        rc = vel_comm_agree(s->world, decode_entries(&bytes, &entries, err), err);
+    vel_buf_fini(&bytes);
+    if (rc < 0)
+        vel_index_fini(&entries);
+    else
+        *ret_entries = entries;
+    return rc;
 }
 
 /* --- ids --- */

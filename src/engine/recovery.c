@@ -14,76 +14,7 @@
 
 /* --- the index --- */
 
-static int encode_entries(const struct vel_vec *entries, struct vel_buf *ret,
-                          struct vel_err *err)
-{
-    const struct vel_entry *e = entries->items;
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < entries->n; i++) {
-        struct vel_buf one;
-        uint64_t len;
-
-        vel_buf_init(&one);
-        rc = vel_entry_encode(&e[i], &one, err);
-        len = one.len;
-        vel_buf_append(ret, &len, sizeof len);
-        vel_buf_append(ret, one.data, one.len);
-        vel_buf_fini(&one);
-    }
-    return rc == 0 ? vel_buf_status(ret, err) : rc;
-}
-
-static int decode_entries(const struct vel_buf *bytes, struct vel_vec *ret,
-                          struct vel_err *err)
-{
-    int rc = 0;
-
-    for (size_t at = 0; rc == 0 && at < bytes->len;) {
-        struct vel_entry entry;
-        uint64_t len;
-
-        memcpy(&len, bytes->data + at, sizeof len);
-        at += sizeof len;
-        rc = vel_entry_decode(bytes->data + at, (size_t)len, &entry, err);
-        at += (size_t)len;
-        if (rc == 0 && !vel_vec_push(ret, &entry)) {
-            vel_entry_fini(&entry);
-            rc = vel_out_of_memory(err, "the index");
-        }
-    }
-    return rc;
-}
-
-int vel_session_index(struct vel_session *s, enum vel_session_owner most,
-                      struct vel_vec *ret_entries, struct vel_err *err)
-{
-    struct vel_vec own = {0}, entries;
-    struct vel_buf bytes;
-    int rc = 0;
-
-    vel_buf_init(&bytes);
-    vel_vec_init(&entries, sizeof(struct vel_entry));
-    if (s->world->rank == 0) {
-        rc = vel_session_load_index(s, most, &own, err);
-        if (rc == 0)
-            rc = encode_entries(&own, &bytes, err);
-        vel_index_fini(&own);
-    }
-    rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0)
-        rc = vel_comm_bcast(s->world, 0, &bytes, err);
-    if (rc == 0)
-        rc = vel_comm_agree(s->world, decode_entries(&bytes, &entries, err), err);
-    vel_buf_fini(&bytes);
-    if (rc < 0)
-        vel_index_fini(&entries);
-    else
-        *ret_entries = entries;
-    return rc;
-}
-
-/* The same for the tombstones: items int64_t. */
+/* The tombstones, for all: items int64_t. */
 static int dropped_ids(struct vel_session *s, struct vel_vec *ret_ids,
                        struct vel_err *err)
 {
@@ -295,12 +226,19 @@ static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t 
     return rc < 0 ? rc : vel_comm_barrier(s->world, err);
 }
 
-/* Collective. By rank 0's look, for launches may end meanwhile. */
-static int is_others(struct vel_session *s, int64_t id, int64_t *ret_is,
-                     struct vel_err *err)
+/* Collective. By rank 0's look, for launches may end meanwhile. What leaders have
+ * forgotten a node that was away has still: then nothing but its parts says whose they
+ * are, and the number may have been given again. */
+static int is_others(struct vel_session *s, const struct vel_caches *caches, int64_t id,
+                     bool *ret_is, struct vel_err *err)
 {
-    *ret_is = s->world->rank == 0 && vel_session_is_anothers(s, id);
-    return vel_comm_allreduce(s->world, VEL_COMM_MAX, ret_is, 1, err);
+    int64_t by[] = {s->world->rank == 0 && vel_session_is_anothers(s, id),
+                    vel_caches_has_of(caches, id, true),
+                    vel_caches_has_of(caches, id, false)};
+    int rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, by, 3, err);
+
+    *ret_is = rc == 0 && (by[0] || (by[1] && !by[2]));
+    return rc;
 }
 
 /* Purged, or deleted by somebody. */
@@ -335,7 +273,8 @@ static int revive_all(struct vel_session *s, const struct vel_vec *entries,
                                .throttles = s->throttles,
                                .may_move = s->conf->distribute};
     struct vel_caches caches;
-    int64_t id = INT64_MAX, is_theirs = 0;
+    int64_t id = INT64_MAX;
+    bool is_theirs = false;
     int rc = vel_caches_open(&of, &caches, err);
 
     if (rc < 0)
@@ -351,7 +290,7 @@ static int revive_all(struct vel_session *s, const struct vel_vec *entries,
             vel_comm_fail(s->world, err);
             break;
         }
-        rc = is_others(s, id, &is_theirs, err);
+        rc = is_others(s, &caches, id, &is_theirs, err);
         if (rc < 0 || is_theirs)
             continue;
         if (s->conf->cache_purge || vel_session_has_id(dropped, id))

@@ -189,8 +189,8 @@ enum vel_session_owner {
     VEL_OWNER_LEADERS, /* it has HDF5 files of a launch that is over */
     VEL_OWNER_BUSY     /* others are at work with it, or nobody can tell */
 };
-/* Local. Is it no session's, or that of a launch that is neither ours nor over? Then we
- * neither offer nor change it. */
+/* Local. Does its claim say that it is no session's, or that of a launch that is
+ * neither ours nor over? Then we neither offer nor change it. */
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
 /* Local. Has this launch made it, and no leader of it? */
 bool vel_session_is_own(const struct vel_session *s, int64_t id);
@@ -201,6 +201,9 @@ bool vel_session_is_ended(const struct vel_session *s);
 /* Rank 0: the index, without datasets whose owner is above `most`. */
 int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
                            struct vel_vec *ret_entries, struct vel_err *err);
+/* Collective. The same, for all: items struct vel_entry, newest first. */
+int vel_session_index(struct vel_session *s, enum vel_session_owner most,
+                      struct vel_vec *ret_entries, struct vel_err *err);
 /* Local. Remove this rank's part of a held dataset from the cache. */
 int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
                             struct vel_err *err);
@@ -403,10 +406,6 @@ int vel_session_check_in_place(struct vel_session *s, const struct vel_held *hel
                                struct vel_err *err);
 /* Collective. The current one, else the newest that can be fetched; VEL_ENOENT. */
 int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err);
-/* Collective. What rank 0's index has of owners up to `most`, for all. Items struct
- * vel_entry, newest first. */
-int vel_session_index(struct vel_session *s, enum vel_session_owner most,
-                      struct vel_vec *ret_entries, struct vel_err *err);
 
 /* Rank 0 writes an event; others do nothing. Local. */
 void vel_session_tell(struct vel_session *s, struct vel_event event,

@@ -179,6 +179,7 @@ static int describe(const struct vel_compose *of, const struct vel_seal *seal,
     d->ranks = (int)seal->members.n;
     d->nodes = (int)ret->n_nodes;
     d->created = of->created;
+    d->is_leaders = true;
     for (size_t i = 0; i < seal->members.n; i++) {
         d->files += member_at(seal, i)->files;
         d->bytes += member_at(seal, i)->bytes;

@@ -51,7 +51,8 @@ struct vel_node *vel_dataset_to_node(const struct vel_dataset *dataset)
         vel_node_set_int(node, "nodes", dataset->nodes) ||
         vel_node_set_int(node, "files", dataset->files) ||
         vel_node_set_int(node, "bytes", dataset->bytes) ||
-        vel_node_set_int(node, "created", dataset->created)) {
+        vel_node_set_int(node, "created", dataset->created) ||
+        (dataset->is_leaders && vel_node_set_bool(node, "leaders", true))) {
         vel_node_destroy(node);
         return NULL;
     }
@@ -78,6 +79,8 @@ int vel_dataset_from_node(const struct vel_node *node, struct vel_dataset *ret,
         (rc = vel_node_get_int(node, "bytes", 0, INT64_MAX, &d.bytes, err)) < 0 ||
         (rc = vel_node_get_int(node, "created", INT64_MIN, INT64_MAX, &d.created,
                                err)) < 0 ||
+        (vel_node_has(node, "leaders") &&
+         (rc = vel_node_get_bool(node, "leaders", &d.is_leaders, err)) < 0) ||
         (rc = vel_node_get_name(node, "name", &d.name, err)) < 0)
         return rc;
     if (!vel_dataset_is_name(d.name)) {

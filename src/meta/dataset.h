@@ -29,6 +29,7 @@ struct vel_dataset {
     int64_t files; /* of all ranks; known when it is complete, as is bytes */
     int64_t bytes;
     int64_t created; /* wall time, for people */
+    bool is_leaders; /* leaders made it, of HDF5 files: no checkpoint of a session */
 };
 
 void vel_dataset_fini(struct vel_dataset *dataset);

@@ -334,6 +334,16 @@ int vel_caches_next(struct vel_caches *caches, int64_t below, int64_t *ret_id,
     return rc;
 }
 
+bool vel_caches_has_of(const struct vel_caches *caches, int64_t id, bool is_leaders)
+{
+    const struct vel_offer *o = caches->offers.items;
+
+    for (size_t i = 0; i < caches->offers.n; i++)
+        if (o[i].id == id && o[i].has_map && o[i].map.dataset.is_leaders == is_leaders)
+            return true;
+    return false;
+}
+
 int vel_caches_keep(struct vel_caches *caches, int64_t id, const struct vel_vec *kept,
                     struct vel_vec *ret_wanted, struct vel_err *err)
 {

@@ -84,6 +84,10 @@ void vel_caches_close(struct vel_caches *caches);
 int vel_caches_next(struct vel_caches *caches, int64_t below, int64_t *ret_id,
                     struct vel_err *err);
 
+/* Local. Was a part of a dataset offered here that leaders made; or one that a session
+ * made? */
+bool vel_caches_has_of(const struct vel_caches *caches, int64_t id, bool is_leaders);
+
 /* A level's directory here, and a part's in it; new strings, NULL when out of memory.
  */
 char *vel_caches_level(const struct vel_caches *caches, size_t store, int64_t index);

@@ -65,9 +65,9 @@ static void whole(void)
     make_seal(&seal, "0042", 8, 2);
     is_int(compose(conf, 5, &seal, &got, &why), 0, "a dataset is composed");
     is_str(got.dataset.name, "out_ck.{n}.h5", "its name is its template, readable");
-    ok(got.dataset.version == 42 && got.dataset.checkpoint == 5 &&
-           got.dataset.ranks == 8 && got.dataset.nodes == 4 && got.dataset.files == 4 &&
-           got.dataset.bytes == 40,
+    ok(got.dataset.is_leaders && got.dataset.version == 42 &&
+           got.dataset.checkpoint == 5 && got.dataset.ranks == 8 &&
+           got.dataset.nodes == 4 && got.dataset.files == 4 && got.dataset.bytes == 40,
        "its version is the step, its numbers are those of all ranks");
     ok(got.scheme == VEL_XOR && got.m == 1 && got.is_encoded && got.is_flushed &&
            seal.id == 7 && seal.what == (VEL_OWED_ENCODE | VEL_OWED_FLUSH),

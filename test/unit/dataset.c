@@ -31,7 +31,8 @@ static bool same(const struct vel_dataset *a, const struct vel_dataset *b)
     return a->id == b->id && strcmp(a->name, b->name) == 0 &&
            a->version == b->version && a->checkpoint == b->checkpoint &&
            a->use == b->use && a->ranks == b->ranks && a->nodes == b->nodes &&
-           a->files == b->files && a->bytes == b->bytes && a->created == b->created;
+           a->files == b->files && a->bytes == b->bytes && a->created == b->created &&
+           a->is_leaders == b->is_leaders;
 }
 
 static void both_ways(const struct vel_dataset *d, const char *text)
@@ -60,7 +61,8 @@ static void records(void)
                                      .nodes = VEL_RANKS_MAX,
                                      .files = INT64_MAX,
                                      .bytes = INT64_MAX,
-                                     .created = INT64_MIN};
+                                     .created = INT64_MIN,
+                                     .is_leaders = true};
     const struct vel_dataset least = {.id = 1,
                                       .name = (char[]){"n"},
                                       .version = INT32_MIN,

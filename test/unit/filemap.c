@@ -94,6 +94,7 @@ static void hostile(const struct vel_buf *bytes)
         {"\"files\":0", "\"files\":-1", "files"},
         {"\"bytes\":0", "\"bytes\":-1", "bytes"},
         {"\"created\":1700000000", "\"created\":true", "created"},
+        {"\"created\":", "\"leaders\":1,\"created\":", "leaders"},
         {"\"dataset\":{", "\"dataset\":3,\"x\":{", "dataset"},
         {"\"descriptor\":{", "\"descriptor\":[],\"x\":{", "descriptor"},
         {"\"descriptor\"", "\"descriptors\"", "descriptor"},

@@ -3,6 +3,7 @@
  * that are used again, files that are no files, and another launch at the same time. */
 #include "config.h"
 
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,10 @@
 #include <unistd.h>
 
 #include "comm/comm.h"
+#include "meta/cache.h"
 #include "meta/entry.h"
+#include "meta/filemap.h"
+#include "meta/paths.h"
 #include "sys/host.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
@@ -232,6 +236,79 @@ static void failed_fetch(void)
     end(s, NULL);
 }
 
+/* --- numbers that were given again --------------------------------------------------
+ */
+
+static const struct vel_dataset old = {.name = (char[]){"old"},
+                                       .version = 7,
+                                       .use = VEL_USE_CHECKPOINT,
+                                       .ranks = 2,
+                                       .nodes = 2,
+                                       .is_leaders = true};
+
+/* A node that was away has a part of a dataset of HDF5 files that nothing is recorded
+ * of any more. */
+static void put_old_part(const struct seslab *lab, int64_t id)
+{
+    struct vel_filemap map = {
+        .rank = 1, .dataset = old, .descriptor = vel_node_object()};
+    struct vel_err err = {0};
+    char pattern[1024], *path, *dir;
+    glob_t found;
+
+    map.dataset.id = id;
+    snprintf(pattern, sizeof pattern, "%s/*/*/index.0", lab->cache);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        bail_out("no %s", pattern);
+    path = vel_cache_map_path(found.gl_pathv[0], id, 1);
+    dir = vel_cache_rank_dir(found.gl_pathv[0], id, 1);
+    if (vel_cache_make_dir(vel_fs_posix(), dir, &err) < 0 ||
+        vel_filemap_save(vel_fs_posix(), path, &map, &err) < 0)
+        bail_out("%s", err.text);
+    free(dir);
+    free(path);
+    globfree(&found);
+    vel_node_destroy(map.descriptor);
+}
+
+/* Leaders are about to forget it: its directory is gone. */
+static void put_old_entry(const struct seslab *lab, int64_t id)
+{
+    struct vel_entry entry = {.dataset = old, .owner = 1, .place = VEL_ON_PREFIX};
+    struct vel_err err = {0};
+
+    entry.dataset.id = id;
+    if (vel_entry_save(vel_fs_posix(), on_prefix(lab, ".veloc"), &entry, &err) < 0)
+        bail_out("%s", err.text);
+}
+
+static void old_files(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_entry entry = {0};
+    struct vel_err err = {0};
+
+    seslab_init(&lab, 10);
+    seslab_set(&lab, "FLUSH", "0");
+    s = launch(&lab, vel_fs_posix());
+    seslab_checkpoint(&lab, s, 1, &err);
+    end(s, NULL);
+    put_old_part(&lab, 1);
+    put_old_part(&lab, 2);
+    put_old_entry(&lab, 3);
+    seslab_set(&lab, "PREFIX_PURGE", "1");
+    s = launch(&lab, vel_fs_posix());
+    ok(newest(s) == 1 && seslab_restart(&lab, s, 1, &err) == 0,
+       "a checkpoint that has the number of HDF5 files of long ago is restored");
+    seslab_checkpoint(&lab, s, 2, &err);
+    is_int(seslab_id(&lab, 2), 4, "their numbers are not given again");
+    end(s, NULL);
+    is_int(vel_entry_load(vel_fs_posix(), on_prefix(&lab, ".veloc"), 3, &entry, &err),
+           0, "nor is the entry touched of those that leaders are about to forget");
+    vel_entry_fini(&entry);
+}
+
 /* --- straight to the prefix
  * ----------------------------------------------------------- */
 
@@ -345,6 +422,7 @@ int main(void)
     fifo();
     fetched_again();
     failed_fetch();
+    old_files();
     bypass();
     two_launches();
     open_cache();

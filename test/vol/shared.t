@@ -76,5 +76,20 @@ for mode in SYNC ASYNC; do
     native file=state plain=9 >/dev/null
     is "$(program "MODE=$mode FLUSH=0" init restart kill)" "init 1,$(restarted 1)" \
         "$mode: a restart has the checkpoint's own HDF5 file, whatever somebody has put at its path since"
+
+    # it is replaced while its node is away, and its leaders forget it
+    begin
+    program '' file=both.40 plain=40 safe=4 >/dev/null
+    mv "$dir/cache" "$dir/away" && mkdir "$dir/cache"
+    program "MODE=$mode FLUSH=1" init write=1 finalize >/dev/null
+    for ((i = 0; i < 10; i++)); do
+        program '' file=both.40 plain=$((41 + i)) safe=4 >/dev/null
+        [ -e "$dir/prefix/.veloc/dataset.1" ] || break
+    done
+    ok "$mode: nothing is recorded any more of a dataset that was replaced" test ! -e "$dir/prefix/.veloc/dataset.1"
+    rm -r "$dir/cache" && mv "$dir/away" "$dir/cache"
+    is "$(program "MODE=$mode" init restart kill)" "init 1,$(restarted 1)" \
+        'when its node is back the checkpoint is restored, and not the HDF5 dataset of its name that is newer'
+    is "$(program '' file=both.40 see)" "plain $((41 + i))" 'and the file is what replaced it'
 done
 done_testing
