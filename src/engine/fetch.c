@@ -340,7 +340,7 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
     struct vel_vec entries;
     struct vel_entry *e;
     int64_t current = 0;
-    bool is_fetched = false;
+    bool is_fetched = false, is_spared = false;
     int rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
 
     if (rc < 0)
@@ -356,12 +356,21 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
         if (!(e[i].dataset.use & VEL_USE_CHECKPOINT) || !vel_entry_is_fetchable(&e[i]))
             continue;
         is_fetched = vel_session_fetch(s, &e[i], &why) == 0;
-        if (!is_fetched)
+        if (!is_fetched) {
+            bool is_bad = is_to_blame((int)why.status);
+
+            s->has_leftovers |= is_bad;
+            is_spared |= !is_bad;
             vel_log_shared(VEL_LOG_WARN, "%s: trying an older one", why.text);
+        }
         rc = vel_comm_barrier(s->world, err);
     }
     vel_index_fini(&entries);
-    if (rc == 0 && !is_fetched)
+    if (rc == 0 && !is_fetched && is_spared)
+        rc = vel_fail(err, VEL_EIO,
+                      "none that is older can be had: what failed is tried again when "
+                      "the program asks for it");
+    else if (rc == 0 && !is_fetched)
         rc = vel_fail(err, VEL_ENOENT, "there is no checkpoint on the prefix");
     return rc;
 }

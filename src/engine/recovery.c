@@ -411,12 +411,11 @@ static int recover(struct vel_session *s, struct vel_err *err)
             rc = flush_newest(s, err);
     }
     if (rc == 0 && s->held.n == 0 && s->conf->fetch && !s->conf->global_restart &&
-        vel_session_fetch_newest(s, &why) < 0) {
-        if (why.status != VEL_ENOENT)
-            vel_log_shared(VEL_LOG_WARN, "nothing was fetched: %s", why.text);
+        vel_session_fetch_newest(s, &why) < 0)
         rc = vel_comm_barrier(s->world, err);
-    }
-    if (rc == 0 && s->held.n == 0 && s->has_leftovers)
+    if (rc == 0 && why.status && why.status != VEL_ENOENT)
+        vel_log_shared(VEL_LOG_WARN, "nothing was fetched: %s", why.text);
+    else if (rc == 0 && s->held.n == 0 && s->has_leftovers)
         vel_log_shared(VEL_LOG_WARN, "nothing can be restored, neither from the caches "
                                      "nor from the prefix: the program begins anew");
     vel_vec_fini(&seen);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "meta/entry.h"
 #include "tap/apilab.h"
 #include "tap/files.h"
 #include "tap/mtap.h"
@@ -148,6 +149,67 @@ static void refused(void)
     apilab_end(0);
 }
 
+/* --- one that is damaged on the prefix --- */
+
+static struct vel_entry entry_of(int64_t id)
+{
+    struct vel_entry entry = {0};
+
+    if (vel_entry_load(vel_fs_posix(), apilab_at("prefix/.veloc"), id, &entry, NULL) ==
+        0)
+        vel_entry_fini(&entry);
+    return entry;
+}
+
+static int64_t current(void)
+{
+    int64_t id = -1;
+
+    vel_current_load(vel_fs_posix(), apilab_at("prefix/.veloc"), &id, NULL);
+    return id;
+}
+
+/* The caches are lost, and a file of that version says something else. */
+static void damage(int version)
+{
+    apilab_lose_all();
+    if (me == 0)
+        tap_put_file(apilab_at("prefix/d.%d.3", version), "something else");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void damaged(void)
+{
+    apilab_case("damaged", 8, "FLUSH=1\nLOG_FILE=$/log\n");
+    apilab_begin();
+    apilab_save("d", 1);
+    apilab_save("d", 2);
+    apilab_end(0);
+    mok(current() == 2 && entry_of(2).fetched == 0,
+        "the newest on the prefix is current");
+    damage(2);
+    mok(apilab_begin() && VELOC_Restart_test("d", 0) == 1 && apilab_restores("d", 1),
+        "when it is damaged the next older one is fetched");
+    mok(entry_of(2).fetched > 0 && entry_of(2).failed > 0 && entry_of(1).fetched > 0 &&
+            entry_of(1).failed == 0 && current() == 1,
+        "both are recorded, and what was fetched is current");
+    mok(apilab_lines("log", "trying an older one") == 1 &&
+            apilab_lines("log", "fetched dataset 1 (d 1) from the prefix instead") == 1,
+        "and told");
+    apilab_end(0);
+    damage(1);
+    mok(apilab_begin() && VELOC_Restart_test("d", 0) == VELOC_FAILURE &&
+            entry_of(1).failed > 0 && current() == 0,
+        "with none that is whole there is nothing to restart from, and none is "
+        "current");
+    mok(apilab_lines("log", "the program begins anew") == 1, "which is the last word");
+    apilab_end(0);
+    mok(apilab_begin() && apilab_lines("log", "trying an older one") == 2 &&
+            apilab_save("d", 3) == VELOC_SUCCESS && apilab_restores("d", 3),
+        "what has failed is not tried again");
+    apilab_end(0);
+}
+
 /* --- other numbers of ranks --- */
 
 /* What the program makes of it: files of all former ranks by their names. */
@@ -275,6 +337,7 @@ int main(int argc, char **argv)
     same_names();
     same_version();
     refused();
+    damaged();
     other_ranks(3, true);
     other_ranks(6, true);
     other_ranks(3, false);

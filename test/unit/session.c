@@ -236,6 +236,44 @@ static void failed_fetch(void)
     end(s, NULL);
 }
 
+/* The storage fails, and not the dataset. */
+static void broken_fetch(void)
+{
+    struct seslab lab;
+    struct vel_session *s;
+    struct vel_err err = {0};
+    struct vel_entry entry = {0};
+    struct vel_fs_fault *fault;
+    enum vel_session_where where = VEL_WHERE_NONE;
+    char *path = NULL, dir[1024];
+
+    seslab_init(&lab, 9);
+    snprintf(dir, sizeof dir, "%s", on_prefix(&lab, "deep"));
+    s = launch(&lab, vel_fs_posix());
+    vel_session_start(s, "a", 1, VEL_USE_CHECKPOINT, &err);
+    if (vel_session_route(s, on_prefix(&lab, "deep/a"), &path, &err) == 0)
+        tap_put_file(path, "one");
+    free(path);
+    vel_session_complete(s, true, &err);
+    end(s, "it ends and is flushed");
+    lose_cache(&lab);
+    fault = fault_below(dir, VEL_FS_KIND_OPEN | VEL_FS_KIND_STAT);
+    s = launch(&lab, vel_fs_fault_fs(fault));
+    vel_session_where(s, "a", &where, &err);
+    ok(vel_fs_fault_fired(fault) && where == VEL_WHERE_PREFIX,
+       "what cannot be fetched is still offered");
+    end(s, NULL);
+    ok(vel_entry_load(vel_fs_posix(), on_prefix(&lab, ".veloc"), 1, &entry, &err) ==
+               0 &&
+           entry.fetched > 0 && entry.failed == 0 && current(&lab) == 1,
+       "that it was tried is recorded, and says nothing against it");
+    vel_entry_fini(&entry);
+    vel_fs_fault_destroy(fault);
+    s = launch(&lab, vel_fs_posix());
+    is_int(vel_session_restart_begin(s, "a", 1, &err), 0, "the next launch has it");
+    end(s, NULL);
+}
+
 /* --- numbers that were given again --------------------------------------------------
  */
 
@@ -422,6 +460,7 @@ int main(void)
     fifo();
     fetched_again();
     failed_fetch();
+    broken_fetch();
     old_files();
     bypass();
     two_launches();

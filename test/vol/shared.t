@@ -47,6 +47,11 @@ for mode in SYNC ASYNC; do
     forget_caches
     is "$(program "MODE=$mode" init restart write=3 finalize)" "init 1,$(restarted 2),$wrote,finalized 1" \
         "$mode: VELOC_Init fetches a checkpoint, and no HDF5 dataset of its name"
+    program "MODE=$mode FLUSH=1" name=other init write=4 finalize >/dev/null
+    forget_caches
+    echo damaged >"$dir/prefix/other-0-4.dat"
+    like "$(program "MODE=$mode" init finalize),$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | grep '^\*')" \
+        'init 1,finalized 1,\* * both * 3 *' 'nor when the newest checkpoint is damaged: the one before it is fetched, and current'
     is "$(program "MODE=$mode" init remove=40 drop=40 current=40 finalize)" 'init 1,removed 0,dropped 0,made current 0,finalized 1' \
         'VELOC_Delete, VELOC_Drop and VELOC_Current know no HDF5 dataset'
     is "$(native file=both.40 see)" 'plain 40' 'which stays'
