@@ -22,6 +22,7 @@ static void begin_leading(struct vel_leader *leader, struct vel_lead *lead)
     lead->is_told = lead->is_retreat = lead->is_introduced = false;
     lead->attempts = 0;
     lead->retry_at = lead->delay = 0;
+    lead->since = leader->now;
     lead->seal.owner = 0;
     lead->seal.attempt = vel_leader_next_attempt(leader);
     if (vel_lead_is_over(lead)) {

@@ -237,10 +237,58 @@ static void act(struct vel_leader *leader, struct vel_lead *lead, unsigned actio
     }
 }
 
+/* What people may read of. A step that was tried again fails once for all nodes. */
+static const struct {
+    enum vel_dataset_event on;
+    enum vel_dataset_state from, to;
+    enum vel_event_kind kind;
+    enum vel_event_result result;
+} steps[] = {
+    {VEL_DATASET_ON_DONE, VEL_DATASET_SEALED, VEL_DATASET_ENCODED, VEL_EVENT_ENCODE,
+     VEL_EVENT_OK},
+    {VEL_DATASET_ON_FAIL, VEL_DATASET_SEALED, VEL_DATASET_FLUSHING, VEL_EVENT_ENCODE,
+     VEL_EVENT_FAILED},
+    {VEL_DATASET_ON_FAIL, VEL_DATASET_SEALED, VEL_DATASET_FLUSHING,
+     VEL_EVENT_FLUSH_START, VEL_EVENT_OPEN},
+    {VEL_DATASET_ON_FLUSH, VEL_DATASET_ENCODED, VEL_DATASET_FLUSHING,
+     VEL_EVENT_FLUSH_START, VEL_EVENT_OPEN},
+    {VEL_DATASET_ON_DONE, VEL_DATASET_FLUSHING, VEL_DATASET_FLUSHED, VEL_EVENT_FLUSH,
+     VEL_EVENT_OK},
+    {VEL_DATASET_ON_FAIL, VEL_DATASET_FLUSHING, VEL_DATASET_ENCODED, VEL_EVENT_FLUSH,
+     VEL_EVENT_FAILED},
+    {VEL_DATASET_ON_FAIL, VEL_DATASET_FLUSHING, VEL_DATASET_FLUSHING, VEL_EVENT_FLUSH,
+     VEL_EVENT_FAILED},
+};
+
+static void tell(const struct vel_leader *leader, const struct vel_lead *lead,
+                 enum vel_dataset_event on, enum vel_dataset_state from)
+{
+    bool is_encoded = lead->seal.what & VEL_OWED_ENCODE;
+
+    if (!leader->ops->tell || !leader->is_chair || !lead->is_led)
+        return;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        bool has_failed = steps[i].result == VEL_EVENT_FAILED;
+        struct vel_event event = {.kind = steps[i].kind,
+                                  .result = steps[i].result,
+                                  .id = lead->id,
+                                  .text = has_failed ? lead->text : NULL};
+
+        if (steps[i].on != on || steps[i].from != from || steps[i].to != lead->state ||
+            (event.kind == VEL_EVENT_ENCODE && !is_encoded) ||
+            (from == lead->state && !lead->is_told))
+            continue;
+        if (event.result != VEL_EVENT_OPEN && lead->since > 0)
+            event.seconds = (double)(leader->now - lead->since) / 1e9;
+        leader->ops->tell(leader->arg, &event);
+    }
+}
+
 bool vel_lead_event(struct vel_leader *leader, struct vel_lead *lead,
                     enum vel_dataset_event event, unsigned facts)
 {
     const struct vel_machine_row *row;
+    enum vel_dataset_state from = lead->state;
 
     if (vel_machine_step(&vel_dataset_machine, lead->state, event,
                          facts | facts_of(leader, lead), &row, NULL) < 0)
@@ -249,8 +297,12 @@ bool vel_lead_event(struct vel_leader *leader, struct vel_lead *lead,
         lead->retry_at = leader->now + leader->conf.limit / 4;
         return false;
     }
-    leader->steps += lead->state != row->next;
     lead->state = (enum vel_dataset_state)row->next;
+    tell(leader, lead, event, from);
+    if (lead->state != from) {
+        lead->since = leader->now;
+        leader->steps++;
+    }
     act(leader, lead, row->action);
     return true;
 }

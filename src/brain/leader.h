@@ -25,6 +25,7 @@
 #include "brain/messages.h"
 #include "brain/seal.h"
 #include "meta/entry.h"
+#include "meta/events.h"
 
 struct vel_leader;
 
@@ -392,6 +393,10 @@ struct vel_leader_ops {
     bool (*is_busy)(void *arg, int64_t id);
     void (*rate)(void *arg, uint64_t job, uint64_t rate);
 
+    /* Something has happened that people may read of; by the chair. NULL: nobody does.
+     */
+    void (*tell)(void *arg, const struct vel_event *event);
+
     /* --- this node --- */
 
     /* ping 1 and 2: a status. */
@@ -464,6 +469,8 @@ bool vel_leader_is_chair(const struct vel_leader *leader);
 /* Nobody here needs it, and this node owes nothing: that the launch ends is no loss. */
 bool vel_leader_is_done(const struct vel_leader *leader);
 int64_t vel_leader_term(const struct vel_leader *leader);
+/* Of its nodes, as the chair knows them, those that processes were on. */
+int64_t vel_leader_nodes(const struct vel_leader *leader);
 
 /* May other nodes of the launch have a file of this name that is closed and not yet on
  * the prefix? As far as this leader was told. */

@@ -94,8 +94,8 @@ struct vel_lead {
     int64_t by;                          /* the dataset that replaces it */
     struct vel_map *done[VEL_DID_STEPS]; /* nodes */
     unsigned attempts;
-    uint64_t retry_at, delay;
-    int64_t copying; /* nodes that were last told a share */
+    uint64_t retry_at, delay, since; /* that it is in its state; 0: not known */
+    int64_t copying;                 /* nodes that were last told a share */
 
     struct vel_lead_up up[VEL_DID_STEPS];
 };

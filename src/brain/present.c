@@ -63,6 +63,18 @@ bool vel_leader_has_lost(const struct vel_leader *leader)
     return false;
 }
 
+int64_t vel_leader_nodes(const struct vel_leader *leader)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < leader->roster.members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
+
+        n += member->present && *member->present;
+    }
+    return n > 0 ? n : 1; /* a process without a rank */
+}
+
 bool vel_present_has_left(const struct vel_leader *leader)
 {
     for (size_t i = 0; i < leader->links.n; i++) {

@@ -17,6 +17,17 @@ const char *vel_conf_variable(void *arg, const char *name)
     return getenv(name);
 }
 
+const char *vel_conf_job_id(const struct vel_conf *conf)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+                                            "FLUX_JOB_ID"};
+    const char *id = conf->job_id;
+
+    for (size_t i = 0; !id && i < sizeof variables / sizeof *variables; i++)
+        id = getenv(variables[i]);
+    return id;
+}
+
 /* the first of two variables that is set and not empty */
 static const char *either(const char *a, const char *b)
 {

@@ -41,4 +41,7 @@ int vel_conf_environment(struct vel_conf *conf, struct vel_buf *unknown,
 /* A variable of the environment, or NULL: the one door. `arg` is not used. */
 const char *vel_conf_variable(void *arg, const char *name);
 
+/* The id of the allocation that this process is in: recorded, and nothing else. */
+const char *vel_conf_job_id(const struct vel_conf *conf);
+
 #endif

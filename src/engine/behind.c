@@ -239,13 +239,6 @@ int64_t vel_session_news(struct vel_session *s)
     return all;
 }
 
-static void tell(struct vel_session *s, const struct vel_held *held,
-                 enum vel_event_kind kind)
-{
-    vel_session_tell(s, (struct vel_event){.kind = kind, .result = VEL_EVENT_OK},
-                     &held->map.dataset);
-}
-
 /* The background writes the index then; this session may have to write there later. */
 static void learn_entry(struct vel_session *s, struct vel_held *held)
 {
@@ -265,16 +258,12 @@ static bool learn(struct vel_session *s, struct vel_held *held, enum news news)
 
     if (news == NO_NEWS)
         return false;
-    if (held->owed & VEL_OWE_ENCODE && news == IS_ENCODED)
-        tell(s, held, VEL_EVENT_ENCODE);
     held->owed = news == IS_ENCODED ? held->owed & ~(unsigned)VEL_OWE_ENCODE : 0;
     if (news == IS_ENCODED)
         return true;
     learn_entry(s, held);
     /* whatever rank 0 has read there meanwhile: all decide by what all have heard */
     held->entry.place = news == IS_FLUSHED ? VEL_ON_PREFIX : place;
-    if (news == IS_FLUSHED)
-        tell(s, held, VEL_EVENT_FLUSH);
     return true;
 }
 

@@ -57,10 +57,22 @@ static bool must_end(struct vel_session *s)
     return s->is_halt_told;
 }
 
+/* What was asked for before its launch began the chair of that has told. */
+static bool is_told(struct vel_session *s)
+{
+    const struct vel_halt_now now = {.wall = vel_event_now(s->clock)};
+    struct vel_halt_verdict verdict;
+
+    vel_halt_test(vel_halt_watch_look(&s->halt), VEL_HALT_PROGRAM, &now, &verdict);
+    return s->background && verdict.why != VEL_HALT_NONE;
+}
+
 void vel_session_look_for_halt(struct vel_session *s)
 {
-    if (s->has_halt)
-        must_end(s);
+    if (!s->has_halt)
+        return;
+    s->is_halt_told = is_told(s);
+    must_end(s);
 }
 
 int vel_session_need_checkpoint(struct vel_session *session, bool *ret_need,

@@ -197,6 +197,7 @@ static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t 
 
     if (rc < 0)
         return rc;
+    vel_log_shared(VEL_LOG_INFO, "restoring dataset %" PRId64 " from the caches", id);
     rc = vel_revive(caches, id, &revived, &why);
     seconds = vel_session_seconds(s, begun);
     if (rc == 0) {

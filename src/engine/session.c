@@ -221,18 +221,6 @@ static void begin_books(struct vel_session *s)
                     s->last_checkpoint);
 }
 
-/* The id of the allocation: recorded, and nothing else. */
-static const char *job_id(const struct vel_session *s)
-{
-    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
-                                            "FLUX_JOB_ID"};
-    const char *id = s->conf->job_id;
-
-    for (size_t i = 0; !id && i < sizeof variables / sizeof *variables; i++)
-        id = vel_conf_variable(NULL, variables[i]);
-    return id;
-}
-
 static int keep_books(struct vel_session *s, struct vel_err *err)
 {
     const struct vel_group *node = vel_groups_find(s->groups, "NODE");
@@ -242,8 +230,8 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
     if (s->world->rank != 0)
         return 0;
     rc = vel_event_log_init(&s->events, s->fs, s->clock,
-                            s->conf->log_enable ? s->dir : NULL, job_id(s),
-                            s->owner.user, err);
+                            s->conf->log_enable ? s->dir : NULL,
+                            vel_conf_job_id(s->conf), s->owner.user, err);
     if (rc == 0)
         rc = vel_halt_watch_init(&s->halt, s->fs, s->clock, &s->host, s->dir, err);
     if (rc < 0)
@@ -252,11 +240,12 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
     vel_halt_watch_begin(&s->halt);
     if (vel_nodes_save(s->fs, s->dir, node->count, &why) < 0)
         vel_log(VEL_LOG_WARN, "number of nodes not recorded: %s", why.text);
-    vel_session_tell(s,
-                     (struct vel_event){.kind = VEL_EVENT_RUN_START,
-                                        .ranks = s->world->size,
-                                        .nodes = node->count},
-                     NULL);
+    if (!s->background) /* else the chair of its launch does */
+        vel_session_tell(s,
+                         (struct vel_event){.kind = VEL_EVENT_RUN_START,
+                                            .ranks = s->world->size,
+                                            .nodes = node->count},
+                         NULL);
     return 0;
 }
 
@@ -402,8 +391,9 @@ int vel_session_close(struct vel_session *session, const char *reason,
     vel_session_part(s, reason != NULL);
     if (s->has_halt && reason)
         vel_halt_watch_finish(&s->halt, reason);
-    vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_RUN_END, .text = reason},
-                     NULL);
+    if (!s->background)
+        vel_session_tell(
+            s, (struct vel_event){.kind = VEL_EVENT_RUN_END, .text = reason}, NULL);
     tear_down(s);
     return rc;
 }

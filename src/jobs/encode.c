@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/le.h"
+#include "base/log.h"
 #include "base/siphash.h"
 #include "jobs/encode.h"
 #include "red/redfile.h"
@@ -237,8 +239,14 @@ static int compare(const struct member *m, const struct vel_red_set *set,
 static int rebuild(const struct member *m, const struct vel_red_set *set, size_t who,
                    struct vel_err *err)
 {
-    int rc = vel_red_recover(set, NULL, err);
+    int rc;
 
+    if (self(m) == &m->job->members[who])
+        vel_log(VEL_LOG_INFO,
+                "restoring dataset %" PRId64 ": the part of rank %" PRIu32
+                " from the others of its set",
+                m->job->dataset, self(m)->rank);
+    rc = vel_red_recover(set, NULL, err);
     /* of which there is nothing at all, more is lost than it bears as well */
     if (rc == VEL_ENOENT)
         rc = vel_fail(err, VEL_EINVAL, "no member has this encoding yet");

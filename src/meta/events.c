@@ -74,7 +74,7 @@ static int put_result(struct vel_node *node, enum vel_event_result result)
 }
 
 /* milliseconds are enough for a wall clock, and fit into the digits of a record */
-static double wall_time(struct vel_clock *clock)
+double vel_event_now(struct vel_clock *clock)
 {
     return (double)(vel_clock_wall(clock) / (int64_t)VEL_CLOCK_MS) / 1000;
 }
@@ -82,7 +82,9 @@ static double wall_time(struct vel_clock *clock)
 static int encode(const struct vel_event_log *log, const struct vel_event *event,
                   struct vel_node *node)
 {
-    return vel_node_set_real(node, "time", wall_time(log->clock)) ||
+    double time = event->time > 0 ? event->time : vel_event_now(log->clock);
+
+    return vel_node_set_real(node, "time", time) ||
            vel_node_set_text(node, "event", words[event->kind]) ||
            put_result(node, event->result) || put_int(node, "id", event->id) ||
            put_text(node, "name", event->name) ||

@@ -76,9 +76,10 @@ struct vel_event {
     int64_t cloned;   /* those of them that were not written, or sent to be encoded, */
     int64_t written;  /* and what was, of all files; or of redundancy */
 
+    double time; /* wall clock of the writer, seconds since 1970; 0: now */
+
     /* filled by the log when written */
     const char *word; /* of the kind */
-    double time;      /* wall clock of the writer, seconds since 1970 */
     const char *job;
     const char *user;
 };
@@ -100,8 +101,11 @@ int vel_event_log_init(struct vel_event_log *log, struct vel_fs *fs,
                        const char *user, struct vel_err *err);
 void vel_event_log_fini(struct vel_event_log *log);
 
-/* Append one event. Its last four members are not looked at. A failure is no reason for
- * anything else to fail: say it once and go on. */
+/* The time, for an event that is written later. */
+double vel_event_now(struct vel_clock *clock);
+
+/* Append one event. Its last three members are not looked at. A failure is no reason
+ * for anything else to fail: say it once and go on. */
 int vel_event_log_add(const struct vel_event_log *log, const struct vel_event *event,
                       struct vel_err *err);
 

@@ -3,6 +3,7 @@ core_sources += \
 	%D%/about.c %D%/about.h \
 	%D%/agent.c %D%/agent.h \
 	%D%/agent_led.c %D%/agent_led.h \
+	%D%/books.c %D%/books.h \
 	%D%/service.c %D%/service.h %D%/service_in.h %D%/service_bring_in.h \
 	%D%/service_again.c \
 	%D%/service_beside.c \

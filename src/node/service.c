@@ -178,6 +178,8 @@ static int make(struct vel_service *service, const struct vel_service_of *of,
     int rc = copy_of(service, of, err);
 
     if (rc == 0)
+        rc = vel_books_open(of, &service->books, err);
+    if (rc == 0)
         rc = share_prefix(service, err);
     if (rc == 0)
         rc = vel_role_mark(service->role, of->is_agent, err);
@@ -204,6 +206,8 @@ static void let_go(struct vel_service *service)
     vel_service_calls_end(service); /* workers that wait for an answer go on */
     vel_work_destroy(service->work);
     service->work = NULL;
+    vel_books_close(service->books, service->limit_ms * VEL_CLOCK_MS / HANGS);
+    service->books = NULL;
     vel_service_forget_peers(service);
     pthread_mutex_lock(&service->lock);
     service->links = NULL;

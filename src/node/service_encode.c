@@ -238,23 +238,6 @@ static int find_older(struct vel_service_job *job, struct set *set, struct vel_e
     return rc;
 }
 
-void vel_service_tell_event(const struct vel_service *service,
-                            const struct vel_event *event)
-{
-    struct vel_event_log log;
-    struct vel_err err = {0};
-    int rc = vel_event_log_init(&log, service->fs, service->clock,
-                                service->conf->log_enable ? service->dir : NULL, NULL,
-                                service->host.user, &err);
-
-    if (rc == 0) {
-        rc = vel_event_log_add(&log, event, &err);
-        vel_event_log_fini(&log);
-    }
-    if (rc < 0)
-        vel_log(VEL_LOG_WARN, "%s", err.text);
-}
-
 static void tell_saved(const struct vel_service *service, int64_t id,
                        const struct vel_red_saved *saved)
 {
@@ -271,12 +254,27 @@ static void tell_saved(const struct vel_service *service, int64_t id,
             "dataset %" PRIu64 " were the same and not sent; of its redundancy %" PRIu64
             " bytes were computed and %" PRIu64 " copied",
             id, saved->compared, saved->same, saved->computed, saved->copied);
-    vel_service_tell_event(service, &event);
+    vel_books_tell(service->books, &event);
+}
+
+/* A set that had lost parts is whole again: all its nodes know, one tells. */
+static void tell_rebuilt(const struct vel_service_job *job, const struct set *set,
+                         uint64_t begun)
+{
+    uint64_t took = vel_clock_monotonic(job->service->clock) - begun;
+    const struct vel_event event = {.kind = VEL_EVENT_REBUILD,
+                                    .result = VEL_EVENT_OK,
+                                    .id = job->seal.id,
+                                    .seconds = (double)took / (double)VEL_CLOCK_S};
+
+    if (strcmp(set->members[0].node, job->service->host.node) == 0)
+        vel_books_tell(job->service->books, &event);
 }
 
 int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *how,
                        struct vel_err *err)
 {
+    uint64_t begun = vel_clock_monotonic(job->service->clock);
     bool has_delta = job->service->conf->encode_delta;
     struct vel_red_saved saved = {0};
     enum vel_encode_outcome outcome;
@@ -290,6 +288,8 @@ int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *h
         rc = vel_encode_set(&set.job, &outcome, err);
     if (rc == 0 && has_delta && outcome == VEL_ENCODE_APPLIED)
         tell_saved(job->service, job->seal.id, &saved);
+    if (rc == 0 && outcome == VEL_ENCODE_REBUILT)
+        tell_rebuilt(job, &set, begun);
     set_fini(&set);
     return rc;
 }

@@ -21,8 +21,8 @@
 #include "jobs/placeholders.h"
 #include "jobs/work.h"
 #include "link/link.h"
-#include "meta/events.h"
 #include "meta/launch.h"
+#include "node/books.h"
 #include "node/service.h"
 #include "pull/pull.h"
 #include "sys/fs_limit.h"
@@ -140,6 +140,8 @@ struct vel_service {
     struct vel_links *links;
     struct vel_leader *leader;
     struct vel_work *work;
+    struct vel_books *books;
+    int64_t nodes; /* that those have of this launch */
     struct vel_muster *muster;
     struct vel_flushing flushing;
     struct vel_over published, replaced; /* what that need not look at again */
@@ -491,10 +493,6 @@ void vel_service_stock_answer(struct vel_service_job *job, int rc,
                               const struct vel_err *why);
 
 /* --- service_encode: on a worker --- */
-
-/* Into the log of events of the prefix. */
-void vel_service_tell_event(const struct vel_service *service,
-                            const struct vel_event *event);
 
 int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *how,
                        struct vel_err *err);

@@ -130,7 +130,7 @@ static void tell_delta(const struct vel_service *service, int64_t id,
                                     .cloned = (int64_t)copied->delta.cloned,
                                     .written = (int64_t)copied->delta.written};
 
-    vel_service_tell_event(service, &event);
+    vel_books_tell(service->books, &event);
 }
 
 enum copying { COPY, NAME, RETREAT };

@@ -127,6 +127,9 @@ int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
 
     vel_node_destroy(body);
     service->is_first_chair = rc == 0 && term == 1;
+    if (service->is_first_chair)
+        vel_books_tell(service->books, &(struct vel_event){.kind = VEL_EVENT_RUN_START,
+                                                           .ranks = service->ranks});
     return rc;
 }
 
@@ -176,14 +179,6 @@ int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
     if (rc == 0 && *ret_is_ended)
         tell_over(service);
     return rc;
-}
-
-int vel_service_end(void *arg, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-
-    vel_service_tell_unused(service);
-    return vel_service_end_other(service, service->launch, err);
 }
 
 /* --- other launches --- */
@@ -343,18 +338,39 @@ static bool is_absent(struct vel_service *service, const char *path)
 }
 
 /* As soon as it has its end and its list a view that needs nothing of it removes it. */
-int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
+static int end(struct vel_service *service, const char *launch, bool *ret_is_mine,
+               struct vel_err *err)
 {
-    struct vel_service *service = arg;
     char *path = launch_path(service, launch, "end");
-    bool is_mine;
-    int rc = make_mark(service, path, "end", &is_mine, err);
+    int rc = make_mark(service, path, "end", ret_is_mine, err);
 
     if (rc == 0)
         rc = vel_service_list_seals(service, launch, err);
     if (rc == VEL_ENOENT && is_absent(service, path))
         rc = 0;
     free(path);
+    return rc;
+}
+
+int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
+{
+    bool is_mine;
+
+    return end(arg, launch, &is_mine, err);
+}
+
+int vel_service_end(void *arg, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_event event = {.kind = VEL_EVENT_RUN_END, .ranks = service->ranks};
+    bool is_mine = false;
+    int rc;
+
+    vel_service_tell_unused(service);
+    rc = end(service, service->launch, &is_mine, err);
+    event.nodes = vel_leader_nodes(service->leader);
+    if (is_mine) /* else another launch has, which took this one for killed */
+        vel_books_tell(service->books, &event);
     return rc;
 }
 

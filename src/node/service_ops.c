@@ -49,6 +49,11 @@ static void leave(void *arg)
     service->is_resigning = true;
 }
 
+static void tell(void *arg, const struct vel_event *event)
+{
+    vel_books_tell(((struct vel_service *)arg)->books, event);
+}
+
 const struct vel_leader_ops vel_service_ops = {
     .connect = vel_service_connect,
     .send = vel_service_send,
@@ -102,6 +107,7 @@ const struct vel_leader_ops vel_service_ops = {
     .cancel = vel_service_cancel_job,
     .is_busy = vel_service_is_busy,
     .rate = vel_service_set_rate,
+    .tell = tell,
     .health = health,
     .resign = resign,
     .leave = leave,

@@ -86,6 +86,35 @@ static const struct vel_pull_source_ops asker_ops = {
 
 /* --- one part --- */
 
+/* A part that had to be made again, or read back from the prefix; or is lost. */
+static void tell(struct vel_service *service, const struct vel_pull *what, int rc,
+                 const struct vel_pulled *pulled, double seconds,
+                 const struct vel_err *why)
+{
+    const struct vel_view_dataset *dataset = what->dataset;
+    bool is_fetched = rc == 0 ? pulled->way == VEL_PULL_FETCHED : !dataset->is_cached;
+    struct vel_event event = {.kind = is_fetched ? VEL_EVENT_FETCH : VEL_EVENT_REBUILD,
+                              .result = rc == 0 ? VEL_EVENT_OK : VEL_EVENT_FAILED,
+                              .id = dataset->about.id,
+                              .name = dataset->about.name,
+                              .bytes = rc == 0 ? (int64_t)pulled->bytes : 0,
+                              .seconds = seconds,
+                              .nodes = 1};
+    struct vel_buf text;
+
+    if (rc == VEL_ECANCEL || rc == VEL_ENOMEM || rc == VEL_EBUSY ||
+        (rc == 0 && pulled->way != VEL_PULL_REBUILT && !is_fetched))
+        return;
+    vel_buf_init(&text);
+    if (rc == 0)
+        vel_buf_printf(&text, "the part of rank %d", what->rank);
+    else
+        vel_buf_puts(&text, why->text);
+    event.text = vel_buf_text(&text);
+    vel_books_tell(service->books, &event);
+    vel_buf_fini(&text);
+}
+
 /* Where it comes to lie: where parts of the dataset are, else in the first cache. */
 static int pull(struct vel_service *service, struct vel_pull *what,
                 const struct vel_watch *watch, struct vel_pulled *ret,
@@ -100,15 +129,20 @@ static int pull(struct vel_service *service, struct vel_pull *what,
                                      .source = &asker.source,
                                      .watch = watch,
                                      .pulls = service->pulls};
+    uint64_t begun = vel_clock_monotonic(service->clock);
+    struct vel_err why = {0};
     int rc;
 
     if (service->n_homes == 0)
         return vel_fail(err, VEL_ENOENT, "this node has no cache");
     what->home = service->homes[0];
     vel_vec_init(&asker.done, sizeof(struct vel_get *));
-    rc = vel_pull(&how, what, ret, err);
+    rc = vel_pull(&how, what, ret, &why);
     vel_vec_fini(&asker.done);
-    return rc;
+    tell(service, what, rc, ret,
+         (double)(vel_clock_monotonic(service->clock) - begun) / (double)VEL_CLOCK_S,
+         &why);
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
 }
 
 int vel_service_pull(struct vel_service_job *job,

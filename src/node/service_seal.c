@@ -107,6 +107,22 @@ int vel_service_seal_again(struct vel_service *service, const char *launch,
     return rc;
 }
 
+/* Of files of HDF5 programs; of its own a session tells. */
+static void tell(struct vel_service *service, const struct vel_seal *seal)
+{
+    bool is_checkpoint = vel_service_is_promise(service, seal->template);
+    int64_t nodes = vel_leader_nodes(service->leader);
+
+    if (seal->verdict == VEL_VERDICT_SEALED)
+        vel_books_tell(service->books,
+                       &(struct vel_event){.kind = is_checkpoint ? VEL_EVENT_CHECKPOINT
+                                                                 : VEL_EVENT_OUTPUT,
+                                           .result = VEL_EVENT_OK,
+                                           .id = seal->id});
+    if (service->is_first_chair && nodes > service->nodes)
+        vel_books_nodes(service->books, service->nodes = nodes);
+}
+
 int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -118,6 +134,8 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 
     if (rc == 0)
         rc = save(service, path, seal, &is_mine, err);
+    if (is_mine && *seal->template)
+        tell(service, seal);
     if (rc == 0 && !is_mine) {
         rc = vel_service_seal_load(service, path, &other, err);
         if (rc == 0) { /* the same dataset, of which other things are owed now */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "conf/load.h"
 #include "jobs/stub.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
@@ -209,8 +210,8 @@ static void record(struct vel_prerun *p, const struct vel_prerun_dataset *d)
     struct vel_buf how;
     struct vel_err err = {0};
     int rc = vel_event_log_init(&log, of->fs, of->clock,
-                                of->conf->log_enable ? p->dir : NULL, NULL,
-                                p->host.user, &err);
+                                of->conf->log_enable ? p->dir : NULL,
+                                vel_conf_job_id(of->conf), p->host.user, &err);
 
     vel_buf_init(&how);
     say_how(d, &how);

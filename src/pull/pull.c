@@ -198,11 +198,17 @@ static int try_caches(struct vel_pulling *p, enum vel_pull_way *ret_way,
         {VEL_PULL_OWNER, "its owner", vel_pull_owner},
         {VEL_PULL_REBUILT, "the others of its set", vel_pull_rebuild},
     };
+    const struct vel_dataset *about = &p->what->dataset->about;
     int rc = VEL_ENOENT;
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !p->is_spoilt; i++) {
         struct vel_err why = {0};
 
+        if (i == 1)
+            vel_log(VEL_LOG_INFO,
+                    "restoring dataset %" PRId64 " (%s %" PRId64 "): the part of rank "
+                    "%d comes to this node",
+                    about->id, about->name, about->version, p->what->rank);
         rc = i == 1 ? make_room(p, &why) : 0;
         if (rc == 0)
             rc = ways[i].pull(p, &why);

@@ -110,7 +110,8 @@ struct lab_dataset {
     uint64_t temps[LAB_OWNERS], renamed; /* bits are ranks */
     bool is_complete;                    /* the program was told so */
     bool is_refused;
-    uint64_t told; /* to nodes that it is encoded */
+    uint64_t told;   /* to nodes that it is encoded */
+    uint64_t events; /* bits are kinds: that people were told of */
 };
 
 struct lab_leader {

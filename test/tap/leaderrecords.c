@@ -403,6 +403,19 @@ static void op_failed(void *arg, int64_t id, const struct vel_err *why)
                      of->node, (long long)id, why->text);
 }
 
+/* People read once that it ended well, whoever led it. */
+static void op_tell(void *arg, const struct vel_event *event)
+{
+    struct lab *lab = ((struct lab_leader *)arg)->lab;
+    struct lab_dataset *dataset = dataset_of(lab, event->id);
+
+    if (event->result == VEL_EVENT_OK && dataset->events & LAB_BIT(event->kind))
+        lab_is_wrong(lab, "it is told twice that dataset %lld is encoded or flushed",
+                     (long long)event->id);
+    if (event->result == VEL_EVENT_OK)
+        dataset->events |= LAB_BIT(event->kind);
+}
+
 static void op_start(void *arg, const struct vel_leader_job *job)
 {
     lab_start(arg, job);
@@ -479,6 +492,7 @@ const struct vel_leader_ops lab_ops = {
     .cancel = op_cancel,
     .is_busy = op_is_busy,
     .rate = op_rate,
+    .tell = op_tell,
     .health = op_health,
     .resign = op_leave,
     .leave = op_leave,

@@ -5,6 +5,7 @@ node_tests = test/unit/about.t \
 	test/unit/family.t \
 	test/unit/attend.t \
 	test/unit/beside.t \
+	test/unit/books.t \
 	test/unit/client.t \
 	test/unit/client_lost.t \
 	test/unit/compose.t \
@@ -294,6 +295,9 @@ test_unit_mended_t_SOURCES = %D%/mended.c test/tap/filelab.c test/tap/filelab.h
 test_unit_mended_t_CPPFLAGS = $(test_cppflags)
 test_unit_mended_t_LDADD = $(test_ldadd)
 
+test_unit_books_t_SOURCES = %D%/books.c test/tap/hangfs.c test/tap/hangfs.h
+test_unit_books_t_CPPFLAGS = $(test_cppflags)
+test_unit_books_t_LDADD = $(test_ldadd)
 test_unit_upkeep_t_SOURCES = %D%/upkeep.c test/tap/filelab.c test/tap/filelab.h \
 	test/tap/hangfs.c test/tap/hangfs.h
 test_unit_upkeep_t_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "conf/load.h"
+#include "engine/settlement.h"
+#include "meta/halt.h"
+#include "meta/nodes.h"
+#include "node/books.h"
+
+enum { WAITING_MOST = 1000 }; /* events */
+
+struct entry {
+    struct vel_event event;
+    char *name, *text; /* of it */
+    struct entry *next;
+};
+
+struct vel_books {
+    struct vel_fs *fs;
+    struct vel_clock *clock;
+    char *dir;
+    struct vel_event_log log;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t asked, idle;
+    pthread_t thread;
+    struct entry *first, **end;
+    size_t n;
+    int64_t nodes; /* to be written; 0: is */
+    bool has_thread, is_busy;
+    bool is_over; /* nothing more comes */
+    bool is_left; /* nor does anybody wait: the thread frees it */
+    bool is_deaf; /* what was to be written last could not be */
+};
+
+/* --- life --- */
+
+static void entry_destroy(struct entry *entry)
+{
+    free(entry->name);
+    free(entry->text);
+    free(entry);
+}
+
+static void destroy(struct vel_books *b)
+{
+    for (struct entry *next; b->first; b->first = next) {
+        next = b->first->next;
+        entry_destroy(b->first);
+    }
+    pthread_cond_destroy(&b->asked);
+    pthread_cond_destroy(&b->idle);
+    pthread_mutex_destroy(&b->lock);
+    vel_event_log_fini(&b->log);
+    free(b->dir);
+    free(b);
+}
+
+/* The environment of an agent is not that of the programs. */
+int vel_books_open(const struct vel_service_of *of, struct vel_books **ret_books,
+                   struct vel_err *err)
+{
+    const char *job = of->is_agent ? of->conf->job_id : vel_conf_job_id(of->conf);
+    struct vel_books *b = calloc(1, sizeof *b);
+    pthread_condattr_t monotonic;
+    int rc;
+
+    if (!b)
+        return vel_out_of_memory(err, "the log of events");
+    b->fs = of->fs;
+    b->clock = of->clock;
+    b->end = &b->first;
+    b->dir = strdup(of->dir);
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->asked, NULL);
+    pthread_cond_init(&b->idle, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    rc = b->dir ? vel_event_log_init(&b->log, of->fs, of->clock,
+                                     of->conf->log_enable ? of->dir : NULL, job,
+                                     of->host->user, err)
+                : vel_out_of_memory(err, "the log of events");
+    if (rc == 0)
+        *ret_books = b;
+    else
+        destroy(b);
+    return rc;
+}
+
+void vel_books_close(struct vel_books *b, uint64_t patience)
+{
+    uint64_t until = vel_clock_monotonic(vel_clock_system()) + patience;
+    const struct timespec at = {.tv_sec = (time_t)(until / VEL_CLOCK_S),
+                                .tv_nsec = (long)(until % VEL_CLOCK_S)};
+
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->is_over = true;
+    pthread_cond_signal(&b->asked);
+    while ((b->first || b->nodes || b->is_busy) &&
+           pthread_cond_timedwait(&b->idle, &b->lock, &at) != ETIMEDOUT)
+        ;
+    bool is_left = b->is_left = b->first || b->nodes || b->is_busy;
+    bool has_thread = b->has_thread;
+    pthread_t thread = b->thread;
+    pthread_mutex_unlock(&b->lock);
+    if (is_left) {
+        pthread_detach(thread);
+        return;
+    }
+    if (has_thread)
+        pthread_join(thread, NULL);
+    destroy(b);
+}
+
+/* --- the thread --- */
+
+/* What is not known here is what the dataset was when it was sealed. */
+static void add_dataset(struct vel_books *b, struct entry *entry)
+{
+    struct vel_event *event = &entry->event;
+    struct vel_settlement settlement;
+
+    if (!b->log.path || event->id <= 0 || event->name ||
+        vel_settlement_load(b->fs, b->dir, event->id, &settlement, NULL) < 0)
+        return;
+    entry->name = strdup(settlement.dataset.name);
+    event->name = entry->name;
+    event->files = event->files ? event->files : settlement.dataset.files;
+    event->bytes = event->bytes ? event->bytes : settlement.dataset.bytes;
+    vel_settlement_fini(&settlement);
+}
+
+static void tell_deaf(struct vel_books *b, int rc, const struct vel_err *why)
+{
+    if (rc < 0)
+        vel_log(b->is_deaf ? VEL_LOG_DEBUG : VEL_LOG_WARN, "%s", why->text);
+    b->is_deaf = rc < 0;
+}
+
+static void write_event(struct vel_books *b, const struct vel_event *event)
+{
+    struct vel_err why = {0};
+
+    tell_deaf(b, vel_event_log_add(&b->log, event, &why), &why);
+}
+
+/* A program that asks nobody whether to end is not to surprise who has asked it to. */
+static void look_for_halt(struct vel_books *b)
+{
+    const struct vel_halt_now now = {.wall = vel_event_now(b->clock)};
+    struct vel_halt_verdict verdict;
+    struct vel_halt halt;
+
+    vel_halt_init(&halt);
+    vel_halt_load(b->fs, b->dir, &halt, NULL);
+    vel_halt_load_run(b->fs, b->dir, &halt, NULL);
+    vel_halt_test(&halt, VEL_HALT_PROGRAM, &now, &verdict);
+    vel_halt_fini(&halt);
+    if (verdict.why == VEL_HALT_NONE)
+        return;
+    vel_log(VEL_LOG_INFO, "the program is asked to end: %s", verdict.text);
+    write_event(b, &(struct vel_event){.kind = VEL_EVENT_HALT, .text = verdict.text});
+}
+
+static void write_entry(struct vel_books *b, struct entry *entry)
+{
+    add_dataset(b, entry);
+    write_event(b, &entry->event);
+    if (entry->event.kind == VEL_EVENT_RUN_START)
+        look_for_halt(b);
+}
+
+static void write_nodes(struct vel_books *b, int64_t nodes)
+{
+    struct vel_err why = {0};
+    int rc = vel_nodes_save(b->fs, b->dir, nodes, &why);
+
+    tell_deaf(b, rc < 0 ? vel_wrap(&why, rc, "recording the number of nodes") : 0,
+              &why);
+}
+
+/* One thing that waits, without the lock while it is written; false: there is none. */
+static bool write_next(struct vel_books *b)
+{
+    struct entry *entry = b->first;
+    int64_t nodes = b->nodes;
+
+    if (!entry && !nodes)
+        return false;
+    if (entry) {
+        b->first = entry->next;
+        b->end = b->first ? b->end : &b->first;
+        b->n--;
+    } else {
+        b->nodes = 0;
+    }
+    b->is_busy = true;
+    pthread_mutex_unlock(&b->lock);
+    if (entry) {
+        write_entry(b, entry);
+        entry_destroy(entry);
+    } else {
+        write_nodes(b, nodes);
+    }
+    pthread_mutex_lock(&b->lock);
+    b->is_busy = false;
+    return true;
+}
+
+static void *write_all(void *arg)
+{
+    struct vel_books *b = arg;
+
+    pthread_mutex_lock(&b->lock);
+    for (;;) {
+        while (!b->is_left && write_next(b))
+            ;
+        pthread_cond_signal(&b->idle);
+        if (b->is_over)
+            break;
+        pthread_cond_wait(&b->asked, &b->lock);
+    }
+    bool is_left = b->is_left;
+    pthread_mutex_unlock(&b->lock);
+    if (is_left)
+        destroy(b);
+    return NULL;
+}
+
+/* Signals are for the program's own threads. With the lock. */
+static bool has_thread(struct vel_books *b)
+{
+    sigset_t all, before;
+
+    if (b->has_thread)
+        return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    b->has_thread = pthread_create(&b->thread, NULL, write_all, b) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return b->has_thread;
+}
+
+/* --- what is to be written --- */
+
+static struct entry *copy(const struct vel_event *event)
+{
+    struct entry *entry = calloc(1, sizeof *entry);
+
+    if (!entry)
+        return NULL;
+    entry->event = *event;
+    entry->name = event->name ? strdup(event->name) : NULL;
+    entry->text = event->text ? strdup(event->text) : NULL;
+    entry->event.name = entry->name;
+    entry->event.text = entry->text;
+    return entry;
+}
+
+/* It happened now, however late it is written. */
+void vel_books_tell(struct vel_books *b, const struct vel_event *event)
+{
+    struct entry *entry = copy(event);
+
+    if (!entry)
+        return;
+    entry->event.time = vel_event_now(b->clock);
+    pthread_mutex_lock(&b->lock);
+    if (b->n >= WAITING_MOST || !has_thread(b)) {
+        entry_destroy(entry);
+    } else {
+        *b->end = entry;
+        b->end = &entry->next;
+        b->n++;
+        pthread_cond_signal(&b->asked);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+void vel_books_nodes(struct vel_books *b, int64_t nodes)
+{
+    pthread_mutex_lock(&b->lock);
+    if (has_thread(b)) {
+        b->nodes = nodes;
+        pthread_cond_signal(&b->asked);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
