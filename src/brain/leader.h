@@ -381,9 +381,10 @@ struct vel_leader_ops {
      * it is not encoded. */
     int (*compose)(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
                    struct vel_err *err);
-    /* How many of the newest datasets of a template stay in the caches when they are
-     * safe. */
-    int64_t (*keep)(void *arg, const char *template, bool *ret_has_line);
+    /* How many of the newest datasets of its template stay in its store when they are
+     * safe; which store that is, by number. */
+    int64_t (*keep)(void *arg, const struct vel_seal *seal, int64_t *ret_store,
+                    bool *ret_has_line);
 
     /* --- work: vel_leader_job_done() follows, unless it was cancelled --- */
 

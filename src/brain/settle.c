@@ -420,11 +420,19 @@ static bool is_by_itself(const struct vel_lead *lead, bool has_line)
 }
 
 struct newer { /* that are safe, from a dataset on */
-    int64_t same, by_itself, keep;
+    int64_t same, by_itself, keep, store;
+    const struct newer *next; /* of its template */
 };
 
-/* There may be thousands of datasets, of one template or of as many. NULL: no memory.
- */
+/* That have gone into the same store. */
+static int64_t same_of(const struct newer *newer, int64_t store)
+{
+    while (newer && newer->store != store)
+        newer = newer->next;
+    return newer ? newer->same : 0;
+}
+
+/* There may be thousands, of one template or of as many. NULL: no memory. */
 static struct newer *count_safe(const struct vel_leader *leader)
 {
     struct vel_map *newest = vel_map_create(); /* template: its newer one seen last */
@@ -434,14 +442,14 @@ static struct newer *count_safe(const struct vel_leader *leader)
 
     for (size_t i = leader->leads.n; is_done && i-- > 0;) {
         const struct vel_lead *lead = vel_lead_at(leader, i);
-        const struct newer *newer;
         bool has_line;
 
         if (!lead->seal.template)
             continue;
-        newer = vel_map_get(newest, lead->seal.template);
-        counts[i].keep = leader->ops->keep(leader->arg, lead->seal.template, &has_line);
-        counts[i].same = (newer ? newer->same : 0) + is_kept_by(lead);
+        counts[i].next = vel_map_get(newest, lead->seal.template);
+        counts[i].keep =
+            leader->ops->keep(leader->arg, &lead->seal, &counts[i].store, &has_line);
+        counts[i].same = same_of(counts[i].next, counts[i].store) + is_kept_by(lead);
         if (is_by_itself(lead, has_line))
             counts[i].by_itself = ++by_itself;
         is_done = vel_map_set(newest, lead->seal.template, &counts[i], NULL) == 0;

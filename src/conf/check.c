@@ -73,7 +73,7 @@ static int fill_line(const struct vel_conf *conf, const struct vel_line *line,
         return 0;
     case VEL_DATASET:
         if (!vel_conf_gives(line, "KEEP"))
-            rule->keep = conf->cache_size;
+            rule->keep = -1;
         if (!vel_conf_gives(line, "LEVEL"))
             rule->level = -1;
         return 0;

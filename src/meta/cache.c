@@ -174,6 +174,32 @@ int vel_cache_scan(struct vel_fs *fs, const char *home, struct vel_vec *ret,
     return rc;
 }
 
+static bool is_redundancy(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len >= 5 && strcmp(name + len - 5, ".h5vr") == 0;
+}
+
+/* One that is taken just now has two names for a while. */
+static int add_size(void *arg, enum vel_fs_visit what, const char *below,
+                    const struct stat *st, struct vel_err *err)
+{
+    uint64_t *bytes = arg;
+
+    (void)err;
+    if (what == VEL_FS_FILE && strstr(below, "/rank.") && !is_redundancy(below))
+        *bytes += (uint64_t)st->st_size / (st->st_nlink > 1 ? st->st_nlink : 1);
+    return 0;
+}
+
+int vel_cache_bytes(struct vel_fs *fs, const char *home, uint64_t *ret,
+                    struct vel_err *err)
+{
+    *ret = 0;
+    return vel_fs_walk(fs, home, add_size, ret, err);
+}
+
 static bool is_half_done(const char *name)
 {
     size_t len = strlen(name), suffix = strlen(VEL_CACHE_NEW);
@@ -280,10 +306,9 @@ int vel_cache_remove_part(struct vel_fs *fs, const char *level, int64_t id, int 
     rc = list(fs, dir, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = ((char **)names.items)[i];
-        size_t len = strlen(name);
         char *path;
 
-        if (len < 5 || strcmp(name + len - 5, ".h5vr") != 0)
+        if (!is_redundancy(name))
             continue;
         path = vel_path_join(dir, name);
         rc = path ? vel_fs_unlink(fs, path, err)

@@ -45,6 +45,11 @@ int vel_cache_scan(struct vel_fs *fs, const char *home, struct vel_vec *ret,
                    struct vel_err *err);
 void vel_parts_fini(struct vel_vec *parts);
 
+/* The bytes of files of programs below `home`, of datasets or of none yet; redundancy
+ * does not count. */
+int vel_cache_bytes(struct vel_fs *fs, const char *home, uint64_t *ret,
+                    struct vel_err *err);
+
 /* Remove a rank's part, so that a crash in the middle leaves files that are no dataset:
  * its redundancy files first. The dataset's directory goes with its last part. */
 int vel_cache_remove_part(struct vel_fs *fs, const char *level, int64_t id, int rank,

@@ -29,6 +29,7 @@ core_sources += \
 	%D%/service_ops.c \
 	%D%/service_pull.c \
 	%D%/service_renew.c \
+	%D%/service_room.c %D%/service_room.h \
 	%D%/service_seal.c \
 	%D%/service_stock.c \
 	%D%/service_take.c \

@@ -14,10 +14,12 @@
 #include "engine/settlement.h"
 #include "jobs/forget.h"
 #include "jobs/sweep.h"
+#include "meta/cache.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
+#include "node/service_room.h"
 
 /* After all that anybody waits for. */
 static void begin(struct vel_service *service, vel_work_f *run, int64_t id)
@@ -189,14 +191,6 @@ static const struct vel_line *line_of(const struct vel_conf *conf, const char *n
     return NULL;
 }
 
-static int64_t keep_of(const struct vel_conf *conf, const char *name)
-{
-    const struct vel_line *line = line_of(conf, name);
-
-    return line ? ((const struct vel_dataset_rule *)line->data)->keep
-                : conf->cache_size;
-}
-
 static bool is_here(struct vel_service *service, int64_t id)
 {
     char *home = vel_service_home_of(service, id);
@@ -262,31 +256,82 @@ static int evict_partial(struct vel_service *service, const struct vel_view *vie
     return rc;
 }
 
-/* Those of the view are older than any of this launch, and come the newest first. */
+static bool has_come(struct vel_service *service, int64_t id, const char *name)
+{
+    char *own = NULL;
+    bool has = is_on_prefix(service, id, &own) && own && strcmp(own, name) == 0;
+
+    free(own);
+    return has;
+}
+
+/* Have `keep` datasets of that name come to the prefix that are newer than `old`, lie
+ * in the same cache, and are no newer than `newest`? */
+static int is_followed(struct vel_service *service, int64_t old, int64_t newest,
+                       const char *name, int64_t keep, bool *ret_is,
+                       struct vel_err *err)
+{
+    char *at = vel_service_home_of(service, old);
+    struct vel_vec parts;
+    int64_t last = 0;
+    int rc = 0;
+
+    vel_vec_init(&parts, sizeof(struct vel_part));
+    for (size_t i = 0; rc == 0 && at && i < service->n_homes; i++)
+        if (vel_path_below(service->homes[i], at))
+            rc = vel_cache_scan(service->fs, service->homes[i], &parts, err);
+    for (size_t i = 0; rc == 0 && i < parts.n && keep > 0; i++) {
+        const struct vel_part *part = vel_vec_at(&parts, i);
+
+        if (part->id != last && part->id > old && part->id <= newest &&
+            has_come(service, part->id, name))
+            keep--;
+        last = part->id;
+    }
+    *ret_is = at && keep <= 0;
+    vel_parts_fini(&parts);
+    free(at);
+    return rc;
+}
+
+/* Those of the view are older than any of this launch. */
+static int evict_named(struct vel_service_job *job, const char *name,
+                       struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    const struct vel_line *line = line_of(service->conf, name);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < job->view->datasets.n; i++) {
+        const struct vel_view_dataset *old = vel_vec_at(&job->view->datasets, i);
+        int64_t keep = vel_service_keep_of(service, line, (size_t)old->index);
+        bool is_too_many = false;
+
+        if (!old->is_cached || strcmp(old->about.name, name) != 0 ||
+            old->about.id >= job->seal.id || !is_of_leaders(service, old->about.id))
+            continue;
+        rc = is_followed(service, old->about.id, job->seal.id, name, keep, &is_too_many,
+                         err);
+        if (rc == 0 && is_too_many &&
+            (is_on_prefix(service, old->about.id, NULL) ||
+             is_replaced(service, old->about.id)))
+            rc = evict(service, old->about.id, err);
+    }
+    return rc;
+}
+
 static int evict_older(void *arg, const struct vel_work_job *how, struct vel_err *err)
 {
     struct vel_service_job *job = arg;
     struct vel_service *service = job->service;
     char *name = NULL;
-    int64_t newer = 1, keep;
     int rc = 0;
 
     (void)how;
     if (!is_of_leaders(service, job->seal.id) ||
         !is_on_prefix(service, job->seal.id, &name) || !name)
         return 0;
-    keep = keep_of(service->conf, name);
-    for (size_t i = 0; rc == 0 && i < job->view->datasets.n; i++) {
-        const struct vel_view_dataset *old = vel_vec_at(&job->view->datasets, i);
-
-        if (strcmp(old->about.name, name) != 0 || old->about.id >= job->seal.id ||
-            !is_of_leaders(service, old->about.id))
-            continue;
-        if (newer++ >= keep && old->is_cached &&
-            (is_on_prefix(service, old->about.id, NULL) ||
-             is_replaced(service, old->about.id)))
-            rc = evict(service, old->about.id, err);
-    }
+    rc = evict_named(job, name, err);
     if (rc == 0)
         rc = evict_partial(service, job->view, name, err);
     if (rc == 0 && !atomic_exchange(&service->has_thinned, true))

@@ -14,9 +14,10 @@
 #include "meta/cachename.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
+#include "node/service_room.h"
 #include "topo/seats.h"
 
-enum { ROOM_LEAST = 1 << 20, PARTS_MANY = 256 };
+enum { PARTS_MANY = 256 };
 
 /* --- what the settings say --- */
 
@@ -103,16 +104,6 @@ int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
     decide(service, rule.is_there ? fit.rule : NULL, &rule);
     *ret = rule;
     return 0;
-}
-
-int64_t vel_service_keep(void *arg, const char *template, bool *ret_has_line)
-{
-    const struct vel_service *service = arg;
-    const struct vel_line *line = vel_service_line(service, template);
-
-    *ret_has_line = line != NULL;
-    return line ? ((const struct vel_dataset_rule *)line->data)->keep
-                : service->conf->cache_size;
 }
 
 bool vel_service_is_promise(void *arg, const char *template)
@@ -262,20 +253,6 @@ static int know_part(struct vel_service *service, const char *dir, int64_t *ret_
     return vel_out_of_memory(err, "a batch");
 }
 
-/* Is there room for as much as any part had so far, with its redundancy? */
-static int check_room(struct vel_service *service, size_t level, const char *home,
-                      struct vel_err *err)
-{
-    const char *store = vel_seats_foreign_store(service->conf, level);
-    uint64_t room = 0, need = 2 * service->largest_part + ROOM_LEAST;
-
-    if (store && !vel_fs_exists(service->fs, store))
-        return vel_fail(err, VEL_ENOSPC, "the store %s is not there", store);
-    if (vel_fs_space(service->fs, home, &room, NULL) == 0 && room < need)
-        return vel_fail(err, VEL_ENOSPC, "%s has no room for another dataset", home);
-    return 0;
-}
-
 static struct vel_batch_key key_of(const struct vel_service *service,
                                    const struct vel_leader_key *key)
 {
@@ -317,7 +294,7 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
         rc = vel_id_last(service->fs, service->dir, &service->above, err);
     borrowed = key_of(service, key);
     if (rc == 0)
-        rc = check_room(service, index, service->homes[home], err);
+        rc = vel_service_check_room(service, index, service->homes[home], err);
     if (rc == 0)
         rc = vel_batches_make(service->batches[home], &borrowed, (int64_t)index,
                               kind_of(line, key->template), &dir, err);

@@ -337,7 +337,6 @@ void vel_service_failed(void *arg, int64_t id, const struct vel_err *why);
 
 int vel_service_rule(void *arg, const char *name, struct vel_leader_rule *ret,
                      struct vel_err *err);
-int64_t vel_service_keep(void *arg, const char *template, bool *ret_has_line);
 int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
                          struct vel_err *err);
 int vel_service_part_renumber(void *arg, int64_t part, const struct vel_leader_key *key,

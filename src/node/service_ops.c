@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "meta/nodes.h"
 #include "node/service_in.h"
+#include "node/service_room.h"
 
 enum { ASKS_WORKER = 1, ASKS_STORAGE = 2 };
 

@@ -8,6 +8,7 @@
 #include "topo/group_lines.h"
 #include "topo/level.h"
 #include "topo/seats.h"
+#include "topo/store.h"
 
 /* --- which level --- */
 
@@ -69,6 +70,44 @@ bool vel_seats_is_same_store(const struct vel_conf *conf, size_t a, size_t b)
 
     return vel_level_at(conf, a, &first) && vel_level_at(conf, b, &second) &&
            vel_path_is_same(first.store, second.store);
+}
+
+size_t vel_seats_store_level(const struct vel_conf *conf, size_t level)
+{
+    size_t first = 0;
+
+    while (first < level && !vel_seats_is_same_store(conf, first, level))
+        first++;
+    return first;
+}
+
+/* NULL: the directory has no line. */
+static const struct vel_line *line_at(const struct vel_conf *conf, const char *dir)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
+        if (vel_path_is_same(line->name, dir))
+            return line;
+    return NULL;
+}
+
+int64_t vel_seats_count(const struct vel_conf *conf, size_t level)
+{
+    struct vel_ckpt ckpt;
+    const struct vel_line *line =
+        vel_level_at(conf, level, &ckpt) ? line_at(conf, ckpt.store) : NULL;
+
+    return line ? ((const struct vel_store_line *)line->data)->count : conf->cache_size;
+}
+
+uint64_t vel_seats_limit(const struct vel_conf *conf, size_t level)
+{
+    struct vel_ckpt ckpt;
+
+    return vel_level_at(conf, level, &ckpt)
+               ? (uint64_t)vel_store_limit(conf, ckpt.store)
+               : 0;
 }
 
 /* The directory of a store, above USER/ID. */
@@ -139,16 +178,12 @@ uint64_t vel_seats_bandwidth(const struct vel_conf *conf, const struct vel_line 
 
 const char *vel_seats_foreign_store(const struct vel_conf *conf, size_t level)
 {
-    const struct vel_line *line;
     struct vel_ckpt ckpt;
+    const struct vel_line *line =
+        vel_level_at(conf, level, &ckpt) ? line_at(conf, ckpt.store) : NULL;
 
-    if (!vel_level_at(conf, level, &ckpt))
-        return NULL;
-    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
-        if (vel_path_is_same(line->name, ckpt.store))
-            return ((const struct vel_store_line *)line->data)->mkdir ? NULL
-                                                                      : line->name;
-    return NULL;
+    return !line || ((const struct vel_store_line *)line->data)->mkdir ? NULL
+                                                                       : line->name;
 }
 
 /* --- who with whom --- */
@@ -165,6 +200,18 @@ static size_t losses_of(const struct vel_ckpt *level)
     default:
         return 0;
     }
+}
+
+/* Of RS that bears more than half of a set it is too little; then it is flushed when
+ * there is no room for all of it. */
+uint64_t vel_seats_protected(const struct vel_conf *conf, size_t level, uint64_t bytes)
+{
+    struct vel_ckpt ckpt;
+
+    if (!vel_level_at(conf, level, &ckpt) || vel_level_scheme(&ckpt) == VEL_SINGLE)
+        return bytes;
+    return vel_level_scheme(&ckpt) == VEL_PARTNER ? bytes * (losses_of(&ckpt) + 1)
+                                                  : bytes * 2;
 }
 
 void vel_seats_fini(struct vel_seats *seats)

@@ -33,6 +33,20 @@ bool vel_seats_is_bypass(const struct vel_conf *conf, size_t level);
 /* Do two levels keep their datasets in the same store? */
 bool vel_seats_is_same_store(const struct vel_conf *conf, size_t a, size_t b);
 
+/* The first level with the same store, which stands for it; a level that is not there
+ * (any more) is alone. */
+size_t vel_seats_store_level(const struct vel_conf *conf, size_t level);
+
+/* So many complete datasets stay in the level's store: COUNT, else CACHE_SIZE. */
+int64_t vel_seats_count(const struct vel_conf *conf, size_t level);
+
+/* The bytes that the level's store may hold; 0: what is free. */
+uint64_t vel_seats_limit(const struct vel_conf *conf, size_t level);
+
+/* What so many bytes of a node take there with their redundancy, whatever sets they are
+ * in. */
+uint64_t vel_seats_protected(const struct vel_conf *conf, size_t level, uint64_t bytes);
+
 /* Which of this node's caches, "BASE/USER/ID", is that of the level's store; homes_n:
  * none. */
 size_t vel_seats_home(const struct vel_conf *conf, size_t level, char *const *homes,

@@ -42,6 +42,17 @@ static int64_t capacity(const struct vel_conf *conf, enum vel_parent parent,
     return 0;
 }
 
+int64_t vel_store_limit(const struct vel_conf *conf, const char *dir)
+{
+    const struct vel_line *line;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
+        if (vel_path_is_same(line->name, dir) &&
+            ((const struct vel_store_line *)line->data)->bytes > 0)
+            return ((const struct vel_store_line *)line->data)->bytes;
+    return capacity(conf, VEL_CACHEDIR, dir);
+}
+
 /* Virtual nodes share a file system, and must not share what a real node has alone. A
  * value may be any text, so only the name of a node becomes part of a path as it is. */
 static char *base_of(const struct build *b, const struct vel_store *store)
@@ -132,8 +143,7 @@ static int add_line(struct build *b, const struct vel_line *line)
     store.type = data->type;
     if (vel_conf_gives(line, "FLUSH"))
         store.flush = data->flush;
-    store.bytes =
-        data->bytes ? data->bytes : capacity(b->conf, VEL_CACHEDIR, store.name);
+    store.bytes = vel_store_limit(b->conf, store.name);
     store.bandwidth = data->bandwidth;
     store.mtbf = data->mtbf;
     store.can_mkdir = data->mkdir;
@@ -150,7 +160,7 @@ static int add_implied(struct build *b, const char *key, const char *dir)
         store_fini(&store);
         return rc;
     }
-    store.bytes = capacity(b->conf, VEL_CACHEDIR, store.name);
+    store.bytes = vel_store_limit(b->conf, store.name);
     return add(b, &store);
 }
 

@@ -56,6 +56,10 @@ void vel_stores_destroy(struct vel_stores *stores);
 const struct vel_store *vel_stores_find(const struct vel_stores *stores,
                                         const char *name);
 
+/* The bytes that a store may hold, by its STORE line, else by CACHEDIR; 0: what is
+ * free. */
+int64_t vel_store_limit(const struct vel_conf *conf, const char *dir);
+
 /* Local. Of one whose directory others make (MKDIR=0): is it there? VEL_ENOENT. To be
  * asked before anything is made below it. */
 int vel_store_check(const struct vel_store *store, struct vel_fs *fs,

@@ -289,11 +289,13 @@ int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *k
     return 0;
 }
 
-int64_t lab_keep(void *arg, const char *template, bool *ret_has_line)
+int64_t lab_keep(void *arg, const struct vel_seal *seal, int64_t *ret_store,
+                 bool *ret_has_line)
 {
     (void)arg;
+    *ret_store = 0;
     *ret_has_line = false;
-    return template[0] == 't' ? 0 : 2;
+    return seal->template[0] == 't' ? 0 : 2;
 }
 
 /* True: another was first, and *seal is its now, or it is void. */

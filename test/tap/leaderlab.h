@@ -373,7 +373,8 @@ int lab_has_whole(void *arg, const char *template, const char *step, int64_t gen
                   bool *ret_has, struct vel_err *err);
 int lab_compose(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
                 struct vel_err *err);
-int64_t lab_keep(void *arg, const char *template, bool *ret_has_line);
+int64_t lab_keep(void *arg, const struct vel_seal *seal, int64_t *ret_store,
+                 bool *ret_has_line);
 
 const char *lab_node_name(int node);
 int lab_node_of(const char *name);

@@ -43,7 +43,7 @@ refused 'a file for messages that cannot be' '*LOG_FILE*' "LOG_FILE=$dir/none/lo
 # What was set and does nothing for HDF5 files is said once, where they are made; a system's file is for everybody.
 run COPY_TYPE=SINGLE CACHE_SIZE=2 FETCH_WIDTH=2 WATCHDOG=1 "STORE=$dir/cache COUNT=3" "STORE=$dir/other COUNT=1 MTBF=100h"
 is "$result,$(files),$(lines | grep obey)" "0,6,h5veloc: warn: rank 0 on ${host%%.*}.v0: HDF5 files do not obey these settings: \
-FETCH_WIDTH, WATCHDOG, STORE COUNT, STORE MTBF (veloc.conf(5) says whom each is for)" 'settings that HDF5 files do not obey are told in one line'
+FETCH_WIDTH, WATCHDOG, STORE MTBF (veloc.conf(5) says whom each is for)" 'settings that HDF5 files do not obey are told in one line'
 is "$(cd "$dir/prefix" && HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/pause" read ck.0.0.h5 </dev/null 2>&1 >"$dir/out" | grep '^h5veloc: ')" '' \
     'but not to who only reads'
 mv "$dir/prefix/.velocconf" "$dir/system.conf"
