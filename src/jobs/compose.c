@@ -81,29 +81,39 @@ int64_t vel_compose_version(const char *step, int64_t otherwise)
 
 /* --- its level --- */
 
-int vel_compose_level(const struct vel_conf *conf, const struct vel_dataset_rule *rule,
-                      int64_t checkpoint, size_t *ret_level, struct vel_err *err)
+static bool is_output(const struct vel_dataset_rule *rule)
 {
-    const struct vel_seats_use use = {.wanted = rule ? rule->level : -1,
-                                      .number = checkpoint,
-                                      .is_output =
-                                          rule && rule->kind == VEL_KIND_OUTPUT};
+    return rule && rule->kind == VEL_KIND_OUTPUT;
+}
+
+int vel_compose_first_level(const struct vel_conf *conf,
+                            const struct vel_dataset_rule *rule, size_t *ret_level,
+                            struct vel_err *err)
+{
+    const struct vel_seats_use use = {
+        .wanted = rule ? rule->level : -1, .number = 1, .is_output = is_output(rule)};
 
     return vel_seats_level(conf, &use, ret_level, err);
 }
 
-/* The one that is due, unless its store is another than that of the files. */
-static int choose_level(const struct vel_compose *of, size_t *ret_level,
-                        struct vel_err *err)
+/* The one that is due. What is no checkpoint stays where it is; and what is in a cache
+ * does not go past it any more. */
+static int choose_level(const struct vel_compose *of, enum vel_verdict verdict,
+                        size_t *ret_level, struct vel_err *err)
 {
     const struct vel_dataset_rule *rule = of->line ? of->line->data : NULL;
-    size_t first = 0, due = 0;
-    int rc = vel_compose_level(of->conf, rule, 1, &first, err);
+    const struct vel_seats_use use = {.wanted = rule ? rule->level : -1,
+                                      .number =
+                                          is_output(rule) ? of->id : of->checkpoint,
+                                      .is_output = is_output(rule),
+                                      .seconds_since = of->seconds_since};
+    size_t due = 0;
+    int rc = vel_compose_first_level(of->conf, rule, ret_level, err);
 
-    if (rc == 0)
-        rc = vel_compose_level(of->conf, rule, of->checkpoint, &due, err);
-    if (rc == 0)
-        *ret_level = vel_seats_is_same_store(of->conf, first, due) ? due : first;
+    if (rc == 0 && verdict == VEL_VERDICT_SEALED)
+        rc = vel_seats_level(of->conf, &use, &due, err);
+    if (rc == 0 && verdict == VEL_VERDICT_SEALED && !vel_seats_is_bypass(of->conf, due))
+        *ret_level = due;
     return rc;
 }
 
@@ -195,7 +205,7 @@ int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
     struct vel_settlement settlement = {.is_flushed =
                                             !is_partial || seal->what & VEL_OWED_FLUSH};
     size_t level = 0;
-    int rc = choose_level(of, &level, err);
+    int rc = choose_level(of, seal->verdict, &level, err);
 
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (member_at(seal, i)->rank != (int64_t)i)

@@ -20,6 +20,8 @@ struct vel_compose {
     const struct vel_line *line; /* DATASET; NULL: no rule has its files */
     int64_t id, checkpoint;      /* the number that it has if it is one */
     int64_t created;             /* wall time, s */
+    const double *seconds_since; /* each level was used last; NULL: those by time are
+                                    not due */
 };
 
 /* The DATASET line that a template is of; NULL: of none. */
@@ -33,10 +35,11 @@ char *vel_compose_name(const struct vel_line *line, const char *template);
 /* The step when it is a number that a version can be. */
 int64_t vel_compose_version(const char *step, int64_t otherwise);
 
-/* The level in whose directory its files are written, before anything but their names
- * is known. VEL_ECONFIG: none. */
-int vel_compose_level(const struct vel_conf *conf, const struct vel_dataset_rule *rule,
-                      int64_t checkpoint, size_t *ret_level, struct vel_err *err);
+/* The level in whose store its files are written, before anything but their names is
+ * known. VEL_ECONFIG: none. */
+int vel_compose_first_level(const struct vel_conf *conf,
+                            const struct vel_dataset_rule *rule, size_t *ret_level,
+                            struct vel_err *err);
 
 /* Complete a seal, of which the key, the verdict and a member with node, files and
  * bytes for each rank are there: id, what, and of its members set, place, level, scheme

@@ -36,6 +36,7 @@ core_sources += \
 	%D%/sweep_temps.c %D%/sweep_temps.h \
 	%D%/take.c %D%/take.h %D%/take_in.h \
 	%D%/take_map.c \
+	%D%/take_place.c \
 	%D%/take_promise.c \
 	%D%/take_protect.c \
 	%D%/take_sources.c \

@@ -29,6 +29,7 @@ struct work {
     char *home; /* LEVEL/dataset.D */
     uint8_t id[VEL_ENCODING_ID];
     struct vel_batches *debtor; /* the ledger that says what is owed; NULL: none does */
+    bool is_moved;              /* to another cache than that of the files */
     bool gives;                 /* another member has a file of the one that is taken */
     bool has_links;             /* it has files of the dataset before */
 };
@@ -43,42 +44,21 @@ static bool is_here(const struct work *w, const struct vel_seal_member *member)
     return strcmp(member->node, w->take->node) == 0;
 }
 
-/* --- where from, where to --- */
+/* --- where to --- */
 
-static char *level_in(const char *home, int64_t index)
-{
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/index.%" PRId64, home, index);
-    return vel_buf_take(&path, NULL);
-}
-
-/* A rename does not leave its file system: the cache of the files, else that of the
- * level. */
-static int choose_level(struct work *w)
+static int choose_level(struct work *w, bool stays)
 {
     const struct vel_take *take = w->take;
-    int64_t index = take->seal->members.n > 0 ? member_at(w, 0)->level : 0;
+    int rc;
 
-    if (take->home) {
-        w->level = vel_path_dir(take->home);
-    } else if (w->sources.n > 0) {
-        char *level = vel_path_dir(((struct vel_batch *)w->sources.items)->dir);
-        char *home = level ? vel_path_dir(level) : NULL;
-
-        w->level = home ? level_in(home, index) : NULL;
-        free(home);
-        free(level);
-    } else {
-        size_t at =
-            vel_seats_home(take->conf, (size_t)index, take->homes, take->n_homes);
-
-        if (take->n_homes == 0)
-            return vel_fail(w->err, VEL_ENOENT, "%s has no cache", take->node);
-        w->level = level_in(take->homes[at < take->n_homes ? at : 0], index);
-    }
-    w->home = w->level ? vel_cache_dataset_dir(w->level, take->seal->id) : NULL;
+    free(w->level);
+    free(w->home);
+    w->level = w->home = NULL;
+    rc = vel_take_level(take, &w->sources, stays, &w->level, w->err);
+    if (rc < 0)
+        return rc;
+    w->is_moved = vel_take_is_moved(take, &w->sources, w->level);
+    w->home = vel_cache_dataset_dir(w->level, take->seal->id);
     return w->home ? 0 : vel_out_of_memory(w->err, "a dataset");
 }
 
@@ -110,31 +90,6 @@ static int present_name(struct work *w, const struct vel_placeholder_file *file,
     return name ? 0 : vel_out_of_memory(w->err, "a file");
 }
 
-/* All of a part's directories are synced with its list, and their names at the end. */
-static int make_above(struct work *w, const char *path)
-{
-    char *above = vel_path_dir(path);
-    int rc = above ? vel_fs_make_dirs_unsynced(w->take->fs, above, 0700, w->err)
-                   : vel_out_of_memory(w->err, "a file");
-
-    free(above);
-    return rc;
-}
-
-/* The old name goes when the part is whole: until then nothing is lost by a loss of
- * power. A file system without links has to do without that. */
-static int add_name(struct work *w, const char *source, const char *path)
-{
-    struct vel_err why = {0};
-    int rc = make_above(w, path);
-
-    if (rc == 0)
-        rc = vel_fs_unlink(w->take->fs, path, w->err);
-    if (rc == 0 && vel_fs_link(w->take->fs, source, path, &why) < 0)
-        rc = vel_fs_rename(w->take->fs, source, path, w->err);
-    return rc;
-}
-
 static int take_file(struct work *w, const struct vel_batch *from, const char *dir,
                      int64_t rank, const struct vel_batch_file *file)
 {
@@ -148,8 +103,11 @@ static int take_file(struct work *w, const struct vel_batch *from, const char *d
     path = name ? vel_path_join(dir, name) : NULL;
     if (rc == 0 && !path)
         rc = vel_out_of_memory(w->err, "a file");
+    /* the old name goes when the part is whole: until then nothing is lost by a loss of
+     * power; a file system without links has to do without that */
     if (rc == 0 && vel_fs_exists(w->take->fs, source))
-        rc = add_name(w, source, path);
+        rc = vel_take_add(w->take->fs, source, path,
+                          w->is_moved ? VEL_TAKE_COPY : VEL_TAKE_MOVE, w->err);
     if (rc == 0)
         rc = vel_take_check_size(w->take->fs, path, file->size, w->err);
     is.name = name;
@@ -274,9 +232,7 @@ static int link_file(struct work *w, const struct vel_flush_file *file, const ch
     w->gives |= is_others;
     if (rc == 0 && !is_others && !vel_fs_exists(w->take->fs, path)) {
         w->has_links = true;
-        rc = make_above(w, path);
-        if (rc == 0)
-            rc = vel_fs_link(w->take->fs, file->from, path, w->err);
+        rc = vel_take_add(w->take->fs, file->from, path, VEL_TAKE_COPY, w->err);
         if (rc == 0)
             rc = vel_placeholders_share(w->take->placeholders, &was, &is, called,
                                         w->err);
@@ -402,19 +358,21 @@ static bool is_all_done(struct work *w, bool *ret_is_told)
     return done;
 }
 
-/* Before the first part is told, with which it comes to the disk. Not again when all
- * was done, and told, before. */
+/* On the disk before the first part is told, and where there is none to be told before
+ * any is made. Not again when all was done, and told, before. */
 static int promise(struct work *w)
 {
     bool is_told, is_done = is_all_done(w, &is_told);
 
+    w->debtor = NULL;
     return is_done && is_told
                ? 0
                : vel_take_promise(w->take, w->home, is_told, &w->debtor, w->err);
 }
 
-/* Said in all caches before the first name goes: a later one may be in another cache.
- * Until then a part may be made anew, with the placeholders of its files. */
+/* Said in all caches, that of the parts first, before the first name goes: a later one
+ * may be in another cache. Until then a part may be made anew, with the placeholders of
+ * its files. */
 static int leave(struct work *w)
 {
     const struct vel_take *take = w->take;
@@ -447,22 +405,54 @@ static int leave(struct work *w)
     return rc;
 }
 
-static int take_all(struct work *w)
+static int make_parts(struct work *w)
 {
     const struct vel_seal *seal = w->take->seal;
     int rc = vel_cache_make_dir(w->take->fs, w->home, w->err);
-
-    /* what is made anew below is removed first: it is ours to remove, if it is */
-    for (size_t i = 0; rc == 0 && i < w->take->n_homes; i++)
-        rc = vel_batches_look(w->take->batches[i], w->err);
 
     if (rc == 0)
         rc = promise(w);
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (is_here(w, member_at(w, i)))
             rc = take_part(w, member_at(w, i));
+    return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->home, w->err) : rc;
+}
+
+/* The store of the level refuses: a program never fails because of that. Nothing was
+ * there before, so what is there now is a copy. */
+static int stay(struct work *w, struct vel_err *why)
+{
+    int rc;
+
+    vel_log(VEL_LOG_WARN,
+            "dataset %" PRId64 " stays in the store where it was written: %s",
+            w->take->seal->id, why->text);
+    vel_placeholders_forget(w->take->placeholders, w->home, -1);
+    rc = vel_fs_remove_tree(w->take->fs, w->home, w->err);
+    if (rc == 0 && vel_fs_exists(w->take->fs, w->level))
+        rc = vel_fs_sync_dir(w->take->fs, w->level, w->err);
     if (rc == 0)
-        rc = vel_fs_sync_dir(w->take->fs, w->home, w->err);
+        rc = choose_level(w, true);
+    return rc == 0 ? make_parts(w) : rc;
+}
+
+static int take_all(struct work *w)
+{
+    struct vel_err *err = w->err, why = {0};
+    int rc = 0;
+
+    /* what is made anew below is removed first: it is ours to remove, if it is */
+    for (size_t i = 0; rc == 0 && i < w->take->n_homes; i++)
+        rc = vel_batches_look(w->take->batches[i], w->err);
+    if (rc < 0)
+        return rc;
+    w->err = &why;
+    rc = make_parts(w);
+    w->err = err;
+    if (rc < 0 && w->is_moved && !w->take->home)
+        rc = stay(w, &why);
+    else if (rc < 0)
+        rc = vel_fail(err, (enum vel_status)rc, "%s", why.text);
     return rc == 0 ? leave(w) : rc;
 }
 
@@ -475,7 +465,7 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     make_identity(&w);
     rc = vel_take_find_sources(take, &w.sources, err);
     if (rc == 0)
-        rc = choose_level(&w);
+        rc = choose_level(&w, take->stays);
     if (rc == 0)
         rc = take_all(&w);
     vel_batch_list_fini(&w.sources);

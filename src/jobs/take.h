@@ -31,7 +31,8 @@ struct vel_take {
     bool is_over; /* the launch: other leaders may have its files in their ledgers */
     const struct vel_seal *seal;
     const struct vel_dataset *dataset; /* as it was settled */
-    const char *home;  /* where parts of it are already: LEVEL/dataset.D; or NULL */
+    const char *home; /* where parts of it are already: LEVEL/dataset.D; or NULL */
+    bool stays; /* there is no room in the store of its level: it stays where it is */
     const char *after; /* the same of seal->after */
 };
 

@@ -12,6 +12,23 @@
 int vel_take_find_sources(const struct vel_take *take, struct vel_vec *ret,
                           struct vel_err *err);
 
+/* The directory of the level in which the parts are made: where some are already, else
+ * in the cache of the level's store. If that is not here, or the files stay, in the
+ * cache where they are. New string. */
+int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
+                   bool stays, char **ret_level, struct vel_err *err);
+/* Is that another cache than one of the files'? */
+bool vel_take_is_moved(const struct vel_take *take, const struct vel_vec *sources,
+                       const char *level);
+
+/* Where a file system has no links, or it is another one. */
+enum vel_take_how { VEL_TAKE_MOVE, VEL_TAKE_COPY };
+
+/* Give a file another name, in the place of what stands there. Where that cannot be it
+ * gets that name alone, or is copied, and the copy is as old. */
+int vel_take_add(struct vel_fs *fs, const char *source, const char *path,
+                 enum vel_take_how how, struct vel_err *err);
+
 /* Does a complete file of the dataset come from here? */
 bool vel_take_is_file(const struct vel_seal_member *member,
                       const struct vel_batch_rank *rank,

@@ -3,6 +3,7 @@
  * the seals of a template (doc/protocol-leader.txt, 7). */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
+#include "topo/level.h"
 #include "view/evidence.h"
 
 /* --- a dataset is made --- */
@@ -36,6 +38,29 @@ static int next_checkpoint(struct vel_service *service, int64_t *ret,
         vel_index_fini(&entries);
     }
     *ret = service->checkpoints + 1;
+    return 0;
+}
+
+/* By this chair: one that is new has used none. */
+static int list_uses(struct vel_service *service, double **ret_since,
+                     struct vel_err *err)
+{
+    size_t n = vel_level_count(service->conf);
+    double *since = calloc(n + 1, sizeof *since);
+
+    if (!service->last_use)
+        service->last_use = calloc(n + 1, sizeof *service->last_use);
+    if (!since || !service->last_use) {
+        free(since);
+        return vel_out_of_memory(err, "a dataset");
+    }
+    for (size_t i = 0; i < n; i++)
+        since[i] =
+            service->last_use[i]
+                ? (double)(vel_clock_monotonic(service->clock) - service->last_use[i]) /
+                      (double)VEL_CLOCK_S
+                : INFINITY;
+    *ret_since = since;
     return 0;
 }
 
@@ -88,16 +113,23 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
     const struct vel_id_owner owner = {.launch = launch, .is_leaders = true};
     struct vel_settlement settlement;
     struct vel_err why = {0};
+    double *since = NULL;
     int rc = next_checkpoint(service, &of.checkpoint, err);
 
+    if (rc == 0)
+        rc = list_uses(service, &since, err);
+    of.seconds_since = since;
     if (rc == 0)
         rc = vel_id_claim(service->fs, service->dir,
                           service->view ? service->view->highest : 0, &owner, &of.id,
                           err);
     if (rc == 0)
         rc = vel_compose(&of, seal, &settlement, &why, err);
+    free(since);
     if (rc < 0)
         return rc;
+    if (seal->verdict == VEL_VERDICT_SEALED)
+        service->last_use[settlement.level] = vel_clock_monotonic(service->clock);
     rc = save_settlement(service, &settlement, err);
     if (rc == 0) {
         tell_exposed(service, &settlement, &why);
@@ -192,6 +224,8 @@ void vel_service_forget_latest(struct vel_service *service)
     for (size_t i = 0; i < service->latest.n; i++)
         latest_fini(vel_vec_at(&service->latest, i));
     vel_vec_fini(&service->latest);
+    free(service->last_use);
+    service->last_use = NULL;
 }
 
 static struct vel_service_latest *latest_of(const struct vel_service *service,

@@ -43,7 +43,7 @@ static int choose_home(const struct vel_service *service,
                        const struct vel_dataset_rule *rule, size_t *ret_level,
                        size_t *ret_home, struct vel_err *err)
 {
-    int rc = vel_compose_level(service->conf, rule, 1, ret_level, err);
+    int rc = vel_compose_first_level(service->conf, rule, ret_level, err);
 
     if (rc < 0)
         return rc;
@@ -294,7 +294,8 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
         rc = vel_id_last(service->fs, service->dir, &service->above, err);
     borrowed = key_of(service, key);
     if (rc == 0)
-        rc = vel_service_check_room(service, index, service->homes[home], err);
+        rc = vel_service_check_room(service, index, service->homes[home],
+                                    service->largest_part, err);
     if (rc == 0)
         rc = vel_batches_make(service->batches[home], &borrowed, (int64_t)index,
                               kind_of(line, key->template), &dir, err);

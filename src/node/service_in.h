@@ -166,11 +166,12 @@ struct vel_service {
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed, has_told_over;
     bool is_first_chair;
-    uint64_t lines_used;     /* bit i: DATASET line i has had a file */
-    char *stray;             /* the first file that no line has */
-    struct vel_vec written;  /* char *: shapes of names that this launch may write */
-    atomic_bool has_thinned; /* what launches before have left in the caches */
+    uint64_t lines_used;    /* bit i: DATASET line i has had a file */
+    char *stray;            /* the first file that no line has */
+    struct vel_vec written; /* char *: shapes of names that this launch may write */
+    atomic_bool has_told_stays, has_thinned; /* what launches before left in caches */
     int64_t checkpoints;
+    uint64_t *last_use; /* of each level, by what this chair has sealed; 0: never */
     int64_t above; /* the newest dataset when its first batch was made; -1: none was */
     uint64_t largest_part;
     struct vel_placeholders *placeholders; /* workers use it, too */

@@ -33,26 +33,23 @@ int64_t vel_service_keep(void *arg, const struct vel_seal *seal, int64_t *ret_st
 
 /* --- what there is room for --- */
 
-/* As much as any part had so far and a little more, since what is written grows, with
- * its redundancy. */
-static uint64_t need_of(const struct vel_service *service, size_t level)
+/* A little more, since what is written grows, with its redundancy. */
+static uint64_t need_of(const struct vel_service *service, size_t level, uint64_t bytes)
 {
-    uint64_t bytes = service->largest_part;
-
     return vel_seats_protected(service->conf, level, bytes + bytes / 16);
 }
 
 /* Not more than BYTES: with the redundancy that all will have, so that nodes with the
  * same files say the same however far they are. */
-static int check_limit(struct vel_service *service, size_t level, const char *home,
-                       struct vel_err *err)
+static int check_limit(const struct vel_service *service, size_t level,
+                       const char *home, uint64_t need, struct vel_err *err)
 {
     uint64_t limit = vel_seats_limit(service->conf, level), bytes = 0;
 
     if (!limit || vel_cache_bytes(service->fs, home, &bytes, NULL) < 0)
         return 0;
     bytes = vel_seats_protected(service->conf, level, bytes);
-    return bytes + need_of(service, level) <= limit
+    return bytes + need <= limit
                ? 0
                : vel_fail(err, VEL_ENOSPC,
                           "%s has no room for another dataset: BYTES of its store is "
@@ -60,16 +57,16 @@ static int check_limit(struct vel_service *service, size_t level, const char *ho
                           home, limit, bytes);
 }
 
-int vel_service_check_room(struct vel_service *service, size_t level, const char *home,
-                           struct vel_err *err)
+int vel_service_check_room(const struct vel_service *service, size_t level,
+                           const char *home, uint64_t bytes, struct vel_err *err)
 {
     const char *store = vel_seats_foreign_store(service->conf, level);
-    uint64_t need = need_of(service, level);
+    uint64_t need = need_of(service, level, bytes);
     uint64_t room = 0;
 
     if (store && !vel_fs_exists(service->fs, store))
         return vel_fail(err, VEL_ENOSPC, "the store %s is not there", store);
     if (vel_fs_space(service->fs, home, &room, NULL) == 0 && room < need + ROOM_LEAST)
         return vel_fail(err, VEL_ENOSPC, "%s has no room for another dataset", home);
-    return check_limit(service, level, home, err);
+    return check_limit(service, level, home, need, err);
 }

@@ -17,8 +17,9 @@ int64_t vel_service_keep_of(const struct vel_service *service,
 int64_t vel_service_keep(void *arg, const struct vel_seal *seal, int64_t *ret_store,
                          bool *ret_has_line);
 
-/* Is there room in `home`, the cache of a level here, for another part? VEL_ENOSPC. */
-int vel_service_check_room(struct vel_service *service, size_t level, const char *home,
-                           struct vel_err *err);
+/* Is there room in `home`, the cache of a level here, for another part of so many
+ * bytes? VEL_ENOSPC. */
+int vel_service_check_room(const struct vel_service *service, size_t level,
+                           const char *home, uint64_t bytes, struct vel_err *err);
 
 #endif

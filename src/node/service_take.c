@@ -4,17 +4,55 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/path.h"
+#include "jobs/compose.h"
 #include "jobs/take.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
+#include "node/service_room.h"
+#include "topo/seats.h"
 #include "view/point.h"
+
+/* Of a level whose store is another one than that in which its files are written. */
+static bool is_elsewhere(const struct vel_service *service, const struct vel_seal *seal,
+                         size_t level)
+{
+    const struct vel_line *line = vel_service_line(service, seal->template);
+    size_t first = 0;
+
+    return vel_compose_first_level(service->conf, line ? line->data : NULL, &first,
+                                   NULL) < 0 ||
+           vel_seats_store_level(service->conf, first) !=
+               vel_seats_store_level(service->conf, level);
+}
+
+/* Has that store no room for this node's parts? */
+static bool is_to_stay(struct vel_service *service, const struct vel_seal *seal)
+{
+    size_t level = seal->members.n > 0 ? (size_t)vel_seal_at(seal, 0)->level : 0;
+    size_t at = vel_seats_home(service->conf, level, service->homes, service->n_homes);
+    struct vel_err why = {0};
+    uint64_t bytes = 0;
+
+    if (at == service->n_homes || !is_elsewhere(service, seal, level))
+        return false;
+    for (size_t i = 0; i < seal->members.n; i++)
+        if (strcmp(vel_seal_at(seal, i)->node, service->host.node) == 0)
+            bytes += (uint64_t)vel_seal_at(seal, i)->bytes;
+    if (vel_service_check_room(service, level, service->homes[at], bytes, &why) == 0)
+        return false;
+    if (!atomic_exchange(&service->has_told_stays, true))
+        vel_log(VEL_LOG_WARN, "datasets stay in the store where they were written: %s",
+                why.text);
+    return true;
+}
 
 static int take(struct vel_service *service, const char *launch,
                 const struct vel_seal *seal, struct vel_err *err)
@@ -38,6 +76,7 @@ static int take(struct vel_service *service, const char *launch,
     if (rc == 0) {
         what.dataset = &settlement.dataset;
         what.home = home;
+        what.stays = !home && is_to_stay(service, seal);
         what.after = after;
         rc = vel_take(&what, err);
         vel_settlement_fini(&settlement);

@@ -31,7 +31,8 @@ int vel_seats_level(const struct vel_conf *conf, const struct vel_seats_use *use
 {
     size_t n = vel_level_count(conf);
     const struct vel_reddesc_use asked = {.id = use->number,
-                                          .is_output = use->is_output};
+                                          .is_output = use->is_output,
+                                          .seconds_since = use->seconds_since};
     struct vel_reddescs descs = {.n = n};
     const struct vel_reddesc *chosen;
     struct vel_ckpt level;
@@ -64,7 +65,7 @@ bool vel_seats_is_bypass(const struct vel_conf *conf, size_t level)
     return vel_level_at(conf, level, &ckpt) && ckpt.bypass;
 }
 
-bool vel_seats_is_same_store(const struct vel_conf *conf, size_t a, size_t b)
+static bool is_same_store(const struct vel_conf *conf, size_t a, size_t b)
 {
     struct vel_ckpt first, second;
 
@@ -76,7 +77,7 @@ size_t vel_seats_store_level(const struct vel_conf *conf, size_t level)
 {
     size_t first = 0;
 
-    while (first < level && !vel_seats_is_same_store(conf, first, level))
+    while (first < level && !is_same_store(conf, first, level))
         first++;
     return first;
 }
@@ -317,6 +318,20 @@ int vel_seats_deal(const struct vel_conf *conf, size_t level, const char *const 
 
 /* --- as it is kept --- */
 
+/* The store that a cache is in: that of the level, unless it stayed where it was. */
+static const char *store_of(const struct vel_conf *conf, const struct vel_ckpt *level,
+                            const char *home)
+{
+    struct vel_ckpt other;
+
+    if (is_of(conf, level->store, home))
+        return level->store;
+    for (size_t i = 0; vel_level_at(conf, i, &other); i++)
+        if (is_of(conf, other.store, home))
+            return other.store;
+    return conf->cache_base;
+}
+
 int vel_seats_describe(const struct vel_conf *conf, size_t level, const char *home,
                        struct vel_reddesc *ret, struct vel_err *err)
 {
@@ -336,7 +351,7 @@ int vel_seats_describe(const struct vel_conf *conf, size_t level, const char *ho
     desc.hop_distance = (size_t)ckpt.hop_distance;
     desc.is_output = ckpt.output;
     desc.is_bypass = ckpt.bypass;
-    desc.store_name = vel_path_absolute("/", ckpt.store);
+    desc.store_name = vel_path_absolute("/", store_of(conf, &ckpt, home));
     desc.group_name = strdup(ckpt.group);
     desc.base = base_of(home);
     desc.directory = vel_buf_take(&dir, NULL);

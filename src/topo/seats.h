@@ -21,6 +21,7 @@ struct vel_seats_use {
     int64_t wanted; /* the CKPT line by its id; below 0: by interval */
     int64_t number; /* of the checkpoint, from 1 */
     bool is_output;
+    const double *seconds_since; /* as in topo/reddesc.h */
 };
 
 /* The place of its level among all. VEL_ECONFIG: none is for it. */
@@ -29,9 +30,6 @@ int vel_seats_level(const struct vel_conf *conf, const struct vel_seats_use *use
 
 /* Do datasets of a level go straight to the prefix? */
 bool vel_seats_is_bypass(const struct vel_conf *conf, size_t level);
-
-/* Do two levels keep their datasets in the same store? */
-bool vel_seats_is_same_store(const struct vel_conf *conf, size_t a, size_t b);
 
 /* The first level with the same store, which stands for it; a level that is not there
  * (any more) is alone. */

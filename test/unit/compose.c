@@ -3,6 +3,7 @@
  * with whom: the same as topo/reddesc.h says where all ranks can be asked. */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ static void make_seal(struct vel_seal *seal, const char *step, int ranks, int pe
     }
 }
 
+static const double *since; /* each level was used last, s */
+
 static int compose(const struct vel_conf *conf, int64_t checkpoint,
                    struct vel_seal *seal, struct vel_settlement *ret,
                    struct vel_err *why)
@@ -44,7 +47,8 @@ static int compose(const struct vel_conf *conf, int64_t checkpoint,
     const struct vel_compose of = {.conf = conf,
                                    .line = vel_conf_line(conf, VEL_DATASET, 0),
                                    .id = 7,
-                                   .checkpoint = checkpoint};
+                                   .checkpoint = checkpoint,
+                                   .seconds_since = since};
     struct vel_err err = {0};
     int rc = vel_compose(&of, seal, ret, why, &err);
 
@@ -110,7 +114,8 @@ static void exposed(void)
     vel_conf_destroy(conf);
 }
 
-static int64_t level_of(const struct vel_conf *conf, int64_t checkpoint)
+static int64_t level_by(const struct vel_conf *conf, int64_t checkpoint,
+                        enum vel_verdict verdict)
 {
     struct vel_settlement got;
     struct vel_seal seal;
@@ -118,12 +123,42 @@ static int64_t level_of(const struct vel_conf *conf, int64_t checkpoint)
     int64_t level = -1;
 
     make_seal(&seal, "1", 4, 1);
+    seal.verdict = verdict;
     if (compose(conf, checkpoint, &seal, &got, &why) == 0) {
         level = got.level;
         vel_settlement_fini(&got);
     }
     vel_seal_fini(&seal);
     return level;
+}
+
+static int64_t level_of(const struct vel_conf *conf, int64_t checkpoint)
+{
+    return level_by(conf, checkpoint, VEL_VERDICT_SEALED);
+}
+
+static void levels_by_time(void)
+{
+    static const double used[] = {1, 59, INFINITY}, later[] = {1, 60, 1};
+    struct vel_conf *conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
+                                         "CKPT=1 INTERVAL=60s STORE=/tmp/b TYPE=XOR\n"
+                                         "CKPT=2 INTERVAL=10m STORE=/tmp/a TYPE=XOR\n");
+
+    is_int(level_of(conf, 1), 0,
+           "where nobody has told how long ago levels were used, "
+           "none is due by time");
+    since = used;
+    is_int(level_of(conf, 1), 2, "one that never was is due");
+    since = later;
+    is_int(level_of(conf, 1), 1, "or whose seconds have passed");
+    is_int(level_by(conf, 1, VEL_VERDICT_PARTIAL), 0,
+           "but not for what is no checkpoint, which stays where it is");
+    since = NULL;
+    vel_conf_destroy(conf);
+    conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
+                        "CKPT=1 INTERVAL=2 STORE=/tmp/a TYPE=SINGLE BYPASS=1\n");
+    is_int(level_of(conf, 2), 0, "what is in a cache does not go past it");
+    vel_conf_destroy(conf);
 }
 
 static void levels(void)
@@ -134,8 +169,7 @@ static void levels(void)
 
     ok(level_of(conf, 1) == 0 && level_of(conf, 4) == 1,
        "the level is the one whose interval divides the number");
-    is_int(level_of(conf, 8), 0,
-           "but in the store where the files are, whatever the number");
+    is_int(level_of(conf, 8), 2, "whichever store it has");
     vel_conf_destroy(conf);
     conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
                         "CKPT=6 INTERVAL=8 STORE=/tmp/b TYPE=XOR\n"
@@ -169,6 +203,7 @@ int main(void)
     whole();
     exposed();
     levels();
+    levels_by_time();
     homes();
     return done_testing();
 }

@@ -2,11 +2,13 @@
 /* Files become parts of a dataset, with every operation failing or crashing in turn. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "conf/file.h"
 #include "conf/load.h"
 #include "jobs/anchor.h"
@@ -50,16 +52,35 @@ static void must(int rc, const struct vel_err *err)
         bail_out("%s", err->text);
 }
 
+/* The level has a store of its own. */
+static bool is_far;
+static const char *const caches[] = {"c/u/id", "f/u/id"};
+
+/* Where its parts are, or are to be: in the store of the level, or where the files are
+ * when that refuses. */
+static const char *cache_of_parts(const char *dir)
+{
+    const char *there = in(in(dir, caches[1]), "index.1/dataset.7");
+
+    return is_far && access(there, F_OK) == 0 ? caches[1] : caches[0];
+}
+
+static const char *dataset_dir(const char *dir)
+{
+    return in(in(dir, cache_of_parts(dir)),
+              is_far ? "index.1/dataset.7" : "index.0/dataset.7");
+}
+
 /* --- before --- */
 
 static const char launch_name[] = "L";
 
-static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir)
+static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir, int cache)
 {
-    static char home[600]; /* borrowed; there is one at a time */
+    static char homes[2][600]; /* borrowed; there is one of each at a time */
     struct vel_batches_of of = {.fs = fs,
                                 .clock = vel_clock_system(),
-                                .home = strcpy(home, in(dir, "c/u/id")),
+                                .home = strcpy(homes[cache], in(dir, caches[cache])),
                                 .node = "n0",
                                 .launch = launch_name};
     struct vel_batches *made;
@@ -72,7 +93,7 @@ static struct vel_batches *begin_batches(struct vel_fs *fs, const char *dir)
 /* The first of the first launch is 1.0/1. */
 static void put_new(const char *dir, int files)
 {
-    struct vel_batches *batches = begin_batches(vel_fs_posix(), dir);
+    struct vel_batches *batches = begin_batches(vel_fs_posix(), dir, 0);
     struct vel_placeholders *placeholders =
         vel_placeholders_create(vel_fs_posix(), &batches, 1);
     char launch[] = "L", template[] = "t", step[] = "1";
@@ -102,7 +123,8 @@ static void put_new(const char *dir, int files)
 
 static void prepare(const char *dir, void *arg)
 {
-    static const char *const dirs[] = {"p", "p/d", "c", "c/u", "c/u/id"};
+    static const char *const dirs[] = {"p",      "p/d", "c",   "c/u",
+                                       "c/u/id", "f",   "f/u", "f/u/id"};
 
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
         tap_fresh_dir(in(dir, dirs[i]));
@@ -132,6 +154,7 @@ static void make_seal(struct vel_seal *seal)
                                          .node = i < 2 ? nodes[0] : nodes[1],
                                          .set = i % 2,
                                          .place = i / 2,
+                                         .level = is_far,
                                          .scheme = VEL_XOR,
                                          .failures = 1,
                                          .files = i == 0 && !has_none,
@@ -145,15 +168,42 @@ static struct vel_conf *make_conf(const char *dir)
 {
     struct vel_conf *conf;
     struct vel_err err = {0};
-    char text[500];
+    char text[2000];
 
-    snprintf(text, sizeof text, "CACHE_BASE=%s/c\nPREFIX=%s/p\n", dir, dir);
+    snprintf(text, sizeof text,
+             "CACHE_BASE=%s/c\nPREFIX=%s/p\nCKPT=0 TYPE=XOR\n"
+             "CKPT=1 TYPE=XOR INTERVAL=2 STORE=%s/f\n",
+             dir, dir, dir);
     must(vel_conf_create(&conf, &err), &err);
     must(vel_conf_parse(conf, VEL_LAYER_USER, "t.conf", text, strlen(text), NULL, NULL,
                         &err),
          &err);
     must(vel_conf_finish(conf, &err), &err);
     return conf;
+}
+
+/* Its caches are different file systems. */
+static bool is_apart;
+static const struct vel_fs_ops *linking;
+
+static int link_within(struct vel_fs *fs, const char *from, const char *to)
+{
+    return !strstr(from, "/f/u/") == !strstr(to, "/f/u/") ? linking->link(fs, from, to)
+                                                          : -EXDEV;
+}
+
+static int take_apart(struct vel_fs *fs, const struct vel_take *what,
+                      struct vel_err *err)
+{
+    struct vel_fs_ops ops = *fs->ops;
+    int rc;
+
+    linking = fs->ops;
+    ops.link = link_within;
+    fs->ops = &ops;
+    rc = vel_take(what, err);
+    fs->ops = linking;
+    return rc;
 }
 
 static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
@@ -169,18 +219,20 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
                                   .files = 1,
                                   .bytes = 5};
     struct vel_conf *conf = make_conf(dir);
-    struct vel_batches *batches = begin_batches(fs, dir);
-    struct vel_placeholders *placeholders = vel_placeholders_create(fs, &batches, 1);
-    char *home = strdup(in(dir, "c/u/id"));
-    char *there = strdup(in(dir, "c/u/id/index.0/dataset.7"));
+    struct vel_batches *batches[] = {begin_batches(fs, dir, 0),
+                                     begin_batches(fs, dir, 1)};
+    struct vel_placeholders *placeholders =
+        vel_placeholders_create(fs, batches, is_far ? 2 : 1);
+    char *homes[] = {strdup(in(dir, caches[0])), strdup(in(dir, caches[1]))};
+    char *there = strdup(dataset_dir(dir));
     struct vel_take what = {.fs = fs,
                             .conf = conf,
                             .node = "n0",
                             .launch = "L",
                             .prefix = in(dir, "p"),
-                            .homes = &home,
-                            .batches = &batches,
-                            .n_homes = 1,
+                            .homes = homes,
+                            .batches = batches,
+                            .n_homes = is_far ? 2 : 1,
                             .placeholders = placeholders,
                             .dataset = &dataset};
     struct vel_seal seal;
@@ -191,16 +243,18 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
     what.seal = &seal;
     what.home = access(there, F_OK) == 0 ? there : NULL;
     rc = vel_placeholders_load(placeholders, err);
+    for (int i = 0; rc == 0 && i < (is_far ? 2 : 1); i++)
+        rc = vel_batches_adopt(batches[i], err);
     if (rc == 0)
-        rc = vel_batches_adopt(batches, err);
-    if (rc == 0)
-        rc = vel_take(&what, err);
+        rc = is_apart ? take_apart(fs, &what, err) : vel_take(&what, err);
     vel_placeholders_destroy(placeholders);
-    vel_batches_destroy(batches);
+    for (int i = 0; i < 2; i++) {
+        vel_batches_destroy(batches[i]);
+        free(homes[i]);
+    }
     vel_seal_fini(&seal);
     vel_conf_destroy(conf);
     free(there);
-    free(home);
     return rc;
 }
 
@@ -210,8 +264,10 @@ static int take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
  * and at which level? */
 static bool is_part(const char *dir, int rank, size_t files)
 {
-    char *level = strdup(in(dir, "c/u/id/index.0")), part[400];
+    char *level =
+        strdup(in(in(dir, cache_of_parts(dir)), is_far ? "index.1" : "index.0"));
     const struct vel_part what = {.level = level, .id = ID, .rank = rank};
+    char part[400];
     struct vel_filemap map;
     struct vel_reddesc desc;
     struct vel_vec red;
@@ -241,11 +297,11 @@ static bool is_part(const char *dir, int rank, size_t files)
  * not tell, its old one. */
 static bool is_somewhere(const char *dir)
 {
-    const char *part = "c/u/id/index.0/dataset.7/rank.0/d";
+    const char *part = in(dataset_dir(dir), "rank.0/d");
 
     return tap_file_is(in(dir, "c/u/id/1.0/1/rank.0/d/a.0"), "d/a.0") ||
-           tap_file_is(in(in(dir, part), "A.0"), "d/a.0") ||
-           tap_file_is(in(in(dir, part), "a.0"), "d/a.0");
+           tap_file_is(in(part, "A.0"), "d/a.0") ||
+           tap_file_is(in(part, "a.0"), "d/a.0");
 }
 
 /* Is it still of no dataset? */
@@ -267,7 +323,7 @@ static bool is_listed(const char *dir)
 }
 
 /* Is anything said of what stands at the name of this file? */
-static bool is_said(const char *dir, const char *where, const char *name)
+static bool is_said(const char *cache, const char *where, const char *name)
 {
     const struct vel_fact subject = {
         .kind = VEL_FACT_STANDS,
@@ -277,8 +333,7 @@ static bool is_said(const char *dir, const char *where, const char *name)
     struct vel_err err = {0};
     bool is;
 
-    must(vel_batches_read_catalog(vel_fs_posix(), in(dir, "c/u/id"), &catalog, &err),
-         &err);
+    must(vel_batches_read_catalog(vel_fs_posix(), cache, &catalog, &err), &err);
     is = vel_catalog_find(catalog, &subject, &fact, NULL) == 0;
     if (is) {
         is = *fact.u.stands.path != '\0';
@@ -292,20 +347,22 @@ static bool is_said(const char *dir, const char *where, const char *name)
 static bool has_late(const char *dir)
 {
     return tap_file_is(in(dir, "c/u/id/1.0/1/rank.0/late.0"), "late.0") &&
-           is_said(dir, "1.0/1", "late.0");
+           is_said(in(dir, "c/u/id"), "1.0/1", "late.0");
 }
 
 /* What is taken under which names, with where it stands. */
 static bool has_anchors(const char *dir)
 {
-    return is_said(dir, "index.0/dataset.7", "d/a.0") !=
-           is_said(dir, "index.0/dataset.7", "d/A.0");
+    const char *where = is_far ? "index.1/dataset.7" : "index.0/dataset.7";
+    const char *cache = in(dir, cache_of_parts(dir));
+
+    return is_said(cache, where, "d/a.0") != is_said(cache, where, "d/A.0");
 }
 
 /* At the latest when the next leader comes. */
 static bool is_gone(const char *dir)
 {
-    struct vel_batches *next = begin_batches(vel_fs_posix(), dir);
+    struct vel_batches *next = begin_batches(vel_fs_posix(), dir, 0);
     struct vel_err err = {0};
 
     must(vel_batches_adopt(next, &err), &err);
@@ -321,8 +378,9 @@ static unsigned owed(const char *dir)
     unsigned what = 0;
 
     vel_vec_init(&found, sizeof(struct vel_promise));
-    must(vel_promises_scan(vel_fs_posix(), in(dir, "c/u/id"), "n0", &found, &err),
-         &err);
+    for (int i = 0; i < 2; i++)
+        must(vel_promises_scan(vel_fs_posix(), in(dir, caches[i]), "n0", &found, &err),
+             &err);
     for (size_t i = 0; i < found.n; i++)
         what |= vel_promise_what(vel_vec_at(&found, i));
     vel_promises_fini(&found);
@@ -385,7 +443,7 @@ static void without_files(void)
 /* What is owed is done. */
 static void keep(const char *dir)
 {
-    struct vel_batches *batches = begin_batches(vel_fs_posix(), dir);
+    struct vel_batches *batches = begin_batches(vel_fs_posix(), dir, 0);
     char home[700];
     struct vel_err err = {0};
 
@@ -433,7 +491,7 @@ static int make(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *e
     char launch[] = "L", template[] = "t", step[] = "2";
     const struct vel_batch_key key = {
         .launch = launch, .template = template, .step = step, .generation = 1};
-    struct vel_batches *batches = begin_batches(fs, dir);
+    struct vel_batches *batches = begin_batches(fs, dir, 0);
     char *made = NULL;
     int rc = vel_batches_adopt(batches, err);
 
@@ -469,7 +527,7 @@ static enum sweep_state check_made(const char *dir, void *arg)
 
 int main(void)
 {
-    const struct sweep sweep = {
+    struct sweep sweep = {
         .name = "taking files", .prepare = prepare, .action = take, .check = check};
 
     const struct sweep made = {.name = "making a place for files",
@@ -486,5 +544,12 @@ int main(void)
     sweep_run(&whole);
     sweep_run(&made);
     without_files();
+    is_far = true; /* each store that refuses is a warning */
+    vel_log_open(&(struct vel_log_sink){.level = VEL_LOG_ERROR});
+    sweep.name = "taking files into another store";
+    sweep_run(&sweep);
+    is_apart = true;
+    whole.name = "taking all files there are to another disk";
+    sweep_run(&whole);
     return done_testing();
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What STORE lines say holds for HDF5 files: COUNT of their datasets stay in the cache, and BYTES bounds what is there.
+# What STORE and CKPT lines say holds for HDF5 files: COUNT of their datasets stay in a store, BYTES bounds what is there,
+# and each lies in the store of the level that is due.
 # (A store that is not enabled is in settings.t.)
 : "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
@@ -68,4 +69,57 @@ for name in STORE CACHEDIR; do
 dataset: BYTES of its store is 65536, and what is there takes *" 'what has no place there is told'
     is "$(lines | grep -vc 'the program ends when')" 3 'once by each rank, and is all that is lacking'
 done
+
+# --- levels in several stores ---
+
+anew
+scr=("STORE=$dir/cache COUNT=9" "STORE=$dir/other COUNT=9" "CKPT=0 TYPE=XOR INTERVAL=1 STORE=$dir/cache"
+    "CKPT=1 TYPE=XOR INTERVAL=4 STORE=$dir/other" "CKPT=2 TYPE=SINGLE INTERVAL=8 STORE=$dir/other")
+run 8 "${scr[@]}"
+levels() { "$top_builddir/src/cmd/h5veloc-ls" --json "$dir/prefix" | python3 -c '
+import json, sys
+print(*(d["level"] for d in sorted(json.load(sys.stdin)["datasets"], key=lambda d: d["id"])))'; }
+is "$result,$(files),$(lines)" 0,24, 'with levels in two stores a program has all its files, and nothing is said'
+is "$(kept cache),$(kept other)" 0,1,2,4,5,6,3,7 'a dataset lies in the store of the level that is due: the largest INTERVAL that divides its number'
+is "$(find "$dir/other" -path '*/index.1/*ck.3.*h5' | wc -l),$(find "$dir/other" -path '*/index.2/*ck.7.*h5' | wc -l)" 3,3 'as that level'
+is "$(find "$dir/other" -path '*index.1*' -name '*XOR*' | wc -l),$(find "$dir/cache" -path '*ck.3.*' | wc -l)" 3,0 \
+    'with its redundancy, and is not in the other store any more'
+anew
+run 4 "CKPT=0 TYPE=SINGLE STORE=$dir/cache" "CKPT=1 TYPE=SINGLE INTERVAL=1h STORE=$dir/other" CACHE_SIZE=9
+is "$result,$(kept cache),$(kept other)" 0,1,2,3,0 'one with an INTERVAL by time takes the first, and then none for so long'
+
+# one process, killed before anything is on the prefix; what the next one reads
+moved() {
+    local settings=("STORE=$dir/cache COUNT=9" "STORE=$dir/other COUNT=9${*:+ $*}" "CKPT=0 TYPE=SINGLE STORE=$dir/cache"
+        "CKPT=1 TYPE=SINGLE INTERVAL=2 STORE=$dir/other")
+    printf '%s\n' 'DATASET=ck PATTERN=ck.{step}.h5' "${settings[@]}" FLUSH_BANDWIDTH=1 >"$dir/prefix/.velocconf"
+    cd "$dir/prefix" && export HDF5_VOL_CONNECTOR=veloc VELOC_QUIET=1 VELOC_VIRTUAL_NODES=1
+    timeout -s KILL 60 "$top_builddir/test/vol/point" create=ck.1.h5 write=1 close protected=ck.1.h5 create=ck.2.h5 write=2 close \
+        protected=ck.2.h5 read=ck.2.h5 kill >"$dir/out" 2>&1 || true
+    find "$dir/cache" "$dir/other" -name 'ck.*.h5' | sed "s:$dir/::; s:/.*/:/:" | sort | paste -sd' '
+    printf '%s\n' 'DATASET=ck PATTERN=ck.{step}.h5' "${settings[@]}" >"$dir/prefix/.velocconf"
+    timeout -s KILL 60 "$top_builddir/test/vol/point" read=ck.1.h5 read=ck.2.h5 2>&1
+}
+wants='cache/ck.1.h5 other/ck.2.h5
+ck.1.h5: all 1, 1000 cells, 1 at the end
+ck.2.h5: all 2, 1000 cells, 2 at the end'
+anew
+is "$(moved)" "$wants" 'the next program reads each where it is'
+like "$(<"$dir/out")" '*ck.2.h5: all 2, 1000 cells*' 'as the program itself did'
+anew
+is "$(moved BYTES=1000)" "${wants/other/cache}" 'one for which the store of its level has no room stays where it was written'
+like "$(lines)" "h5veloc: warn: *datasets stay in the store where they were written: $dir/other/*has no room*" 'which is told'
+# far SIZE: the other store is a file system of its own
+far() { # shellcheck disable=SC2016 # the inner shell expands them
+    dir=$dir top_builddir=$top_builddir unshare -m bash -c "$(declare -f moved)"'
+        mount --make-rprivate / && mount -t tmpfs -o size=$0 none "$dir/other" && moved' "$1"
+}
+if unshare -m true 2>/dev/null; then
+    anew
+    is "$(far 64m 2>/dev/null)" "$wants" 'so does one from a store on another disk'
+    anew
+    is "$(far 1m 2>/dev/null)" "${wants/other/cache}" 'and stays when that is full'
+else
+    skip 2 'there are no mount namespaces here'
+fi
 done_testing
