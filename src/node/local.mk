@@ -22,7 +22,7 @@ core_sources += \
 	%D%/service_life.c \
 	%D%/service_link.c \
 	%D%/service_look.c \
-	%D%/service_mover.c \
+	%D%/service_mover.c %D%/service_mover.h \
 	%D%/service_names.c \
 	%D%/service_native.c \
 	%D%/service_writer.c \

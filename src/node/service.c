@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "meta/cache.h"
 #include "node/service_bring_in.h"
+#include "node/service_mover.h"
 #include "sys/lock.h"
 
 enum {

@@ -475,16 +475,6 @@ void vel_service_evict_older(struct vel_service *service, int64_t id);
 /* What is replaced, and not in the caches of this node any more, leaves no records. */
 void vel_service_tidy(struct vel_service *service);
 
-/* --- service_mover --- */
-
-int vel_service_open_movers(struct vel_service *service, struct vel_err *err);
-void vel_service_close_movers(struct vel_service *service);
-/* By whom, and how fast, what lies below `home`, of these nodes, goes to the prefix:
- * into the job. */
-int vel_service_move(struct vel_service *service, const char *home,
-                     const struct vel_seal *seal, struct vel_flush_job *job,
-                     struct vel_err *err);
-
 /* --- service_stock: what this node holds, for who tells people --- */
 
 void vel_service_stock(struct vel_service *service, uint64_t link,

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "node/service_in.h"
+#include "node/service_mover.h"
 #include "topo/seats.h"
 
 /* The same for all stores that want the same. */

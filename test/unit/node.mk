@@ -320,7 +320,7 @@ test_unit_compose_t_CPPFLAGS = $(test_cppflags)
 test_unit_compose_t_LDADD = $(test_ldadd)
 
 slow_tests += test/unit/take.t
-test_unit_take_t_SOURCES = %D%/take.c test/tap/sweep.c test/tap/sweep.h
+test_unit_take_t_SOURCES = %D%/take.c test/tap/partlab.c test/tap/partlab.h test/tap/sweep.c test/tap/sweep.h
 test_unit_take_t_CPPFLAGS = $(test_cppflags)
 test_unit_take_t_LDADD = $(test_ldadd)
 

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/file.h"
+#include "conf/load.h"
+#include "jobs/take.h"
+#include "meta/cache.h"
+#include "meta/paths.h"
+#include "tap/files.h"
+#include "tap/partlab.h"
+#include "tap/tap.h"
+
+enum { RANKS = 4 };
+
+/* Rank 0 has a file in a directory and, unless an argument says otherwise, a late one,
+ * rank 1 none; the others are on another node. */
+static const char *const names[] = {"d/a.0", "late.0"};
+
+const char *partlab_in(const char *dir, const char *name)
+{
+    static char paths[8][600];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+
+    if (strlen(dir) + strlen(name) + 2 > sizeof paths[0])
+        bail_out("%s is too long", dir);
+    strcpy(path, dir);
+    strcat(path, "/");
+    strcat(path, name);
+    return path;
+}
+
+void partlab_must(int rc, const struct vel_err *err)
+{
+    if (rc < 0)
+        bail_out("%s", err->text);
+}
+
+/* The level has a store of its own. */
+bool partlab_is_far;
+const char *const partlab_caches[] = {"c/u/id", "f/u/id"};
+
+/* Where its parts are, or are to be: in the store of the level, or where the files are
+ * when that refuses. */
+const char *partlab_cache_of_parts(const char *dir)
+{
+    const char *there =
+        partlab_in(partlab_in(dir, partlab_caches[1]), "index.1/dataset.7");
+
+    return partlab_is_far && access(there, F_OK) == 0 ? partlab_caches[1]
+                                                      : partlab_caches[0];
+}
+
+const char *partlab_dataset_dir(const char *dir)
+{
+    return partlab_in(partlab_in(dir, partlab_cache_of_parts(dir)),
+                      partlab_is_far ? "index.1/dataset.7" : "index.0/dataset.7");
+}
+
+/* --- before --- */
+
+static const char launch_name[] = "L";
+
+struct vel_batches *partlab_begin(struct vel_fs *fs, const char *dir, int cache)
+{
+    static char homes[2][600]; /* borrowed; there is one of each at a time */
+    struct vel_batches_of of = {
+        .fs = fs,
+        .clock = vel_clock_system(),
+        .home = strcpy(homes[cache], partlab_in(dir, partlab_caches[cache])),
+        .node = "n0",
+        .launch = launch_name};
+    struct vel_batches *made;
+    struct vel_err err = {0};
+
+    partlab_must(vel_batches_create(&of, &made, &err), &err);
+    return made;
+}
+
+/* The first of the first launch is 1.0/1. */
+static void put_new(const char *dir, int files)
+{
+    struct vel_batches *batches = partlab_begin(vel_fs_posix(), dir, 0);
+    struct vel_placeholders *placeholders =
+        vel_placeholders_create(vel_fs_posix(), &batches, 1);
+    char launch[] = "L", template[] = "t", step[] = "1";
+    const struct vel_batch_key key = {
+        .launch = launch, .template = template, .step = step, .generation = 1};
+    struct vel_err err = {0};
+    char *made;
+
+    partlab_must(vel_batches_make(batches, &key, 0, 0, &made, &err), &err);
+    for (int i = 0; i < files; i++) {
+        const struct vel_placeholder_file of = {made, 0, names[i]};
+        const struct vel_stub_maker maker = {.launch = "L"};
+        char *path = NULL;
+
+        partlab_must(vel_batches_open(batches, made, 0, names[i], &path, &err), &err);
+        tap_put_file(path, names[i]);
+        free(path);
+        partlab_must(vel_batches_close(batches, made, 0, names[i], i + 1, 5, &err),
+                     &err);
+        partlab_must(vel_placeholders_set(placeholders, &of,
+                                          partlab_in(partlab_in(dir, "p"), names[i]),
+                                          &maker, &err),
+                     &err);
+    }
+    free(made);
+    vel_placeholders_destroy(placeholders);
+    vel_batches_destroy(batches);
+}
+
+void partlab_prepare(const char *dir, void *arg)
+{
+    static const char *const dirs[] = {"p",      "p/d", "c",   "c/u",
+                                       "c/u/id", "f",   "f/u", "f/u/id"};
+
+    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
+        tap_fresh_dir(partlab_in(dir, dirs[i]));
+    put_new(dir, arg ? 1 : 2);
+    /* written to another name, and renamed */
+    rename(partlab_in(dir, "p/d/a.0"), partlab_in(dir, "p/d/A.0"));
+}
+
+/* --- taken --- */
+
+bool partlab_has_none; /* of files: no part has */
+
+static void make_seal(struct vel_seal *seal)
+{
+    char nodes[2][4] = {"n0", "n1"};
+    struct vel_err err = {0};
+
+    vel_seal_init(seal);
+    seal->id = PARTLAB_ID;
+    seal->what = VEL_OWED_ENCODE | VEL_OWED_FLUSH;
+    seal->template = strdup("t");
+    seal->step = strdup("1");
+    seal->generation = 1;
+    memset(seal->encoding, 9, sizeof seal->encoding);
+    for (int64_t i = 0; i < RANKS; i++) {
+        struct vel_seal_member member = {.rank = i,
+                                         .node = i < 2 ? nodes[0] : nodes[1],
+                                         .set = i % 2,
+                                         .place = i / 2,
+                                         .level = partlab_is_far,
+                                         .scheme = VEL_XOR,
+                                         .failures = 1,
+                                         .files = i == 0 && !partlab_has_none,
+                                         .upto = i == 0};
+
+        partlab_must(vel_seal_add(seal, &member, &err), &err);
+    }
+}
+
+static struct vel_conf *make_conf(const char *dir)
+{
+    struct vel_conf *conf;
+    struct vel_err err = {0};
+    char text[2000];
+
+    snprintf(text, sizeof text,
+             "CACHE_BASE=%s/c\nPREFIX=%s/p\nCKPT=0 TYPE=XOR\n"
+             "CKPT=1 TYPE=XOR INTERVAL=2 STORE=%s/f\n",
+             dir, dir, dir);
+    partlab_must(vel_conf_create(&conf, &err), &err);
+    partlab_must(vel_conf_parse(conf, VEL_LAYER_USER, "t.conf", text, strlen(text),
+                                NULL, NULL, &err),
+                 &err);
+    partlab_must(vel_conf_finish(conf, &err), &err);
+    return conf;
+}
+
+/* Its partlab_caches are different file systems. */
+bool partlab_is_apart;
+static const struct vel_fs_ops *linking;
+
+static int link_within(struct vel_fs *fs, const char *from, const char *to)
+{
+    return !strstr(from, "/f/u/") == !strstr(to, "/f/u/") ? linking->link(fs, from, to)
+                                                          : -EXDEV;
+}
+
+static int take_apart(struct vel_fs *fs, const struct vel_take *what,
+                      struct vel_err *err)
+{
+    struct vel_fs_ops ops = *fs->ops;
+    int rc;
+
+    linking = fs->ops;
+    ops.link = link_within;
+    fs->ops = &ops;
+    rc = vel_take(what, err);
+    fs->ops = linking;
+    return rc;
+}
+
+int partlab_take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+{
+    char name[] = "t";
+    struct vel_dataset dataset = {.id = PARTLAB_ID,
+                                  .name = name,
+                                  .version = 1,
+                                  .checkpoint = 1,
+                                  .use = 1,
+                                  .ranks = RANKS,
+                                  .nodes = 2,
+                                  .files = 1,
+                                  .bytes = 5};
+    struct vel_conf *conf = make_conf(dir);
+    struct vel_batches *batches[] = {partlab_begin(fs, dir, 0),
+                                     partlab_begin(fs, dir, 1)};
+    struct vel_placeholders *placeholders =
+        vel_placeholders_create(fs, batches, partlab_is_far ? 2 : 1);
+    char *homes[] = {strdup(partlab_in(dir, partlab_caches[0])),
+                     strdup(partlab_in(dir, partlab_caches[1]))};
+    char *there = strdup(partlab_dataset_dir(dir));
+    struct vel_take what = {.fs = fs,
+                            .conf = conf,
+                            .node = "n0",
+                            .launch = "L",
+                            .prefix = partlab_in(dir, "p"),
+                            .homes = homes,
+                            .batches = batches,
+                            .n_homes = partlab_is_far ? 2 : 1,
+                            .placeholders = placeholders,
+                            .dataset = &dataset};
+    struct vel_seal seal;
+    int rc;
+
+    (void)arg;
+    make_seal(&seal);
+    what.seal = &seal;
+    what.home = access(there, F_OK) == 0 ? there : NULL;
+    rc = vel_placeholders_load(placeholders, err);
+    for (int i = 0; rc == 0 && i < (partlab_is_far ? 2 : 1); i++)
+        rc = vel_batches_adopt(batches[i], err);
+    if (rc == 0)
+        rc = partlab_is_apart ? take_apart(fs, &what, err) : vel_take(&what, err);
+    vel_placeholders_destroy(placeholders);
+    for (int i = 0; i < 2; i++) {
+        vel_batches_destroy(batches[i]);
+        free(homes[i]);
+    }
+    vel_seal_fini(&seal);
+    vel_conf_destroy(conf);
+    free(there);
+    return rc;
+}
