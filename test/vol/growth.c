@@ -23,8 +23,8 @@ enum {
     FILES = 300,
     ALONE_FILES = 1500, /* some hundreds are known */
     KEPT = 5,           /* the program unlinks those before */
-    TIMES = 6,          /* it is measured so often, every so many files */
-    APART = 6,
+    TIMES = 6,          /* it is measured so often, every so many files: over more */
+    APART = 24,         /* of them than are forgotten at once */
     PER_FILE = 40, /* bytes: 24 tell how often its name was used, of the newest 65536 */
     SLACK = 600000 /* bytes: what is over is forgotten some dozens at a time */
 };
