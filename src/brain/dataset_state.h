@@ -98,7 +98,7 @@
     X(TELL_PUBLISH, "tell_publish",                                                    \
       "if no newer owner: settle older ones, tell, rename")                            \
     X(RENAME, "rename", "rename the temporary files, where their placeholders are")    \
-    X(TELL_FLUSHED, "tell_flushed", "raise `current`, tell, forget the promise")       \
+    X(TELL_FLUSHED, "tell_flushed", "tell, forget the promise")                        \
     X(FORGET, "forget", "the promise is kept: say so, make room")                      \
     X(REBUILD, "rebuild", "let another node rebuild and copy the lost one's files")    \
     X(RETRY, "retry", "try again later: twice the time, at most FLUSH_STALL")          \

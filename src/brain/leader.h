@@ -305,8 +305,6 @@ struct vel_leader_ops {
     /* The index entry of owner K; by: the dataset that replaces it, 0: none. */
     int (*entry)(void *arg, const struct vel_seal *seal, enum vel_place_on_prefix place,
                  int64_t by, struct vel_err *err);
-    /* Raise `current`. */
-    int (*current)(void *arg, int64_t id, struct vel_err *err);
     int (*is_dropped)(void *arg, int64_t id, bool *ret_is_dropped, struct vel_err *err);
     /* Is anything of it in a cache of this node? */
     bool (*is_held)(void *arg, int64_t id);

@@ -284,8 +284,6 @@ static bool tell_all(struct vel_leader *leader, struct vel_lead *lead)
     case VEL_DATASET_FLUSHING:
         return lead->is_staged ? tell_publish(leader, lead) : tell_flush(leader, lead);
     case VEL_DATASET_FLUSHED:
-        if (leader->ops->current(leader->arg, lead->id, NULL) < 0)
-            return false;
         tell_step(leader, lead, 0, VEL_TELL_FLUSHED);
         vel_part_act(leader, lead, VEL_DATASET_DO_FORGET);
         return true;

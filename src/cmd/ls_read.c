@@ -13,6 +13,7 @@
 #include "ident/launchid.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
+#include "meta/current.h"
 #include "meta/paths.h"
 
 /* --- free --- */
@@ -363,7 +364,7 @@ static void read_prefix(struct vel_ls *ls, struct vel_ls_unit *unit)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
     forget_makers(ls, unit);
     find_unreadable(ls, unit);
-    if (vel_current_load(ls->fs, unit->dir, &unit->current, NULL) < 0)
+    if (vel_current_find(ls->fs, unit->dir, &unit->current, NULL) < 0)
         unit->current = 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "cmd/tool.h"
 #include "meta/cachename.h"
+#include "meta/current.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/paths.h"
@@ -132,7 +133,7 @@ static void find_entry(const struct options *o, const char *dir,
     if (!vel_fs_exists(vel_fs_posix(), dir))
         vel_tool_die(VEL_EXIT_FAILED,
                      "%s is not there: name the directory that has .veloc in it", dir);
-    if (!id && vel_current_load(vel_fs_posix(), dir, &id, &err) < 0)
+    if (!id && vel_current_find(vel_fs_posix(), dir, &id, &err) < 0)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
     if (!id)
         vel_tool_die(VEL_EXIT_FAILED, "%s: no dataset is current: name one", dir);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "engine/session_in.h"
 #include "meta/cache.h"
+#include "meta/current.h"
 #include "meta/paths.h"
 #include "xfer/fetch.h"
 
@@ -255,10 +256,10 @@ static void record(struct vel_session *s, const struct vel_entry *entry, bool is
     if (rc < 0)
         changed.failed = changed.fetched;
     saved = vel_entry_save(s->fs, s->dir, &changed, &why);
-    if (rc < 0) /* that another one cannot be had says nothing against this */
-        vel_current_load(s->fs, s->dir, &current, NULL);
-    if (saved == 0 && is_over && (rc == 0 || current == entry->dataset.id))
-        saved = vel_current_save(s->fs, s->dir, rc == 0 ? entry->dataset.id : 0, &why);
+    if (saved == 0 && is_over && rc == 0)
+        saved = vel_current_find(s->fs, s->dir, &current, &why);
+    if (saved == 0 && is_over && rc == 0 && current != entry->dataset.id)
+        saved = vel_current_choose(s->fs, s->dir, entry->dataset.id, &why);
     if (saved < 0)
         vel_log(VEL_LOG_WARN, "fetch not recorded: %s", why.text);
 }
@@ -346,7 +347,7 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
     if (rc < 0)
         return rc;
     if (s->world->rank == 0)
-        vel_current_load(s->fs, s->dir, &current, NULL);
+        vel_current_find(s->fs, s->dir, &current, NULL);
     rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &current, 1, err);
     current_first(&entries, current);
     e = entries.items;

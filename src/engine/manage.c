@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "engine/session_in.h"
+#include "meta/current.h"
 #include "meta/paths.h"
 
 /* All entries, and the newest one of that name and version among them. */
@@ -139,7 +140,7 @@ int vel_session_set_current(struct vel_session *session, const char *name,
     if (rc < 0)
         return rc;
     if (s->world->rank == 0)
-        rc = vel_current_save(s->fs, s->dir, entry->dataset.id, err);
+        rc = vel_current_choose(s->fs, s->dir, entry->dataset.id, err);
     rc = vel_comm_agree(s->world, rc, err);
     e = entries.items;
     for (size_t i = 0; rc == 0 && s->conf->drop_after_current && i < entries.n; i++)

@@ -69,16 +69,6 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
 
 /* --- what was begun --- */
 
-/* Rank 0's note of which one the next launch takes. */
-static void make_current(struct vel_session *s, const struct vel_dataset *dataset)
-{
-    struct vel_err why = {0};
-
-    if (s->world->rank == 0 && (dataset->use & VEL_USE_CHECKPOINT) &&
-        vel_current_save(s->fs, s->dir, dataset->id, &why) < 0)
-        vel_log(VEL_LOG_WARN, "not recorded as current: %s", why.text);
-}
-
 static void note_place(struct vel_session *s, const struct vel_entry *entry)
 {
     struct vel_held *held = vel_session_held_of(s, entry->dataset.id);
@@ -162,9 +152,7 @@ static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *er
     if (rc < 0) {
         vel_log_shared(VEL_LOG_WARN, "%s", why.text);
         give_up(s, e, rc);
-    } else if (e->place == VEL_ON_PREFIX) {
-        make_current(s, &e->dataset);
-    } else {
+    } else if (e->place != VEL_ON_PREFIX) {
         e->place = VEL_ON_CACHE;
     }
     s->has_staged |= e->place == VEL_ON_STAGED && !e->failed;
@@ -263,7 +251,6 @@ static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *e
     s->has_staged |= entry.place == VEL_ON_STAGED;
     if (rc == 0) {
         vel_policy_note_flush(&s->policy, dataset->checkpoint);
-        make_current(s, dataset);
         vel_log_shared(VEL_LOG_INFO,
                        "flushed dataset %" PRId64 " (%s %" PRId64 "), %" PRId64
                        " bytes in %.2f s",
@@ -334,8 +321,6 @@ int vel_session_adopt(struct vel_session *s, struct vel_held *held,
     takes_names = vel_session_takes_names(s, files);
     rc = store ? vel_flush(&crew, store->base, files, &entry, &why)
                : vel_flush_adopt(&crew, files, &entry, &why);
-    if (rc == 0)
-        make_current(s, &entry.dataset);
     s->has_staged |= entry.place == VEL_ON_STAGED;
     if (entry.place == VEL_ON_STAGED) { /* forward only: some have their names */
         vel_log_shared(VEL_LOG_WARN, "%s: it is tried again", why.text);

@@ -141,7 +141,7 @@ int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *en
                        struct vel_err *err);
 
 /* All nodes have renamed: the entry, PREFIX; what older datasets lost files to it is
- * marked in theirs; and `current` is raised. */
+ * marked in theirs. */
 int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *entry,
                          struct vel_err *err);
 

@@ -11,7 +11,6 @@
 #include "base/map.h"
 #include "comm/comm.h"
 #include "jobs/flushing.h"
-#include "meta/ids.h"
 #include "meta/owner.h"
 #include "meta/paths.h"
 #include "xfer/crew.h"
@@ -303,17 +302,6 @@ static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *e
     return rc;
 }
 
-/* VELOC_Init takes the current one first, and a program may have chosen it: no HDF5
- * file takes the place of a checkpoint there. */
-static bool may_be_current(const struct vel_flushing *f, int64_t id)
-{
-    int64_t current = 0;
-
-    return !vel_id_is_of_leaders(f->fs, f->dir, id) ||
-           vel_current_load(f->fs, f->dir, &current, NULL) < 0 || current == 0 ||
-           vel_id_is_of_leaders(f->fs, f->dir, current);
-}
-
 /* What follows from the entry that says PREFIX: said again it changes nothing. */
 static int tell_published(const struct vel_flushing *f, const struct vel_entry *entry,
                           struct vel_err *err)
@@ -327,9 +315,6 @@ static int tell_published(const struct vel_flushing *f, const struct vel_entry *
             rc = vel_fs_unlink(f->fs, taken, err);
     }
     free(taken);
-    if (rc == 0 && (entry->dataset.use & VEL_USE_CHECKPOINT) &&
-        may_be_current(f, entry->dataset.id))
-        rc = vel_current_raise(f->fs, f->dir, entry->dataset.id, err);
     return rc;
 }
 

@@ -175,47 +175,6 @@ int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
     return rc;
 }
 
-int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
-                     struct vel_err *err)
-{
-    return vel_current_save_by(fs, dir, id, 0, err);
-}
-
-int vel_current_save_by(struct vel_fs *fs, const char *dir, int64_t id, int64_t by,
-                        struct vel_err *err)
-{
-    struct vel_node *body = vel_node_object();
-    char *path = vel_path_join(dir, "current");
-    int rc = !body || !path || vel_node_set_int(body, "dataset", id)
-                 ? vel_out_of_memory(err, "the current dataset")
-                 : vel_record_save_by(fs, path, by, "current", PLAIN, body, err);
-
-    free(path);
-    vel_node_destroy(body);
-    return rc;
-}
-
-int vel_current_load(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                     struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    char *path = vel_path_join(dir, "current");
-    int version, rc;
-
-    if (!path)
-        return vel_out_of_memory(err, "the current dataset");
-    rc = vel_record_load(fs, path, "current", FORMAT, &version, &body, err);
-    free(path);
-    if (rc == VEL_ENOENT) {
-        *ret_id = 0;
-        return 0;
-    }
-    if (rc == 0)
-        rc = vel_node_get_int(body, "dataset", 0, INT64_MAX, ret_id, err);
-    vel_node_destroy(body);
-    return rc;
-}
-
 int vel_dropped_save(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_err *err)
 {

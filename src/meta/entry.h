@@ -99,21 +99,6 @@ int vel_index_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
  * stays. */
 void vel_index_sweep(struct vel_fs *fs, const char *dir);
 
-/* Record "current": the dataset that a restart takes first; 0: none. */
-int vel_current_save(struct vel_fs *fs, const char *dir, int64_t id,
-                     struct vel_err *err);
-/* By who publishes dataset `by`, while others may publish theirs. */
-int vel_current_save_by(struct vel_fs *fs, const char *dir, int64_t id, int64_t by,
-                        struct vel_err *err);
-int vel_current_load(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                     struct vel_err *err);
-
-/* Dataset `id`, a checkpoint, is on the prefix and its entry says so: take it first,
- * unless the record names a newer one or one is there. When several publish at once,
- * who is the last to look sees all of them. */
-int vel_current_raise(struct vel_fs *fs, const char *dir, int64_t id,
-                      struct vel_err *err);
-
 /* Record "dropped": tell all nodes to delete a dataset when they next look; and the ids
  * of which that was told, items int64_t. */
 int vel_dropped_save(struct vel_fs *fs, const char *dir, int64_t id,

@@ -2,6 +2,7 @@
 core_sources += \
 	%D%/cache.c %D%/cache.h \
 	%D%/cachename.c %D%/cachename.h \
+	%D%/current.c %D%/current.h \
 	%D%/dataset.c %D%/dataset.h \
 	%D%/entry.c %D%/entry.h %D%/entry_in.h %D%/entry_index.c \
 	%D%/events.c %D%/events.h %D%/events_read.c \

@@ -133,12 +133,11 @@ int vel_prefix_look(struct vel_fs *fs, const char *dir, char ret_id[VEL_PREFIX_I
     return open_prefix(fs, dir, false, ret_id, err);
 }
 
-/* "id.UUID" before it becomes "id", or its temporary, or one of "current". */
+/* "id.UUID" before it becomes "id", or its temporary. */
 static bool is_unfinished(const char *name)
 {
     return (strncmp(name, "id.", 3) == 0 && is_uuid(name + 3)) ||
-           (vel_fs_is_temporary(name) &&
-            (strncmp(name, ".id.", 4) == 0 || strncmp(name, ".current.", 9) == 0));
+           (vel_fs_is_temporary(name) && strncmp(name, ".id.", 4) == 0);
 }
 
 void vel_prefix_sweep(struct vel_fs *fs, const char *dir)

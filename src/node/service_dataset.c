@@ -245,13 +245,6 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
     return rc;
 }
 
-/* vel_flushing_publish() raises it with the entry. */
-int vel_service_current(void *arg, int64_t id, struct vel_err *err)
-{
-    (void)arg, (void)id, (void)err;
-    return 0;
-}
-
 int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
                            struct vel_err *err)
 {

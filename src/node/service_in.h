@@ -321,7 +321,6 @@ int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
                             struct vel_err *err);
 int vel_service_entry(void *arg, const struct vel_seal *seal,
                       enum vel_place_on_prefix place, int64_t by, struct vel_err *err);
-int vel_service_current(void *arg, int64_t id, struct vel_err *err);
 int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
                            struct vel_err *err);
 bool vel_service_is_held(void *arg, int64_t id);

@@ -71,7 +71,6 @@ expected flushing -l
 anew
 lab part 1 10 XOR
 lab publish 1
-lab current 1
 expected flushed -l -r
 
 rm -r c
@@ -160,8 +159,9 @@ ok 'nor needs it to write anything' list -r
 chmod -R u+w p c
 
 # --- which
-is "$(list | awk 'NR > 1 { print $1 }' | tr '\n' ' ')" '2 1 ' 'the newest is the first'
-is "$(list -i 1 | awk 'NR > 1 { print $1 }')" 1 '--id shows one'
+ids() { list "$@" | awk 'NR > 1 { print substr($0, 1, 1) $(/^\*/ ? 2 : 1) }' | paste -sd,; }
+is "$(ids)" ' 2,*1' 'the newest is the first, and the newest on the prefix is marked'
+is "$(ids -i 1)" '*1' '--id shows one'
 like "$(list c)" '*NAME*2 heat*yes, rebuilt: rank 3 is lost*' 'caches may be named'
 like "$(VELOC_PREFIX=/nonexistent list c)" '*2 heat*yes, rebuilt*1 heat*complete*yes, rebuilt*' \
     'without their prefix, too'
@@ -321,11 +321,23 @@ like "$(list --json)" "*\"replaced\": [*\"$dir/p/.veloc/7/replaced/a.h5.17956241
 lab part 1 10 XOR
 like "$(list)" "* 1 heat *replaced when a file was mended: */a.h5.*" 'and below datasets'
 
+# --- the current one
+anew
+lab part 1 10 XOR
+lab publish 1
+lab part 2 20 XOR
+lab publish 2
+is "$(ids)" '*2, 1' 'of two on the prefix the newer one is marked'
+lab current 1
+is "$(ids)" ' 2,*1' 'until somebody has chosen the other'
+lab part 3 30 XOR
+lab publish 3
+is "$(ids)" '*3, 2, 1' 'and again when one comes that is newer than both'
+
 # --- the examples of the man page
 anew
 lab part 1 10 XOR
 lab publish 1
-lab current 1
 lab part 2 20 XOR
 rm -r c/*.v1
 man=$top_srcdir/doc/h5veloc-ls.1

@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
+#include "meta/current.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/filemap.h"
@@ -378,7 +379,7 @@ static void obey(int argc, char **argv)
     } else if (strcmp(command, "owe") == 0) {
         owe(dataset, third, fourth);
     } else if (strcmp(command, "current") == 0) {
-        must(vel_current_save(redlab_fs(), veloc, dataset, &err), &err);
+        must(vel_current_choose(redlab_fs(), veloc, dataset, &err), &err);
     } else if (strcmp(command, "drop") == 0) {
         must(vel_dropped_save(redlab_fs(), veloc, dataset, &err), &err);
     } else {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "meta/current.h"
 #include "meta/entry.h"
 #include "tap/apilab.h"
 #include "tap/files.h"
@@ -165,7 +166,7 @@ static int64_t current(void)
 {
     int64_t id = -1;
 
-    vel_current_load(vel_fs_posix(), apilab_at("prefix/.veloc"), &id, NULL);
+    vel_current_find(vel_fs_posix(), apilab_at("prefix/.veloc"), &id, NULL);
     return id;
 }
 

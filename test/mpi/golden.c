@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "meta/current.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/filemap.h"
@@ -357,7 +358,7 @@ static bool small_ones_are_read(void)
            halt.done == 4 && halt.finished && strcmp(halt.request, halt.counted) == 0;
     vel_halt_fini(&halt);
     good = good && vel_nodes_load(fs, dir, &nodes, NULL) == 0 && nodes == 4 &&
-           vel_current_load(fs, dir, &current, NULL) == 0 && current == 2;
+           vel_current_find(fs, dir, &current, NULL) == 0 && current == 2;
     if (!good || vel_dropped_load(fs, dir, &ids, NULL) < 0)
         return false;
     dropped = ids.items;

@@ -9,6 +9,7 @@
 
 #include "comm/comm.h"
 #include "meta/cache.h"
+#include "meta/current.h"
 #include "meta/paths.h"
 #include "red/set.h"
 #include "tap/files.h"
@@ -406,6 +407,6 @@ int64_t flushlab_current(const struct flushlab *lab)
 {
     int64_t id = -1;
 
-    vel_current_load(vel_fs_posix(), lab->dir, &id, NULL);
+    vel_current_find(vel_fs_posix(), lab->dir, &id, NULL);
     return id;
 }

@@ -312,12 +312,6 @@ static int op_entry(void *arg, const struct vel_seal *seal,
     return 0;
 }
 
-static int op_current(void *arg, int64_t id, struct vel_err *err)
-{
-    (void)arg, (void)id, (void)err;
-    return 0;
-}
-
 static int op_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
                          struct vel_err *err)
 {
@@ -468,7 +462,6 @@ const struct vel_leader_ops lab_ops = {
     .claim_owner = op_claim_owner,
     .owner = op_owner,
     .entry = op_entry,
-    .current = op_current,
     .is_dropped = op_is_dropped,
     .is_held = lab_is_held,
     .is_before = lab_is_before,

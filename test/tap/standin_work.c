@@ -213,8 +213,6 @@ static int run(struct standin *st, struct one *d, bool is_flush, struct vel_err 
                   NULL) != 0)
         rc = vel_fail(err, job.err.status ? job.err.status : VEL_EIO, "%s",
                       job.err.status ? job.err.text : "a rank has failed");
-    if (rc == 0 && is_flush)
-        rc = vel_current_save(st->fs, st->dir, d->id, err);
     pthread_mutex_lock(&st->lock);
     return rc;
 }

@@ -1,71 +1,132 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that publish in one directory at the same time note the newest dataset. */
+/* Which dataset a restart takes first: the newest checkpoint on the prefix, or one that
+ * was chosen since. */
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "meta/current.h"
 #include "meta/entry.h"
+#include "tap/files.h"
+#include "tap/sweep.h"
 #include "tap/tap.h"
 
-enum { PUBLISHERS = 4, EACH = 150 };
+enum kind { CHECKPOINT, OUTPUT, FILES, FAILED };
 
 static char name[] = "heat";
 
-static int publish(const char *dir, int64_t id, struct vel_err *err)
+static void put(const char *dir, int64_t id, enum vel_place_on_prefix place,
+                enum kind kind)
 {
-    struct vel_entry entry = {.dataset = {.id = id,
-                                          .name = name,
-                                          .use = VEL_USE_CHECKPOINT,
-                                          .ranks = 1,
-                                          .nodes = 1,
-                                          .files = 1},
-                              .place = VEL_ON_PREFIX,
-                              .lists = 1,
-                              .flushed = 1,
-                              .owner = 1};
-    int rc = vel_entry_save(vel_fs_posix(), dir, &entry, err);
+    struct vel_entry entry = {
+        .dataset = {.id = id,
+                    .name = name,
+                    .use = kind == OUTPUT ? VEL_USE_OUTPUT : VEL_USE_CHECKPOINT,
+                    .ranks = 1,
+                    .nodes = 1,
+                    .files = 1,
+                    .is_leaders = kind == FILES},
+        .place = place,
+        .lists = 1,
+        .failed = kind == FAILED};
 
-    return rc < 0 ? rc : vel_current_raise(vel_fs_posix(), dir, id, err);
+    if (vel_entry_save(vel_fs_posix(), dir, &entry, NULL) < 0)
+        bail_out("cannot write in %s", dir);
 }
 
-/* Of all ids those that are `turn` modulo PUBLISHERS. */
-static int publish_each(const char *dir, int turn)
+static int64_t current(const char *dir)
 {
-    for (int i = 0; i < EACH; i++) {
-        struct vel_err err = {0};
+    struct vel_err err = {0};
+    int64_t id = -1;
 
-        if (publish(dir, 1 + i * PUBLISHERS + turn, &err) < 0) {
-            note("publisher %d, dataset %d: %s", turn, 1 + i * PUBLISHERS + turn,
-                 err.text);
-            return 1;
-        }
-    }
-    return 0;
+    if (vel_current_find(vel_fs_posix(), dir, &id, &err) < 0)
+        note("%s", err.text);
+    return id;
+}
+
+static void choose(const char *dir, int64_t id)
+{
+    struct vel_err err = {0};
+
+    if (vel_current_choose(vel_fs_posix(), dir, id, &err) < 0)
+        bail_out("%s", err.text);
+}
+
+static void newest(const char *dir)
+{
+    is_int(current(dir), 0, "at first no dataset is the current one");
+    put(dir, 2, VEL_ON_PREFIX, FILES);
+    is_int(current(dir), 2, "files of HDF5 are, where nothing else is");
+    put(dir, 3, VEL_ON_PREFIX, CHECKPOINT);
+    put(dir, 4, VEL_ON_PREFIX, FILES);
+    is_int(current(dir), 3, "a checkpoint of a session before them, be they newer");
+    put(dir, 5, VEL_ON_PREFIX, CHECKPOINT);
+    is_int(current(dir), 5, "the newest of those");
+    put(dir, 6, VEL_ON_PREFIX, OUTPUT);
+    put(dir, 7, VEL_ON_STAGED, CHECKPOINT);
+    put(dir, 8, VEL_ON_CACHE, CHECKPOINT);
+    is_int(current(dir), 5, "no output, and nothing that is on its way");
+    put(dir, 9, VEL_ON_PREFIX, FAILED);
+    is_int(current(dir), 5, "nor what cannot be fetched");
+}
+
+static void chosen(const char *dir)
+{
+    choose(dir, 3);
+    is_int(current(dir), 3, "an older one that was chosen comes first");
+    put(dir, 7, VEL_ON_PREFIX, CHECKPOINT);
+    is_int(current(dir), 3, "also when one comes that had been made before that");
+    put(dir, 10, VEL_ON_PREFIX, FILES);
+    is_int(current(dir), 3, "and files of HDF5 are no newer checkpoint");
+    put(dir, 3, VEL_ON_PREFIX, FAILED);
+    is_int(current(dir), 7, "but not when it cannot be fetched");
+    put(dir, 3, VEL_ON_PREFIX, CHECKPOINT);
+    put(dir, 11, VEL_ON_PREFIX, CHECKPOINT);
+    is_int(current(dir), 11, "until a newer one has been made and is there");
+    choose(dir, 5);
+    tap_put_file(tap_path("current"), "13\n");
+    is_int(current(dir), 11, "a damaged choice is none");
+}
+
+/* --- what a crash leaves --- */
+
+static void prepare(const char *dir, void *arg)
+{
+    char path[1200];
+
+    (void)arg;
+    snprintf(path, sizeof path, "%s/index", dir);
+    mkdir(path, 0700);
+    put(dir, 5, VEL_ON_PREFIX, CHECKPOINT);
+    put(dir, 6, VEL_ON_PREFIX, CHECKPOINT);
+    put(dir, 7, VEL_ON_PREFIX, CHECKPOINT);
+    choose(dir, 6);
+}
+
+static int choose_other(struct vel_fs *fs, const char *dir, void *arg,
+                        struct vel_err *err)
+{
+    (void)arg;
+    return vel_current_choose(fs, dir, 5, err);
+}
+
+static enum sweep_state check(const char *dir, void *arg)
+{
+    int64_t id = current(dir);
+
+    (void)arg;
+    return id == 5 ? SWEEP_NEW : id == 6 ? SWEEP_OLD : SWEEP_BROKEN;
 }
 
 int main(void)
 {
-    const char *dir = tap_dir();
-    struct vel_err err = {0};
-    int64_t current = 0;
-    int failed = 0;
+    const struct sweep choosing = {
+        .name = "a choice", .prepare = prepare, .action = choose_other, .check = check};
 
     mkdir(tap_path("index"), 0700);
-    for (int i = 0; i < PUBLISHERS; i++) {
-        pid_t pid = fork();
-
-        if (pid == 0)
-            _exit(publish_each(dir, i));
-    }
-    for (int i = 0, status; i < PUBLISHERS; i++)
-        failed += wait(&status) < 0 || status != 0;
-    is_int(failed, 0, "programs that publish at once all come to an end of it");
-    ok(vel_current_load(vel_fs_posix(), dir, &current, &err) == 0 &&
-           current == (int64_t)PUBLISHERS * EACH,
-       "and the newest dataset of all is the current one");
+    newest(tap_dir());
+    chosen(tap_dir());
+    sweep_run(&choosing);
     return done_testing();
 }

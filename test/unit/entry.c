@@ -335,62 +335,7 @@ static void claimed(void)
     vel_entry_fini(&entry);
 }
 
-/* --- current and dropped --- */
-
-static bool is_current(const char *dir, int64_t want)
-{
-    int64_t id = 77;
-
-    return vel_current_load(vel_fs_posix(), dir, &id, NULL) == 0 && id == want;
-}
-
-static void raising(void)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    struct vel_err err = {0};
-    char dir[512];
-
-    snprintf(dir, sizeof dir, "%s", tap_path("raised"));
-    mkdir(dir, 0700);
-    mkdir(tap_path("raised/index"), 0700);
-    save(dir, 5, 1, VEL_ON_PREFIX);
-    ok(vel_current_raise(fs, dir, 5, &err) == 0 && is_current(dir, 5),
-       "what was published is the current one");
-    save(dir, 4, 1, VEL_ON_PREFIX);
-    ok(vel_current_raise(fs, dir, 4, &err) == 0 && is_current(dir, 5),
-       "an older one that comes later is not");
-    save(dir, 7, 1, VEL_ON_STAGED);
-    save(dir, 8, 2, VEL_ON_PREFIX);
-    save(dir, 8, 3, VEL_ON_CACHE);
-    save(dir, 6, 1, VEL_ON_PREFIX);
-    ok(vel_current_raise(fs, dir, 6, &err) == 0 && is_current(dir, 6),
-       "what only is on its way, or was taken back, does not count");
-    save(dir, 9, 2, VEL_ON_PREFIX);
-    vel_current_save(fs, dir, 2, &err);
-    ok(vel_current_raise(fs, dir, 4, &err) == 0 && is_current(dir, 9),
-       "whoever looks last sees the newest, however many publish at once");
-    tap_put_file(tap_path("raised/current"), "13\n");
-    ok(vel_current_raise(fs, dir, 4, &err) == 0 && is_current(dir, 9),
-       "a damaged note is replaced");
-}
-
-static void current_one(void)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    struct vel_err err = {0};
-    int64_t id = 77;
-
-    ok(vel_current_load(fs, tap_dir(), &id, &err) == 0 && id == 0,
-       "at first no dataset is the current one");
-    ok(vel_current_save(fs, tap_dir(), 12, &err) == 0 &&
-           vel_current_load(fs, tap_dir(), &id, &err) == 0 && id == 12,
-       "then one is");
-    tap_put_file(tap_path("current"), "13\n");
-    id = 77;
-    is_int(vel_current_load(fs, tap_dir(), &id, &err), VEL_ECORRUPT,
-           "a damaged note of it is told apart from none");
-    is_int(id, 77, "and nothing is returned");
-}
+/* --- dropped --- */
 
 static void tombstones(void)
 {
@@ -424,36 +369,28 @@ static void prepare(const char *dir, void *arg)
     snprintf(path, sizeof path, "%s/index", dir);
     mkdir(path, 0700);
     entry.place = VEL_ON_CACHE;
-    if (vel_entry_save(vel_fs_posix(), dir, &entry, NULL) < 0 ||
-        vel_current_save(vel_fs_posix(), dir, 6, NULL) < 0)
+    if (vel_entry_save(vel_fs_posix(), dir, &entry, NULL) < 0)
         bail_out("cannot write in %s", dir);
 }
 
 static int publish(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
 {
     struct vel_entry entry = sample(7);
-    int rc;
 
     (void)arg;
     entry.place = VEL_ON_PREFIX;
-    rc = vel_entry_save(fs, dir, &entry, err);
-    return rc < 0 ? rc : vel_current_save(fs, dir, 7, err);
+    return vel_entry_save(fs, dir, &entry, err);
 }
 
 static enum sweep_state check(const char *dir, void *arg)
 {
     struct vel_entry entry = {0};
-    int64_t id = 0;
 
     (void)arg;
-    if (vel_entry_load(vel_fs_posix(), dir, 7, &entry, NULL) < 0 ||
-        vel_current_load(vel_fs_posix(), dir, &id, NULL) < 0)
+    if (vel_entry_load(vel_fs_posix(), dir, 7, &entry, NULL) < 0)
         return SWEEP_BROKEN;
     vel_entry_fini(&entry);
-    if (entry.place == VEL_ON_PREFIX && id == 7)
-        return SWEEP_NEW;
-    /* what is current without being on the prefix is never there */
-    return id == 6 ? SWEEP_OLD : SWEEP_BROKEN;
+    return entry.place == VEL_ON_PREFIX ? SWEEP_NEW : SWEEP_OLD;
 }
 
 static int drop(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
@@ -476,10 +413,8 @@ static enum sweep_state check_drop(const char *dir, void *arg)
 
 int main(void)
 {
-    const struct sweep publishing = {.name = "an entry and the current one",
-                                     .prepare = prepare,
-                                     .action = publish,
-                                     .check = check};
+    const struct sweep publishing = {
+        .name = "an entry", .prepare = prepare, .action = publish, .check = check};
     const struct sweep dropping = {
         .name = "a tombstone", .prepare = prepare, .action = drop, .check = check_drop};
 
@@ -489,8 +424,6 @@ int main(void)
     index_of_many();
     owners();
     claimed();
-    raising();
-    current_one();
     tombstones();
     sweep_run(&publishing);
     sweep_run(&dropping);

@@ -13,6 +13,7 @@
 
 #include "comm/comm.h"
 #include "meta/cache.h"
+#include "meta/current.h"
 #include "meta/entry.h"
 #include "meta/filemap.h"
 #include "meta/paths.h"
@@ -214,7 +215,7 @@ static int64_t current(const struct seslab *lab)
 {
     int64_t id = -1;
 
-    vel_current_load(vel_fs_posix(), on_prefix(lab, ".veloc"), &id, NULL);
+    vel_current_find(vel_fs_posix(), on_prefix(lab, ".veloc"), &id, NULL);
     return id;
 }
 
