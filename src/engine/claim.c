@@ -228,6 +228,7 @@ int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
     int64_t id = held->map.dataset.id;
     char *above = s->background ? vel_path_dir(held->level) : NULL;
     char *path = above ? vel_path_join(above, "lock") : NULL;
+    struct vel_freeing *freeing = NULL;
     struct vel_lock *lock = NULL;
     int rc = 0;
 
@@ -238,9 +239,12 @@ int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
      * on */
     if (rc == 0 && vel_session_is_ended(s))
         rc = vel_fail(err, VEL_ESTATE, "another launch has taken over");
-    if (rc == 0)
+    if (rc == 0) {
+        freeing = vel_freeing_begin(s, held->dir);
         rc = vel_cache_remove_part(s->fs, held->level, id, s->world->rank, err);
+    }
     vel_lock_release(lock);
+    vel_freeing_end(s, freeing);
     free(path);
     free(above);
     return rc;

@@ -82,10 +82,19 @@ static uint64_t sharers(const struct vel_session *s, const struct vel_store *sto
     return (uint64_t)(s->conf->virtual_nodes ? s->world->size : store->comm->size);
 }
 
+static bool has_space(const struct vel_session *s, const struct vel_store *store,
+                      uint64_t need)
+{
+    uint64_t free_bytes;
+
+    return vel_fs_space(s->fs, store->base, &free_bytes, NULL) < 0 ||
+           need * sharers(s, store) <= free_bytes;
+}
+
 static bool has_room(const struct vel_session *s, const struct vel_reddesc *desc)
 {
     const struct vel_store *store = desc->store;
-    uint64_t free_bytes, need = needed(s, desc), limit = (uint64_t)store->bytes;
+    uint64_t need = needed(s, desc), limit = (uint64_t)store->bytes;
 
     if (need == 0)
         return true;
@@ -93,8 +102,10 @@ static bool has_room(const struct vel_session *s, const struct vel_reddesc *desc
         return false;
     if (limit && need * (uint64_t)store->comm->size + taken(s, desc) > limit)
         return false;
-    return vel_fs_space(s->fs, store->base, &free_bytes, NULL) < 0 ||
-           need * sharers(s, store) <= free_bytes;
+    if (has_space(s, store, need))
+        return true;
+    vel_freeing_wait(s);
+    return has_space(s, store, need);
 }
 
 void vel_session_expect(struct vel_session *session, uint64_t bytes)

@@ -8,6 +8,7 @@ core_sources += \
 	%D%/closing.c \
 	%D%/decide.c \
 	%D%/fetch.c \
+	%D%/freeing.c \
 	%D%/health.c %D%/health.h \
 	%D%/held.c \
 	%D%/leftovers.c \

@@ -13,6 +13,7 @@
 #include "meta/cache.h"
 #include "meta/nodes.h"
 #include "meta/paths.h"
+#include "sys/queue.h"
 
 /* --- settings --- */
 
@@ -310,6 +311,8 @@ static void tear_down(struct vel_session *s)
     vel_reddescs_destroy(s->descs);
     vel_stores_destroy(s->stores);
     vel_groups_destroy(s->groups);
+    vel_freeing_wait(s);
+    vel_queue_destroy(s->freeing);
     vel_lock_release(s->lock);
     vel_session_log_close(s);
     vel_fs_watch_destroy(s->watch);

@@ -121,7 +121,8 @@ struct vel_session {
     bool has_staged;         /* a flush stopped while files got their names */
     enum vel_session_state state;
     struct vel_writing writing;
-    size_t reading; /* index in held */
+    size_t reading;            /* index in held */
+    struct vel_queue *freeing; /* lets go of what was removed; NULL: nothing was yet */
 };
 
 /* --- calls.c --- */
@@ -207,6 +208,15 @@ int vel_session_index(struct vel_session *s, enum vel_session_owner most,
 /* Local. Remove this rank's part of a held dataset from the cache. */
 int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
                             struct vel_err *err);
+
+/* --- freeing.c: files whose names go while they are held open --- */
+struct vel_freeing;
+/* The large files below `dir`; NULL: none. */
+struct vel_freeing *vel_freeing_begin(struct vel_session *s, const char *dir);
+/* Their names are gone: their bytes go behind the program. Frees it. */
+void vel_freeing_end(struct vel_session *s, struct vel_freeing *freeing);
+/* All that was removed is free. */
+void vel_freeing_wait(const struct vel_session *s);
 
 /* --- promise.c: what the background is to do --- */
 /* Collective. All ranks owe bits of enum vel_background_owed for their parts of a

@@ -12,6 +12,10 @@ unit_tests += test/unit/session.t
 test_unit_session_t_SOURCES = %D%/session.c $(seslab_sources)
 test_unit_session_t_CPPFLAGS = $(test_cppflags)
 test_unit_session_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/freeing.t
+test_unit_freeing_t_SOURCES = %D%/freeing.c $(seslab_sources)
+test_unit_freeing_t_CPPFLAGS = $(test_cppflags)
+test_unit_freeing_t_LDADD = $(test_ldadd) -lpthread
 unit_tests += test/unit/session_past.t
 test_unit_session_past_t_SOURCES = %D%/session_past.c $(seslab_sources) \
 	test/tap/crowd.c test/tap/crowd.h
