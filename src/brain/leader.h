@@ -292,12 +292,12 @@ struct vel_leader_ops {
     int (*inventory)(void *arg, int64_t id, const void *record, size_t len,
                      struct vel_seal *ret, struct vel_err *err);
     /* Fill seal->encoding, make the record; *seal is what counts afterwards, also when
-     * another was first. */
+     * another was first; seal->owner: 1 when it is ours, else 0. */
     int (*seal)(void *arg, struct vel_seal *seal, struct vel_err *err);
     /* Items struct vel_leader_found; the leader frees them. id: of LOOK_ONE. */
     int (*find)(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
                 struct vel_err *err);
-    /* Make owner.K, K one above the newest. */
+    /* Make owner.K, K one above the newest, which is 1 where none was made. */
     int (*claim_owner)(void *arg, int64_t id, int64_t *ret_owner, struct vel_err *err);
     /* The newest of them, and whether a chair of this launch made it. */
     int (*owner)(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,

@@ -74,10 +74,11 @@ static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
     lead->has_seal = true;
     lead->is_led = true;
     if (lead->seal.verdict == VEL_VERDICT_VOID)
-        return true;      /* nobody owns it */
-    lead->seal.owner = 0; /* claimed now, or before the first entry */
+        return true; /* nobody owns it */
+    if (!vel_launch_may_tell(leader))
+        lead->seal.owner = 0;
     lead->seal.attempt = vel_leader_next_attempt(leader);
-    vel_chair_own(leader, lead);
+    vel_chair_own(leader, lead); /* now, or before the first entry */
     return true;
 }
 

@@ -144,8 +144,8 @@ static int name_by(struct vel_share *s, size_t i, char **ret_path)
                              &vel_share_file(s, i)->listed, ret_path, s->err);
 }
 
-/* *ret_left: it is not to have one. */
-static int name_one(struct vel_share *s, size_t i, bool *ret_left)
+/* Perhaps another one than it was to have, or none. */
+static int name_one(struct vel_share *s, size_t i, bool *is_other)
 {
     const struct vel_entry entry = {.dataset = {.id = s->job->id},
                                     .owner = s->job->owner};
@@ -155,31 +155,31 @@ static int name_one(struct vel_share *s, size_t i, bool *ret_left)
                     vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, NULL) == 0;
     int rc = is_patch ? vel_share_name_patch(s, i, &path) : name_by(s, i, &path);
 
-    *ret_left = rc == VEL_EEXIST;
     if (rc == VEL_ENOENT && !is_patch)
         return vel_flush_name_one(&s->crew, &entry, &vel_share_file(s, i)->listed,
                                   s->err);
-    if (rc == VEL_EEXIST)
-        return 0;
-    if (rc == 0 && path && strcmp(path, s->targets[i].dest) != 0)
+    if (rc == VEL_EEXIST) {
+        *is_other = true;
+        return vel_share_leave_out(s, i);
+    }
+    if (rc == 0 && path && strcmp(path, s->targets[i].dest) != 0) {
+        *is_other = true;
         rc = rename_listed(s, i, path);
+    }
     free(path);
     return rc;
 }
 
+/* The list goes on to hold where all have got the names that it tells. */
 static int name_all(struct vel_share *s)
 {
+    bool is_other = false;
     int rc = 0;
 
-    for (size_t i = s->files.n; rc == 0 && i-- > 0;) {
-        bool is_left = false;
-
+    for (size_t i = s->files.n; rc == 0 && i-- > 0;)
         if (s->targets[i].temporary)
-            rc = name_one(s, i, &is_left);
-        if (rc == 0 && is_left)
-            rc = vel_share_leave_out(s, i);
-    }
-    return rc == 0 && s->flushing->names ? vel_share_save(s) : rc;
+            rc = name_one(s, i, &is_other);
+    return rc == 0 && is_other ? vel_share_save(s) : rc;
 }
 
 int vel_flushing_name(const struct vel_flushing *flushing,

@@ -13,6 +13,7 @@
 #include "ident/once.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
 #include "record/record.h"
@@ -87,28 +88,41 @@ int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
 
 /* --- owners --- */
 
+/* The first is who has made the seal: in the launch whose dataset it is. */
+static int is_own_owner(struct vel_service *service, const char *dir, int64_t id,
+                        int64_t k, bool *ret_is, struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    const char *launch = "";
+    char *made = NULL;
+    int rc;
+
+    if (k == 1) {
+        rc = vel_id_launch(service->fs, service->dir, id, &made, NULL, err);
+        launch = made;
+    } else {
+        rc = vel_claim_load(service->fs, dir, "owner", k, "owner", FORMAT, &body, err);
+        if (rc == 0)
+            rc = vel_node_get_text(body, "launch", &launch, err);
+    }
+    *ret_is = rc == 0 && strcmp(launch, service->launch) == 0;
+    vel_node_destroy(body);
+    free(made);
+    return rc == VEL_ENOENT && k == 1 ? 0 : rc;
+}
+
 int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                       struct vel_err *err)
 {
     struct vel_service *service = arg;
     char *dir = vel_dataset_dir(service->dir, id);
-    struct vel_node *body = NULL;
-    const char *launch = "";
     int64_t newest = 0;
     int rc = dir ? vel_claim_newest(service->fs, dir, "owner", &newest, err)
                  : vel_out_of_memory(err, "a dataset");
 
-    if (rc == 0 && newest > 0 && ret_is_ours) {
-        rc = vel_claim_load(service->fs, dir, "owner", newest, "owner", FORMAT, &body,
-                            err);
-        if (rc == 0)
-            rc = vel_node_get_text(body, "launch", &launch, err);
-        if (rc == 0)
-            *ret_is_ours = strcmp(launch, service->launch) == 0;
-        vel_node_destroy(body);
-    } else if (rc == 0 && ret_is_ours) {
-        *ret_is_ours = false;
-    }
+    newest = newest > 0 ? newest : 1;
+    if (rc == 0 && ret_is_ours)
+        rc = is_own_owner(service, dir, id, newest, ret_is_ours, err);
     if (rc == 0)
         *ret_newest = newest;
     free(dir);

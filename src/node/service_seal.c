@@ -134,6 +134,7 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 
     if (rc == 0)
         rc = save(service, path, seal, &is_mine, err);
+    seal->owner = rc == 0 && is_mine && seal->id;
     if (is_mine && *seal->template)
         tell(service, seal);
     if (rc == 0 && !is_mine) {

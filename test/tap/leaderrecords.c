@@ -252,19 +252,24 @@ static int op_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
     int64_t id;
 
     (void)err;
+    seal->owner = 0;
     if (seal->template && *seal->template && lab_file_seal(arg, seal))
         return 0;
     id = seal->id;
     dataset = dataset_of(lab, id);
-    if (!dataset->is_sealed) {
+    if (dataset->is_sealed) {
+        vel_seal_fini(seal);
+        lab_get_seal(lab, id, seal);
+    } else {
         vel_rng_fill(&lab->rng, seal->encoding, sizeof seal->encoding);
         if (vel_seal_encode(seal, &dataset->seal, NULL) < 0)
             bail_out("a seal");
         dataset->is_sealed = true;
         dataset->launch = ((struct lab_leader *)arg)->launch;
+        if (dataset->owner == 0)
+            dataset->owner_launch = dataset->launch;
+        seal->owner = dataset->owner == 0 ? ++dataset->owner : 0;
     }
-    vel_seal_fini(seal);
-    lab_get_seal(lab, id, seal);
     return 0;
 }
 
@@ -274,6 +279,7 @@ static int op_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
     struct lab *lab = ((struct lab_leader *)arg)->lab;
     struct lab_dataset *dataset = dataset_of(lab, id);
 
+    dataset->owner += dataset->owner == 0; /* who makes the seal */
     if (dataset->owner + 1 >= LAB_OWNERS) {
         lab_is_wrong(lab, "owners of dataset %lld follow each other without end",
                      (long long)id);

@@ -129,8 +129,6 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
     own = vel_compose_name(NULL, path);
     must(vel_id_claim(fs(), sweeplab_dir, 0, &maker, &id, &err));
     must(vel_filelist_save(fs(), sweeplab_dir, id, 0, &list, &err));
-    snprintf(path, sizeof path, "%s/dataset.%lld/owner.1", sweeplab_dir, (long long)id);
-    tap_put_file(path, "");
     entry.dataset = (struct vel_dataset){.id = id,
                                          .name = name ? (char *)name : own,
                                          .version = 1,
