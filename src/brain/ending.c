@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "brain/connector_in.h"
+#include "brain/progress_in.h"
 
 enum {
     AGAIN_PART = 50, /* of T: between looks whether a lost node is dead */
@@ -127,7 +128,7 @@ static void print_missed(const struct vel_leader *leader, struct vel_buf *ret)
 static void tell_left(struct vel_leader *leader)
 {
     uint64_t at = leader->left_at + TELL_AFTER * UINT64_C(1000000000);
-    uint64_t left = vel_serve_left(leader, 0);
+    uint64_t left = vel_progress_left(leader, 0);
     struct vel_buf missed;
 
     if (leader->conf.is_agent || leader->conf.is_guest || leader->is_end_told)

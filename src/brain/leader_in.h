@@ -118,6 +118,7 @@ struct vel_leader_wait {
     uint64_t passed_on;       /* seq of it to the chair; 0: not */
     uint64_t since, moves_at; /* next sign of life */
     bool is_told;             /* DRAIN: what is waited for */
+    uint64_t patience;        /* DRAIN: while nothing moves */
     char *record;             /* SETTLE; of OWE the directory; a name */
     size_t len;
     struct vel_msg_owe owe;
@@ -491,9 +492,6 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
 void vel_serve_answer(struct vel_leader *leader, const struct vel_msg *msg);
 void vel_serve_gone(struct vel_leader *leader, uint64_t link);
 void vel_serve_lost_chair(struct vel_leader *leader);
-
-/* Bytes that are still to be moved of a dataset; 0: of all. */
-uint64_t vel_serve_left(const struct vel_leader *leader, int64_t id);
 void vel_serve_advance(struct vel_leader *leader);
 uint64_t vel_serve_due(const struct vel_leader *leader);
 

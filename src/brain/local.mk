@@ -24,6 +24,7 @@ core_sources += \
 	%D%/names.c %D%/names.h \
 	%D%/roster.c %D%/roster.h \
 	%D%/parting.c \
+	%D%/progress.c %D%/progress_in.h \
 	%D%/present.c \
 	%D%/round.c \
 	%D%/seal.c %D%/seal.h \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "brain/connector_in.h"
+#include "brain/progress_in.h"
 
 static struct vel_leader_wait *wait_at(const struct vel_leader *leader, size_t i)
 {
@@ -37,54 +38,17 @@ static struct vel_leader_wait *begin_wait(struct vel_leader *leader,
     return made;
 }
 
-/* --- answers --- */
-
-uint64_t vel_serve_left(const struct vel_leader *leader, int64_t id)
+static void begin_drain(struct vel_leader *leader, const struct vel_leader_link *from,
+                        const struct vel_msg *msg)
 {
-    const struct vel_lead *lead = vel_lead_get(leader, id);
-    uint64_t left = 0;
+    struct vel_leader_wait *wait =
+        begin_wait(leader, from, msg, (int64_t)msg->u.drain.dataset);
 
-    if (id > 0)
-        return lead ? vel_lead_left(lead) : 0;
-    if (leader->connector && !leader->is_ended)
-        left += vel_generation_left(leader);
-    for (size_t i = 0; i < leader->leads.n; i++) {
-        lead = vel_lead_at(leader, i);
-        if (!vel_connector_hands_back(leader, lead->id))
-            left += vel_lead_left(lead);
-    }
-    return left;
-}
-
-static uint64_t moved_of(const struct vel_leader *leader)
-{
-    uint64_t moved = leader->moved_before;
-
-    for (size_t i = 0; i < leader->leads.n; i++)
-        moved += vel_lead_at(leader, i)->moved;
-    return moved;
-}
-
-static void answer_state(struct vel_leader *leader, uint64_t link, uint64_t seq,
-                         int64_t id, int rc, const char *text)
-{
-    const struct vel_lead *lead = vel_lead_get(leader, id);
-    struct vel_msg msg = {.kind = VEL_MSG_STATE, .seq = seq};
-
-    msg.u.state.dataset = (uint64_t)id;
-    msg.u.state.left = vel_serve_left(leader, id);
-    msg.u.state.moved = lead ? lead->moved : moved_of(leader);
-    if (lead) {
-        msg.u.state.state = lead->state;
-        msg.u.state.encoded = lead->seal.is_encoded;
-        msg.u.state.status = (uint64_t)-lead->status;
-        msg.u.state.text = lead->text;
-    }
-    if (rc < 0) {
-        msg.u.state.status = (uint64_t)-rc;
-        msg.u.state.text = text;
-    }
-    vel_leader_send(leader, link, &msg);
+    if (wait)
+        wait->patience =
+            msg->u.drain.patience > 0 && msg->u.drain.patience < VEL_NEVER / VEL_CLOCK_S
+                ? msg->u.drain.patience * VEL_CLOCK_S
+                : leader->conf.stall;
 }
 
 /* --- requests --- */
@@ -226,13 +190,13 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         if (msg->u.ask.dataset > 0 &&
             !vel_lead_get(leader, (int64_t)msg->u.ask.dataset))
             vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.ask.dataset);
-        answer_state(leader, from->number, msg->seq, (int64_t)msg->u.ask.dataset, 0,
-                     NULL);
+        vel_progress_answer(leader, from->number, msg->seq, (int64_t)msg->u.ask.dataset,
+                            0, NULL);
         break;
     case VEL_MSG_DRAIN:
         if (msg->u.drain.dataset == 0 && from->leaving == VEL_STAYS)
             from->leaving = VEL_DRAINS;
-        begin_wait(leader, from, msg, (int64_t)msg->u.drain.dataset);
+        begin_drain(leader, from, msg);
         break;
     case VEL_MSG_LEAVE:
         from->leaving = msg->u.leave.how == VEL_LEAVE_FAILING ? VEL_FAILS : VEL_LEAVES;
@@ -405,30 +369,10 @@ static bool try_ping(struct vel_leader *leader, const struct vel_leader_wait *wa
     return true;
 }
 
-static bool try_drain(struct vel_leader *leader, const struct vel_leader_wait *wait)
-{
-    uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
-
-    if (vel_serve_left(leader, wait->id) == 0) {
-        answer_state(leader, wait->link, wait->seq, wait->id, 0, NULL);
-        return true;
-    }
-    if (leader->is_ended) {
-        answer_state(leader, wait->link, wait->seq, wait->id, VEL_ECANCEL,
-                     "the launch is over, it flushes nothing more");
-        return true;
-    }
-    if (leader->now < since + leader->conf.stall)
-        return false;
-    answer_state(leader, wait->link, wait->seq, wait->id, VEL_ETIMEOUT,
-                 "nothing has moved for FLUSH_STALL; what is owed stays on record");
-    return true;
-}
-
 static bool try_one(struct vel_leader *leader, struct vel_leader_wait *wait)
 {
     if (wait->kind == VEL_MSG_DRAIN)
-        return try_drain(leader, wait);
+        return vel_progress_drain(leader, wait);
     if (wait->kind == VEL_MSG_OWE)
         return vel_owe_try(leader, wait);
     if (wait->kind == VEL_MSG_CREATE)
@@ -451,7 +395,7 @@ static void sign_of_life(struct vel_leader *leader, struct vel_leader_wait *wait
     if (leader->now < wait->moves_at)
         return;
     wait->moves_at = leader->now + leader->conf.limit / 4;
-    msg.u.moves.bytes = moved_of(leader);
+    msg.u.moves.bytes = vel_progress_moved(leader);
     vel_leader_send(leader, wait->link, &msg);
 }
 

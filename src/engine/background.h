@@ -112,9 +112,9 @@ struct vel_background_ops {
     int (*ask)(struct vel_background *b, int64_t dataset,
                struct vel_background_state *ret, struct vel_err *err);
 
-    /* Wait until nothing is left of it to do, or what is left cannot be done now: then
-     * ret->left is not 0, and ret->err tells why. */
-    int (*drain)(struct vel_background *b, int64_t dataset,
+    /* Wait until nothing is left of it to do, or nothing has moved for `patience`
+     * seconds (0: FLUSH_STALL): then ret->left is not 0, and ret->err tells why. */
+    int (*drain)(struct vel_background *b, int64_t dataset, int64_t patience,
                  struct vel_background_state *ret, struct vel_err *err);
 
     int (*ping)(struct vel_background *b, enum vel_background_ping what,

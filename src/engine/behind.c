@@ -331,14 +331,14 @@ int vel_session_tell_failed(struct vel_session *s, struct vel_err *err)
 
 /* Collective. Until nothing is left of one, or it cannot be done now: that is this
  * rank's result, in *err. *ret_news: the same on all ranks. */
-static int drain(struct vel_session *s, const struct vel_held *held, int *ret_rc,
-                 enum news *ret_news, struct vel_err *err)
+static int drain(struct vel_session *s, const struct vel_held *held, int64_t patience,
+                 int *ret_rc, enum news *ret_news, struct vel_err *err)
 {
     struct vel_background_state state = {0};
     const struct vel_dataset *d = &held->map.dataset;
     int64_t news = INT64_MAX;
     struct vel_err why = {0};
-    int rc = s->background->ops->drain(s->background, d->id, &state, &why);
+    int rc = s->background->ops->drain(s->background, d->id, patience, &state, &why);
 
     if (rc == 0 && state.left > 0)
         rc = vel_fail(&why, state.err.status ? state.err.status : VEL_EIO, "%s",
@@ -385,7 +385,8 @@ static struct vel_held *next_owed(const struct vel_session *s, int64_t behind)
     return NULL;
 }
 
-int vel_session_wait_oldest(struct vel_session *s, bool *ret_moved, struct vel_err *err)
+int vel_session_wait_oldest(struct vel_session *s, int64_t patience, bool *ret_moved,
+                            struct vel_err *err)
 {
     struct vel_held *held = s->background ? next_owed(s, 0) : NULL;
     struct vel_err why = {0};
@@ -397,15 +398,23 @@ int vel_session_wait_oldest(struct vel_session *s, bool *ret_moved, struct vel_e
     *ret_moved = false;
     if (!held)
         return 0;
-    rc = drain(s, held, &mine, &news, &why);
+    rc = drain(s, held, patience, &mine, &news, &why);
     if (mine < 0)
-        vel_log(VEL_LOG_WARN, "%s", why.text);
+        vel_log(patience ? VEL_LOG_INFO : VEL_LOG_WARN, "%s", why.text);
     if (rc < 0)
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     rc = learn_one(s, id, news, err);
     held = next_owed(s, 0);
     *ret_moved = !held || held->map.dataset.id != id || held->owed != before;
+    s->stuck = *ret_moved ? 0 : id;
     return rc;
+}
+
+bool vel_session_is_stuck(const struct vel_session *s)
+{
+    const struct vel_held *held = next_owed(s, 0);
+
+    return held && held->map.dataset.id == s->stuck;
 }
 
 int vel_session_wait(struct vel_session *session, struct vel_err *err)
@@ -424,7 +433,7 @@ int vel_session_wait(struct vel_session *session, struct vel_err *err)
         int mine = 0;
 
         id = held->map.dataset.id;
-        rc = drain(s, held, &mine, &news, &why);
+        rc = drain(s, held, 0, &mine, &news, &why);
         if (mine < 0 && result == 0) {
             result = mine;
             first = why;

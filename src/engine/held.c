@@ -168,6 +168,19 @@ static bool may_leave(const struct vel_session *s, size_t i)
     return !(use & VEL_USE_CHECKPOINT) || newer_ones(s, i) >= (count > 0 ? count : 1);
 }
 
+bool vel_session_is_overfull(const struct vel_session *s, size_t store)
+{
+    int64_t count = s->stores->items[store].count, n = 0;
+
+    for (size_t i = 0; i < s->held.n; i++) {
+        const struct vel_held *held = vel_session_held(s, i);
+
+        n += held->store == store && held->map.dataset.use & VEL_USE_CHECKPOINT &&
+             !held->is_earlier;
+    }
+    return n > (count > 0 ? count : 1);
+}
+
 void vel_session_evict_old(struct vel_session *s)
 {
     for (size_t i = 0; i < s->held.n;)

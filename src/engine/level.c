@@ -244,6 +244,16 @@ static bool is_full(const struct vel_session *s)
     return !s->ballot[ROOM + s->ballot[LEVEL]];
 }
 
+/* More of them are there than COUNT, since the background is slower than the program:
+ * it is waited for while that leads to something. */
+static bool is_overfull(const struct vel_session *s)
+{
+    const struct vel_reddesc *due = &s->descs->items[s->ballot[LEVEL]];
+
+    return !due->is_bypass && due->store && !vel_session_is_stuck(s) &&
+           vel_session_is_overfull(s, due->store->index);
+}
+
 /* Collective. A level that has no room gets what is kept of datasets that this launch
  * cannot restore, and what may leave when the background has done its work. */
 static int find_room(struct vel_session *s, const struct vel_dataset *dataset, int rc,
@@ -257,8 +267,10 @@ static int find_room(struct vel_session *s, const struct vel_dataset *dataset, i
         rc = vel_comm_barrier(s->world, err);
         rc = rc < 0 ? rc : vote(s, dataset, 0, NULL, err);
     }
-    while (rc == 0 && is_full(s) && has_moved && vel_session_is_owing(s)) {
-        rc = vel_session_wait_oldest(s, &has_moved, err);
+    while (rc == 0 && (is_full(s) || is_overfull(s)) && has_moved &&
+           vel_session_is_owing(s)) {
+        rc = vel_session_wait_oldest(s, is_full(s) ? 0 : s->conf->peer_timeout,
+                                     &has_moved, err);
         rc = rc < 0 ? rc : vote(s, dataset, 0, NULL, err);
     }
     return rc;

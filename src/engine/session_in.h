@@ -119,6 +119,7 @@ struct vel_session {
     struct vel_vec declined; /* int64_t: ids that this launch does not offer again */
     bool has_leftovers;      /* the same on all ranks: see leftovers.c */
     bool has_staged;         /* a flush stopped while files got their names */
+    int64_t stuck; /* the oldest dataset that was waited for in vain; 0: none */
     enum vel_session_state state;
     struct vel_writing writing;
     size_t reading;            /* index in held */
@@ -255,10 +256,13 @@ int64_t vel_session_news(struct vel_session *s);
 int vel_session_learn(struct vel_session *s, int64_t news, struct vel_err *err);
 /* Collective. With STRICT, a failure of the background that was not told yet. */
 int vel_session_tell_failed(struct vel_session *s, struct vel_err *err);
-/* Collective. Wait for the oldest that is owed. *ret_moved: something has come of it,
- * so that there may be more room. */
-int vel_session_wait_oldest(struct vel_session *s, bool *ret_moved,
+/* Collective. Wait for the oldest that is owed, and `patience` seconds while nothing
+ * moves (0: FLUSH_STALL). *ret_moved: something has come of it, so that there may be
+ * more room. */
+int vel_session_wait_oldest(struct vel_session *s, int64_t patience, bool *ret_moved,
                             struct vel_err *err);
+/* Local, the same on all ranks. Has the oldest been waited for in vain? */
+bool vel_session_is_stuck(const struct vel_session *s);
 /* Local. The newest dataset that is encoded as it should be; 0: none. */
 int64_t vel_session_newest_safe(const struct vel_session *s);
 /* Is anything owed of what is held? Local, the same on all ranks. */
@@ -312,6 +316,9 @@ bool vel_held_is_owed(const struct vel_held *held);
 /* Local. As many older ones as COUNT of their stores does not allow go, but none that
  * is owed. */
 void vel_session_evict_old(struct vel_session *s);
+/* Has a store more checkpoints of this launch than COUNT? Local, the same on all ranks.
+ */
+bool vel_session_is_overfull(const struct vel_session *s, size_t store);
 struct vel_held *vel_session_held_of(const struct vel_session *s, int64_t id);
 /* The newest of that name and version; NULL when there is none. name NULL: any; version
  * below 0: any. */

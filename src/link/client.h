@@ -104,8 +104,9 @@ int vel_client_settle(struct vel_client *client, int64_t dataset, const void *re
 int vel_client_ask(struct vel_client *client, int64_t dataset, struct vel_progress *ret,
                    struct vel_err *err);
 
-/* Returns when nothing is left; waits as long as something moves. */
-int vel_client_drain(struct vel_client *client, int64_t dataset,
+/* Returns when nothing is left; waits as long as something moves, and `patience`
+ * seconds while nothing does (0: FLUSH_STALL). */
+int vel_client_drain(struct vel_client *client, int64_t dataset, uint64_t patience,
                      struct vel_progress *ret, struct vel_err *err);
 
 /* ping; what as in the table. */

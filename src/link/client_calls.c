@@ -179,12 +179,13 @@ int vel_client_ask(struct vel_client *client, int64_t dataset, struct vel_progre
     return ask_state(client, &call, ret, err);
 }
 
-int vel_client_drain(struct vel_client *client, int64_t dataset,
+int vel_client_drain(struct vel_client *client, int64_t dataset, uint64_t patience,
                      struct vel_progress *ret, struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_DRAIN};
 
     call.msg.u.drain.dataset = (uint64_t)dataset;
+    call.msg.u.drain.patience = patience;
     return ask_state(client, &call, ret, err);
 }
 

@@ -69,7 +69,7 @@ static void ask(struct vel_affair *affair, bool drains, unsigned limit_ms)
     int rc = vel_client_open(&conf, &client, &affair->err);
 
     if (rc == 0)
-        rc = drains ? vel_client_drain(client, 0, &progress, &affair->err)
+        rc = drains ? vel_client_drain(client, 0, 0, &progress, &affair->err)
                     : vel_client_ask(client, 0, &progress, &affair->err);
     if (rc == 0) {
         affair->left = progress.left;

@@ -165,11 +165,12 @@ static int ask(struct vel_background *b, int64_t dataset,
     return rc;
 }
 
-static int drain(struct vel_background *b, int64_t dataset,
+static int drain(struct vel_background *b, int64_t dataset, int64_t patience,
                  struct vel_background_state *ret, struct vel_err *err)
 {
     struct vel_progress progress;
-    int rc = vel_client_drain(client_of(b), dataset, &progress, err);
+    int rc =
+        vel_client_drain(client_of(b), dataset, (uint64_t)patience, &progress, err);
 
     if (rc == 0)
         tell(&progress, ret);

@@ -334,7 +334,7 @@ static int bring_home(const struct vel_files_of *of, struct vel_client *client,
     if (rc < 0 || ret->at == VEL_FILE_OWN || ret->at == VEL_FILE_MISSING)
         return rc;
     vel_file_answer_fini(ret);
-    rc = vel_client_drain(client, dataset, &progress, err);
+    rc = vel_client_drain(client, dataset, 0, &progress, err);
     if (rc == 0 && progress.status < 0)
         rc = vel_fail(err, (enum vel_status)progress.status,
                       "dataset %" PRId64 " does not come to the prefix", dataset);

@@ -333,7 +333,7 @@ static int drain(struct vel_prerun *p, struct vel_prerun_done *ret, struct vel_e
 {
     struct vel_background_state state = {0};
     int64_t left;
-    int rc = p->background->ops->drain(p->background, 0, &state, err);
+    int rc = p->background->ops->drain(p->background, 0, 0, &state, err);
 
     left = (int64_t)state.left;
     rc = vel_comm_agree_fold(p->world, rc, VEL_COMM_SUM, &left, 1, err);

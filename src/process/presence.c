@@ -336,7 +336,7 @@ static void wait_while_it_moves(struct vel_presence *p)
     struct vel_err why = {0};
 
     if (connect(p, VEL_PEER_TOOL, &tool, &why) == 0 &&
-        vel_client_drain(tool, 0, &progress, &why) == 0 && progress.left > 0 &&
+        vel_client_drain(tool, 0, 0, &progress, &why) == 0 && progress.left > 0 &&
         progress.status != VEL_ECANCEL) /* that the launch is over was told */
         vel_log(VEL_LOG_WARN, "%s", progress.text);
     vel_client_close(tool);

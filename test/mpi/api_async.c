@@ -60,9 +60,10 @@ static int he_is_asked(struct vel_background *b, int64_t dataset,
     return 0;
 }
 
-static int he_drains(struct vel_background *b, int64_t dataset,
+static int he_drains(struct vel_background *b, int64_t dataset, int64_t patience,
                      struct vel_background_state *ret, struct vel_err *err)
 {
+    (void)patience;
     he.drains++;
     return he_is_asked(b, dataset, ret, err);
 }

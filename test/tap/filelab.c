@@ -278,7 +278,7 @@ void filelab_drain(struct filelab *lab)
     struct vel_err err = {0};
 
     for (int rank = 0; rank < lab->ranks; rank++)
-        must(vel_client_drain(lab->client[rank], 0, &progress, &err), &err);
+        must(vel_client_drain(lab->client[rank], 0, 0, &progress, &err), &err);
 }
 
 int filelab_published(const struct filelab *lab)

@@ -246,13 +246,14 @@ static int do_ask(struct vel_background *b, int64_t dataset,
     return leave(st, 0);
 }
 
-static int do_drain(struct vel_background *b, int64_t dataset,
+static int do_drain(struct vel_background *b, int64_t dataset, int64_t patience,
                     struct vel_background_state *ret, struct vel_err *err)
 {
     struct standin *st = enter(b, err);
     struct one *d;
     int rc = 0;
 
+    (void)patience;
     if (!st)
         return VEL_ELOST;
     d = find(st, dataset);

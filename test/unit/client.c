@@ -56,7 +56,7 @@ static void every_call(void)
            progress.left == 10 && progress.moved == 20 && progress.state == 3 &&
            progress.status == VEL_ENOSPC && strcmp(progress.text, "no room") == 0,
        "ask tells how far it is, and what is wrong");
-    is_int(vel_client_drain(client, 0, &progress, &err), 0, "drain");
+    is_int(vel_client_drain(client, 0, 0, &progress, &err), 0, "drain");
     is_int(vel_client_owe(client, 0, 2, 3, "/d", &before, &err), VEL_EINVAL,
            "what breaks the table is not asked: %s", err.text);
     is_int(vel_client_leave(client, VEL_LEAVE_IN_ORDER, &err), 0, "leave");

@@ -13,7 +13,7 @@ export VELOC_PEER_TIMEOUT=10 VELOC_VIEW_WAIT=5 VELOC_LOG_FILE="$dir/log" VELOC_L
 
 # begin SETTINGS...: an empty prefix and empty caches
 begin() {
-    rm -rf "$dir/cache" "$dir/prefix"
+    rm -rf "$dir/cache" "$dir/prefix" "$dir/log"
     mkdir -p "$dir/cache" "$dir/prefix"
     printf '%s\n' "$@" >"$dir/veloc.conf"
 }
@@ -48,6 +48,18 @@ for mode in SYNC ASYNC AGENT; do
         "$mode: a checkpoint where two ranks have a file of one name fails, and the program goes on"
     is "$(find "$dir/cache" "$dir/prefix" -name same | wc -l),$(both init restart kill)" "0,init 1,$(restarted 5)" 'nothing of it is left'
 done
+
+# the background is slower than the program: COUNT bounds what waits for it
+cached() { find "$dir/cache" -name 'dataset.*' -printf '%f\n' | sort -u | wc -l; }
+five=(write=1 write=2 write=3 write=4 write=5)
+all_five=$(wrote),$(wrote),$(wrote),$(wrote),$(wrote)
+for count in 1 3; do
+    begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=1 FLUSH_BANDWIDTH=8000 CACHE_SIZE=$count
+    is "$(both init "${five[@]}" kill),$(cached)" "init 1,$all_five,$((count + 1))" \
+        "CACHE_SIZE=$count: behind a slow flush no more are in the cache, and the one that was just written"
+done
+begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=1 FLUSH_BANDWIDTH=1
+is "$(VELOC_PEER_TIMEOUT=4 both init "${five[@]}" kill),$(cached)" "init 1,$all_five,5" 'one that does not move at all holds no checkpoint up'
 
 # the files' leaders are there before the session
 launches() { find "$dir/prefix/.veloc" -name 'view.*' | wc -l; }

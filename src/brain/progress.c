@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How far datasets are: for who asks, and for who waits until nothing is left. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "brain/connector_in.h"
+#include "brain/progress_in.h"
+
+uint64_t vel_progress_left(const struct vel_leader *leader, int64_t id)
+{
+    const struct vel_lead *lead = vel_lead_get(leader, id);
+    uint64_t left = 0;
+
+    if (id > 0)
+        return lead ? vel_lead_left(lead) : 0;
+    if (leader->connector && !leader->is_ended)
+        left += vel_generation_left(leader);
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        lead = vel_lead_at(leader, i);
+        if (!vel_connector_hands_back(leader, lead->id))
+            left += vel_lead_left(lead);
+    }
+    return left;
+}
+
+uint64_t vel_progress_moved(const struct vel_leader *leader)
+{
+    uint64_t moved = leader->moved_before;
+
+    for (size_t i = 0; i < leader->leads.n; i++)
+        moved += vel_lead_at(leader, i)->moved;
+    return moved;
+}
+
+void vel_progress_answer(struct vel_leader *leader, uint64_t link, uint64_t seq,
+                         int64_t id, int rc, const char *text)
+{
+    const struct vel_lead *lead = vel_lead_get(leader, id);
+    struct vel_msg msg = {.kind = VEL_MSG_STATE, .seq = seq};
+
+    msg.u.state.dataset = (uint64_t)id;
+    msg.u.state.left = vel_progress_left(leader, id);
+    msg.u.state.moved = lead ? lead->moved : vel_progress_moved(leader);
+    if (lead) {
+        msg.u.state.state = lead->state;
+        msg.u.state.encoded = lead->seal.is_encoded;
+        msg.u.state.status = (uint64_t)-lead->status;
+        msg.u.state.text = lead->text;
+    }
+    if (rc < 0) {
+        msg.u.state.status = (uint64_t)-rc;
+        msg.u.state.text = text;
+    }
+    vel_leader_send(leader, link, &msg);
+}
+
+/* Of all that is owed the first that has failed; NULL: none has. */
+static const struct vel_lead *find_failed(const struct vel_leader *leader, int64_t id)
+{
+    for (size_t i = 0; i < leader->leads.n; i++) {
+        const struct vel_lead *lead = vel_lead_at(leader, i);
+
+        if ((id == 0 || lead->id == id) && lead->status < 0 && lead->text &&
+            vel_progress_left(leader, lead->id) > 0)
+            return lead;
+    }
+    return NULL;
+}
+
+static void answer_stalled(struct vel_leader *leader,
+                           const struct vel_leader_wait *wait)
+{
+    const struct vel_lead *failed = find_failed(leader, wait->id);
+    char text[1024];
+
+    snprintf(
+        text, sizeof text,
+        "%.800s%snothing has moved for %" PRIu64 " s; what is owed stays on record",
+        failed ? failed->text : "", failed ? ": " : "", wait->patience / VEL_CLOCK_S);
+    vel_progress_answer(leader, wait->link, wait->seq, wait->id, VEL_ETIMEOUT, text);
+}
+
+bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait *wait)
+{
+    uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
+
+    if (vel_progress_left(leader, wait->id) == 0) {
+        vel_progress_answer(leader, wait->link, wait->seq, wait->id, 0, NULL);
+        return true;
+    }
+    if (leader->is_ended) {
+        vel_progress_answer(leader, wait->link, wait->seq, wait->id, VEL_ECANCEL,
+                            "the launch is over, it flushes nothing more");
+        return true;
+    }
+    if (leader->now < since + wait->patience)
+        return false;
+    answer_stalled(leader, wait);
+    return true;
+}
