@@ -70,16 +70,11 @@ bool vel_session_is_own(const struct vel_session *s, int64_t id)
 
 bool vel_session_is_ended(const struct vel_session *s)
 {
-    char *end;
-    struct stat st;
-    bool is_ended;
+    bool is_over;
 
-    if (!s->background)
-        return false;
-    end = vel_launch_path(s->dir, s->launch, "end");
-    is_ended = !end || vel_fs_lstat(s->fs, end, &st, NULL) != VEL_ENOENT;
-    free(end);
-    return is_ended;
+    return s->background &&
+           (vel_launch_is_over(s->fs, s->dir, s->launch, &is_over, NULL) < 0 ||
+            is_over);
 }
 
 int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,

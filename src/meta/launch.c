@@ -63,23 +63,36 @@ int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
     return rc;
 }
 
-int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,
-                       bool *ret_is_over, struct vel_err *err)
+int vel_launch_fate(struct vel_fs *fs, const char *dir, const char *launch,
+                    enum vel_launch_fate *ret, struct vel_err *err)
 {
     char *of = vel_launch_dir(dir, launch);
     char *end = of ? vel_path_join(of, "end") : NULL;
+    enum vel_launch_fate fate = VEL_LAUNCH_ENDED;
     struct vel_err why = {0};
     struct stat st;
     int rc =
         end ? vel_fs_lstat(fs, end, &st, &why) : vel_out_of_memory(&why, "a launch");
 
-    *ret_is_over = rc == 0;
     if (rc == VEL_ENOENT) {
         rc = vel_fs_lstat(fs, of, &st, &why);
-        *ret_is_over = rc == VEL_ENOENT;
+        fate = rc == VEL_ENOENT ? VEL_LAUNCH_GONE : VEL_LAUNCH_OPEN;
         rc = rc == VEL_ENOENT ? 0 : rc;
     }
     free(end);
     free(of);
-    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+    if (rc < 0)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    *ret = fate;
+    return 0;
+}
+
+int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,
+                       bool *ret_is_over, struct vel_err *err)
+{
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
+    int rc = vel_launch_fate(fs, dir, launch, &fate, err);
+
+    *ret_is_over = fate != VEL_LAUNCH_OPEN;
+    return rc;
 }

@@ -25,6 +25,15 @@ char *vel_launch_path(const char *dir, const char *launch, const char *name);
 int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                     struct vel_err *err);
 
+enum vel_launch_fate {
+    VEL_LAUNCH_OPEN,
+    VEL_LAUNCH_ENDED, /* by itself, or another */
+    VEL_LAUNCH_GONE,  /* it has no directory, not yet or not any more */
+};
+
+int vel_launch_fate(struct vel_fs *fs, const char *dir, const char *launch,
+                    enum vel_launch_fate *ret, struct vel_err *err);
+
 /* Has somebody ended it? What has no directory any more was over long ago. Not so,
  * when that cannot be known. */
 int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,

@@ -26,20 +26,6 @@ static char *launch_path(const struct vel_service *service, const char *launch,
     return vel_launch_path(service->dir, launch, name);
 }
 
-/* A once-record that says who made it, and nothing else. */
-static int make_mark(struct vel_service *service, const char *path, const char *type,
-                     bool *ret_is_mine, struct vel_err *err)
-{
-    struct vel_node *body = vel_node_object();
-    int rc = !path || !body || vel_node_set_text(body, "launch", service->launch) ||
-                     vel_node_set_text(body, "node", service->host.node)
-                 ? vel_out_of_memory(err, "a record")
-                 : vel_once(service->fs, path, type, FORMAT, body, ret_is_mine, err);
-
-    vel_node_destroy(body);
-    return rc;
-}
-
 /* --- this launch --- */
 
 /* Agents of nodes without a process: that they can help is no condition. */
@@ -151,14 +137,15 @@ int vel_service_is_launch_over(struct vel_service *service, const char *launch,
 /* Once. What is nowhere but in caches is not lost, when its records are. */
 static void tell_over(struct vel_service *service)
 {
-    char *end = launch_path(service, service->launch, "end");
+    enum vel_launch_fate fate = VEL_LAUNCH_GONE;
 
-    if (service->has_told_over || !end)
+    if (service->has_told_over)
         return;
     service->has_told_over = true;
+    vel_launch_fate(service->fs, service->dir, service->launch, &fate, NULL);
     if (vel_leader_is_done(service->leader))
         vel_log(VEL_LOG_DEBUG, "launch %s is over", service->launch);
-    else if (vel_fs_exists(service->fs, end))
+    else if (fate == VEL_LAUNCH_ENDED)
         vel_log(VEL_LOG_WARN,
                 "launch %s was ended by another: what it has sealed is flushed by that "
                 "one",
@@ -168,7 +155,6 @@ static void tell_over(struct vel_service *service)
                 "somebody has removed %s while the program runs: what is not at its "
                 "own path yet stays in %s, and all else is written where it belongs",
                 service->launch_dir, service->homes[0]);
-    free(end);
 }
 
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
@@ -342,7 +328,8 @@ static int end(struct vel_service *service, const char *launch, bool *ret_is_min
                struct vel_err *err)
 {
     char *path = launch_path(service, launch, "end");
-    int rc = make_mark(service, path, "end", ret_is_mine, err);
+    int rc = vel_launchid_end(service->fs, service->dir, launch, service->launch,
+                              service->host.node, ret_is_mine, err);
 
     if (rc == 0)
         rc = vel_service_list_seals(service, launch, err);

@@ -333,14 +333,9 @@ int vel_prerun_meet(struct vel_prerun *p, struct vel_err *err)
 
 void vel_prerun_forgo(const struct vel_prerun *p)
 {
-    struct vel_node *body = vel_node_object();
-    char *path = vel_launch_path(p->dir, p->launch, "end");
     bool is_mine;
 
-    if (body && p->launch[0] && path &&
-        vel_node_set_text(body, "launch", p->launch) == 0 &&
-        vel_node_set_text(body, "node", p->node ? p->node : "") == 0)
-        vel_once(p->of->fs, path, "end", FORMAT, body, &is_mine, NULL);
-    vel_node_destroy(body);
-    free(path);
+    if (p->launch[0])
+        vel_launchid_end(p->of->fs, p->dir, p->launch, p->launch,
+                         p->node ? p->node : "", &is_mine, NULL);
 }

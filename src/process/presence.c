@@ -47,23 +47,18 @@ static uint64_t limit_of(const struct vel_presence *p)
  * be looked for, again and again. */
 static int check_launch(const struct vel_presence *p, struct vel_err *err)
 {
-    char *dir = vel_launch_dir(p->of.dir, p->launch);
-    char *end = dir ? vel_path_join(dir, "end") : NULL;
-    int rc = end ? 0 : vel_out_of_memory(err, "a launch");
-    struct stat st;
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN; /* also where that cannot be known */
 
-    if (rc == 0 && vel_fs_exists(p->of.fs, end))
-        rc = vel_fail(err, VEL_ECANCEL,
-                      "launch %s is over (%s): another launch has ended it, or its "
-                      "name was used before",
-                      p->launch, end);
-    else if (rc == 0 && p->has_met &&
-             vel_fs_lstat(p->of.fs, dir, &st, NULL) == VEL_ENOENT)
-        rc = vel_fail(err, VEL_ECANCEL, "somebody has removed %s/launch.%s", p->of.dir,
-                      p->launch);
-    free(end);
-    free(dir);
-    return rc;
+    vel_launch_fate(p->of.fs, p->of.dir, p->launch, &fate, NULL);
+    if (fate == VEL_LAUNCH_ENDED)
+        return vel_fail(err, VEL_ECANCEL,
+                        "launch %s of %s is over: another launch has ended it, or its "
+                        "name was used before",
+                        p->launch, p->of.dir);
+    if (fate == VEL_LAUNCH_GONE && p->has_met)
+        return vel_fail(err, VEL_ECANCEL, "somebody has removed %s/launch.%s",
+                        p->of.dir, p->launch);
+    return 0;
 }
 
 static struct vel_service_of service_of(const struct vel_presence *p)
@@ -245,12 +240,13 @@ int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
         limit_of(p) * 4 + (uint64_t)(p->of.conf->view_wait * (double)VEL_CLOCK_S);
     uint64_t until = vel_clock_deadline(p->of.clock, limit);
     char *path = vel_view_path(p->of.dir, p->launch);
-    char *end = vel_launch_path(p->of.dir, p->launch, "end");
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
     uint64_t value;
-    int rc = path && end ? 0 : vel_out_of_memory(err, "the view");
+    int rc = path ? 0 : vel_out_of_memory(err, "the view");
 
     while (rc == 0 && !vel_fs_exists(p->of.fs, path)) {
-        if (vel_fs_exists(p->of.fs, end))
+        vel_launch_fate(p->of.fs, p->of.dir, p->launch, &fate, NULL);
+        if (fate == VEL_LAUNCH_ENDED)
             rc = vel_fail(err, VEL_ECANCEL,
                           "another launch has ended launch %s before it could begin, "
                           "as one that does not answer; start it again",
@@ -264,7 +260,6 @@ int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
             rc = vel_client_ping(p->client, 0, &value, err);
         vel_clock_sleep(p->of.clock, 5 * VEL_CLOCK_MS);
     }
-    free(end);
     free(path);
     return rc;
 }

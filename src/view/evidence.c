@@ -152,13 +152,11 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
 static int is_absent(struct gather *g, const char *launch, bool *ret_is,
                      struct vel_err *err)
 {
-    char *dir = vel_launch_dir(g->dir, launch);
-    struct stat st;
-    int rc = dir ? vel_fs_lstat(g->fs, dir, &st, err) : no_memory(err);
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
+    int rc = vel_launch_fate(g->fs, g->dir, launch, &fate, err);
 
-    free(dir);
-    *ret_is = rc == VEL_ENOENT;
-    return rc == VEL_ENOENT ? 0 : rc;
+    *ret_is = fate == VEL_LAUNCH_GONE;
+    return rc;
 }
 
 /* Whoever has made a view removes a launch that nobody needs any more, at any moment:
@@ -253,18 +251,14 @@ static int add_present(struct gather *g, const char *launch, const char *dir,
 static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
 {
     char *dir = vel_launch_dir(g->dir, launch);
-    char *end = dir ? vel_path_join(dir, "end") : NULL;
-    int rc;
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
+    int rc = dir ? vel_launch_fate(g->fs, g->dir, launch, &fate, err) : no_memory(err);
 
-    if (!end)
-        rc = no_memory(err);
-    else if (vel_fs_exists(g->fs, end))
-        rc = add_listed(g, launch, dir, err);
-    else
-        rc = add_present(g, launch, dir, "seal.", err);
+    if (rc == 0)
+        rc = fate == VEL_LAUNCH_ENDED ? add_listed(g, launch, dir, err)
+                                      : add_present(g, launch, dir, "seal.", err);
     if (rc == 0)
         rc = add_present(g, launch, dir, "again.", err);
-    free(end);
     free(dir);
     return rc;
 }
