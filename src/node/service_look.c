@@ -9,7 +9,6 @@
 
 #include "base/path.h"
 #include "meta/cachename.h"
-#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
 
@@ -254,25 +253,6 @@ static int check_replaced(struct vel_service *service, const char *path,
     return rc;
 }
 
-/* What stands at the path was written after the dataset had got its number, and is no
- * older version that we have put there; nor is the dataset itself at it. */
-static bool is_written_since(struct vel_service *service, const char *path,
-                             const char *cached, int64_t id)
-{
-    char *mark = vel_id_launch_path(service->dir, id);
-    struct stat its, st;
-    bool is = mark && vel_fs_lstat(service->fs, mark, &its, NULL) == 0 &&
-              vel_fs_lstat(service->fs, path, &st, NULL) == 0 &&
-              (st.st_mtim.tv_sec != its.st_mtim.tv_sec
-                   ? st.st_mtim.tv_sec > its.st_mtim.tv_sec
-                   : st.st_mtim.tv_nsec > its.st_mtim.tv_nsec) &&
-              !vel_service_has_put(service, 0, id, cached, path) &&
-              !vel_service_patches(service, id, cached);
-
-    free(mark);
-    return is;
-}
-
 /* Has somebody else written over what it was to replace? */
 static bool is_replaced(struct vel_service_job *job, const char *cached,
                         const struct vel_view_name *name)
@@ -282,7 +262,7 @@ static bool is_replaced(struct vel_service_job *job, const char *cached,
 
     return check_replaced(service, job->name, cached, name, &is) == 0
                ? is
-               : is_written_since(service, job->name, cached, name->id);
+               : vel_service_is_since(service, name->id, cached, job->name);
 }
 
 /* While nobody knows yet what can be restored: is there anything newer than what stands

@@ -60,6 +60,27 @@ static int publish_left(struct vel_service *service, const struct vel_flush_job 
     return rc;
 }
 
+/* A part that has come from another node, or was made again, has no record of what its
+ * files were to replace. VEL_ENOENT: this one may take the place of what is there. */
+static int publish_unrecorded(struct vel_service *service,
+                              const struct vel_flush_job *job, const char *temporary,
+                              const struct vel_placeholder_file *of, char **ret_path,
+                              struct vel_err *err)
+{
+    char *path = NULL;
+    struct vel_stub stub;
+    int rc = vel_cachename_path(service->prefix, of->name, &path, err);
+
+    if (rc < 0)
+        return rc;
+    if (vel_service_is_since(service, job->id, of->name, path) &&
+        vel_stub_read(service->fs, path, &stub, NULL) < 0 &&
+        !vel_service_renew_touched(service, job->id, of, path))
+        return publish_left(service, job, temporary, path, ret_path, err);
+    free(path);
+    return VEL_ENOENT;
+}
+
 /* Unlinked is believed when it is seen twice, as above; so is that it is somebody
  * else's. */
 static int publish(void *arg, const struct vel_flush_job *job, const char *temporary,
@@ -82,6 +103,8 @@ static int publish(void *arg, const struct vel_flush_job *job, const char *tempo
         path = NULL;
         rc = vel_placeholders_publish(service->placeholders, &of, job->id, temporary,
                                       &end, &path, err);
+        if (rc == VEL_ENOENT)
+            return publish_unrecorded(service, job, temporary, &of, ret_path, err);
         if (rc < 0)
             return rc;
     }

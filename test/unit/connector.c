@@ -321,6 +321,39 @@ static void restarted(bool is_lost)
     filelab_fini(&lab);
 }
 
+/* The node is lost that knew what its file was to replace; what the program has written
+ * there since is newer than the file that is made again from the others. */
+static void written_since(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "since", 3, 3,
+                 "DATASET=s PATTERN=state.{rank}\nFLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "L1");
+    for (int rank = 0; rank < 3; rank++)
+        write_one(&lab, rank, state_of(rank), text_of(rank, 1));
+    wait_encoded(&lab, 1);
+    filelab_drop(&lab);
+    filelab_lose(&lab, 1);
+    unlink(filelab_path(&lab, state_of(1)));
+    tap_put_file(filelab_path(&lab, state_of(1)), text_of(1, 2));
+    filelab_set(&lab, "DATASET=s PATTERN=state.{rank}\nDATASET=o PATTERN=out.h5\n");
+    filelab_begin(&lab, "L2");
+    write_one(&lab, 0, "out.h5", "who only reads leaves what others owe");
+    ok(filelab_reads(&lab, 0, state_of(1), text_of(1, 2)),
+       "what was written at the name of a file whose node is lost is read");
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, state_of(0), text_of(0, 1)) &&
+           filelab_stands(&lab, state_of(2), text_of(2, 1)),
+       "files of a dataset of which a node is lost come to the prefix");
+    ok(filelab_stands(&lab, state_of(1), text_of(1, 2)),
+       "but for one that was written since");
+    ok(filelab_stands(&lab, "state.1.h5veloc-1", text_of(1, 1)),
+       "which comes beside that");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
 /* A node on which nothing was written stays away: what was sealed needs it for nothing.
  */
 static void without_idle(void)
@@ -442,6 +475,7 @@ int main(void)
     written_natively();
     restarted(false);
     restarted(true);
+    written_since();
     without_idle();
     at_once();
     half_closed();
