@@ -23,11 +23,14 @@ enum {
     FILES = 300,
     ALONE_FILES = 1500, /* some hundreds are known */
     KEPT = 5,           /* the program unlinks those before */
-    TIMES = 6,          /* it is measured so often, every so many files: over more */
-    APART = 24,         /* of them than are forgotten at once */
-    PER_FILE = 40, /* bytes: 24 tell how often its name was used, of the newest 65536 */
-    SLACK = 600000 /* bytes: what is over is forgotten some dozens at a time */
+    TIMES = 6,          /* it is measured so often, every so many files: datasets */
+    APART = 24,         /* that are over are forgotten some dozens at a time, */
+    SLACK = 600000,     /* bytes: and keys 256 at a time, of 2.5 KB each */
+    PER_FILE = 90       /* bytes, see below */
 };
+
+/* How often each of the newest 65536 names was used stands in three tables, 24 bytes in
+ * each; the id of each dataset that is on the prefix in a list, 8 bytes. */
 
 struct held {
     int descriptors;
