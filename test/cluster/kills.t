@@ -262,7 +262,7 @@ keep() { # SEED
     cp "$(tap_dir)"/prerun.* "$to" 2>/dev/null
 }
 
-seeds=${SEEDS:-101-102} failed=0 deaths=0
+seeds=${SEEDS:-101-102} failed=0 deaths=0 reasons=''
 filer_begin 5
 for ((seed = ${seeds%-*}; seed <= ${seeds#*-}; seed++)); do
     killed=0
@@ -271,11 +271,12 @@ for ((seed = ${seeds%-*}; seed <= ${seeds#*-}; seed++)); do
         [ "${seeds%-*}" != "${seeds#*-}" ] || note "SEEDS=$seed: $told"
     else
         note "SEEDS=$seed: $why: $told"
+        reasons+="; $seed: $why ($told)"
         keep $seed
         failed=$((failed + 1))
     fi
     deaths=$((deaths + killed))
 done
 note "$deaths were killed"
-is $failed 0 "after kills and lost nodes files are whole, and all ranks restart from the same step, seeds $seeds"
+is $failed 0 "after kills and lost nodes files are whole, and all ranks restart from the same step, seeds $seeds$reasons"
 done_testing
