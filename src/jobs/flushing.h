@@ -128,6 +128,12 @@ int vel_flushing_name(const struct vel_flushing *flushing,
 int vel_flushing_retreat(const struct vel_flushing *flushing,
                          const struct vel_flush_job *job, struct vel_err *err);
 
+/* Nobody here knows what a file of dataset `id` was to replace: was what stands at its
+ * path written after the dataset had got its number? Not by an older dataset, nor by
+ * this one; and no stub. dir is PREFIX/.veloc. */
+bool vel_flushing_is_since(struct vel_fs *fs, const char *dir, int64_t id,
+                           const char *name, const char *path);
+
 /* --- by the owner alone --- */
 
 /* VEL_ESTATE when there is an owner above K, or claim K is gone with its dataset. */
@@ -166,7 +172,8 @@ int vel_flushing_rivals(const struct vel_flushing *flushing,
 /* Finish or undo what owners before `owner`, which is claimed, have left of a dataset,
  * when it is staged or is not to be flushed. (To go on with a flush that was not staged
  * nothing is undone: write the entry of `owner`, FLUSHING, and copy.) That is:
- * a staged one gets its names and is PREFIX; of another the temporary files and lists
+ * a staged one gets its names, but for those at which somebody has written since,
+ * beside which its files come, and is PREFIX; of another the temporary files and lists
  * go, and it is CACHE, replaced by `by` (0: not). The entry is that of `owner`
  * afterwards; *ret is what it says, to be freed. VEL_ENOENT: no such entry. */
 int vel_flushing_settle(const struct vel_flushing *flushing, int64_t id, int64_t owner,

@@ -80,4 +80,10 @@ bool vel_share_is_moved(const struct vel_share *s);
 int vel_share_move(struct vel_share *s);
 void vel_share_stop(struct vel_share *s);
 
+/* --- flushing_since: by the owner --- */
+
+/* Files of a staged dataset come beside what was written at their names since. */
+int vel_flushing_pass_by(const struct vel_crew *crew, const struct vel_entry *entry,
+                         struct vel_err *err);
+
 #endif

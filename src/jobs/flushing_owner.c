@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "comm/comm.h"
-#include "jobs/flushing.h"
+#include "jobs/flushing_in.h"
 #include "meta/owner.h"
 #include "meta/paths.h"
 #include "xfer/crew.h"
@@ -382,6 +382,8 @@ int vel_flushing_settle(const struct vel_flushing *flushing, int64_t id, int64_t
     /* under the number of whoever left it, whose names the files have */
     if (rc == 0 && entry.place == VEL_ON_STAGED && !entry.failed) {
         rc = suspect_taken(flushing, id, err);
+        if (rc == 0)
+            rc = vel_flushing_pass_by(&crew, &entry, err);
         if (rc == 0)
             rc = vel_flush_finish(&crew, &entry, err);
     } else if (rc == 0 && entry.place == VEL_ON_FLUSHING) {

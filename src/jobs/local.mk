@@ -21,6 +21,7 @@ core_sources += \
 	%D%/flushing_patch.c \
 	%D%/flushing_service.c \
 	%D%/flushing_share.c \
+	%D%/flushing_since.c \
 	%D%/forget.c %D%/forget.h \
 	%D%/hashes.c %D%/hashes.h \
 	%D%/muster.c %D%/muster.h \

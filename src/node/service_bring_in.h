@@ -62,14 +62,6 @@ void vel_service_renew(struct vel_service *service, int64_t id,
 /* Has a dataset between two ids put its file of this name at `path`? */
 bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t below,
                          const char *name, const char *path);
-
-/* Is the dataset, which is staged, at changing the file of this name in place? */
-bool vel_service_patches(struct vel_service *service, int64_t id, const char *name);
-/* Of a dataset's file nobody here knows what it was to replace: was what stands at its
- * path written after the dataset had got its number? Not by an older dataset, nor by
- * this one. */
-bool vel_service_is_since(struct vel_service *service, int64_t id, const char *name,
-                          const char *path);
 /* The older version of a dataset's file that stands at `path` was touched, and is
  * otherwise as it was: then it is that which the file replaces. False: it is not. */
 bool vel_service_renew_touched(struct vel_service *service, int64_t id,

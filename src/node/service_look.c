@@ -262,7 +262,8 @@ static bool is_replaced(struct vel_service_job *job, const char *cached,
 
     return check_replaced(service, job->name, cached, name, &is) == 0
                ? is
-               : vel_service_is_since(service, name->id, cached, job->name);
+               : vel_flushing_is_since(service->fs, service->dir, name->id, cached,
+                                       job->name);
 }
 
 /* While nobody knows yet what can be restored: is there anything newer than what stands

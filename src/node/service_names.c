@@ -68,13 +68,11 @@ static int publish_unrecorded(struct vel_service *service,
                               struct vel_err *err)
 {
     char *path = NULL;
-    struct vel_stub stub;
     int rc = vel_cachename_path(service->prefix, of->name, &path, err);
 
     if (rc < 0)
         return rc;
-    if (vel_service_is_since(service, job->id, of->name, path) &&
-        vel_stub_read(service->fs, path, &stub, NULL) < 0 &&
+    if (vel_flushing_is_since(service->fs, service->dir, job->id, of->name, path) &&
         !vel_service_renew_touched(service, job->id, of, path))
         return publish_left(service, job, temporary, path, ret_path, err);
     free(path);

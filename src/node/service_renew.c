@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "meta/filelist.h"
-#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
 #include "xfer/stands.h"
@@ -21,42 +20,6 @@ bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t bel
     const struct vel_index_range between = {.above = above, .below = below};
 
     return vel_stands_put(service->fs, service->dir, &between, name, path);
-}
-
-static int is_patched(void *name, const struct vel_listed *file)
-{
-    return file->is_patch && strcmp(file->name, name) == 0;
-}
-
-bool vel_service_patches(struct vel_service *service, int64_t id, const char *name)
-{
-    struct vel_entry entry = {0};
-    bool is = false;
-
-    if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
-        return false;
-    if (entry.place == VEL_ON_STAGED)
-        is = vel_filelist_each(service->fs, service->dir, id, entry.lists, is_patched,
-                               (void *)(uintptr_t)name) > 0;
-    vel_entry_fini(&entry);
-    return is;
-}
-
-bool vel_service_is_since(struct vel_service *service, int64_t id, const char *name,
-                          const char *path)
-{
-    char *mark = vel_id_launch_path(service->dir, id);
-    struct stat its, st;
-    bool is = mark && vel_fs_lstat(service->fs, mark, &its, NULL) == 0 &&
-              vel_fs_lstat(service->fs, path, &st, NULL) == 0 &&
-              (st.st_mtim.tv_sec != its.st_mtim.tv_sec
-                   ? st.st_mtim.tv_sec > its.st_mtim.tv_sec
-                   : st.st_mtim.tv_nsec > its.st_mtim.tv_nsec) &&
-              !vel_service_has_put(service, 0, id, name, path) &&
-              !vel_service_patches(service, id, name);
-
-    free(mark);
-    return is;
 }
 
 struct touched {

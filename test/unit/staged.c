@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A launch is killed when all of a dataset is on the prefix under temporary names: the
+ * next one gives the files their names, but where somebody has written since. */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "meta/entry.h"
+#include "tap/filelab.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+enum { NODES = 3 };
+
+static const char *name_of(int rank)
+{
+    static const char *const names[NODES] = {"state.0", "state.1", "state.2"};
+
+    return names[rank];
+}
+
+/* No file gets its name. */
+static int rename_records(struct vel_fs *fs, const char *from, const char *to)
+{
+    (void)fs;
+    if (strncmp(vel_path_base(to), "state.", 6) == 0)
+        return -EIO;
+    return vel_fs_posix()->ops->rename(vel_fs_posix(), from, to);
+}
+
+static void wait_staged(const struct filelab *lab)
+{
+    enum vel_place_on_prefix place = VEL_ON_CACHE;
+
+    for (int i = 0; i < 1000 && place != VEL_ON_STAGED; i++) {
+        struct vel_entry entry = {0};
+
+        if (vel_entry_load(vel_fs_posix(), lab->dir, 1, &entry, NULL) == 0)
+            place = entry.place;
+        vel_entry_fini(&entry);
+        vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
+    }
+    ok(place == VEL_ON_STAGED, "a dataset is on the prefix, and has no names");
+}
+
+static void leave_staged(struct filelab *lab)
+{
+    static struct vel_fs_ops ops;
+    static struct vel_fs fs = {&ops};
+    struct vel_err err = {0};
+    int rc = 0;
+
+    ops = *vel_fs_posix()->ops;
+    ops.rename = rename_records;
+    lab->fs = &fs;
+    filelab_begin(lab, "L1");
+    for (int rank = 0; rc == 0 && rank < NODES; rank++)
+        rc = filelab_write(lab, rank, name_of(rank), "first", &err);
+    if (rc < 0)
+        bail_out("%s", err.text);
+    wait_staged(lab);
+    filelab_drop(lab);
+    lab->fs = NULL;
+}
+
+int main(void)
+{
+    struct filelab lab;
+    struct vel_err err = {0};
+
+    filelab_init(&lab, "staged", NODES, NODES,
+                 "DATASET=s PATTERN=state.{rank}\nDATASET=o PATTERN=out.h5\n");
+    leave_staged(&lab);
+    unlink(filelab_path(&lab, name_of(1)));
+    tap_put_file(filelab_path(&lab, name_of(1)), "second");
+    filelab_begin(&lab, "L2");
+    is_int(filelab_write(&lab, 0, "out.h5", "another", &err), 0,
+           "the next launch writes something: %s", err.text);
+    ok(filelab_reads(&lab, 0, name_of(1), "second"), "what was written since is read");
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, name_of(0), "first") &&
+           filelab_stands(&lab, name_of(2), "first"),
+       "files get their names");
+    ok(filelab_stands(&lab, name_of(1), "second"),
+       "but not that of what was written since");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+    return done_testing();
+}
