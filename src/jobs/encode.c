@@ -239,14 +239,20 @@ static int compare(const struct member *m, const struct vel_red_set *set,
 static int rebuild(const struct member *m, const struct vel_red_set *set, size_t who,
                    struct vel_err *err)
 {
+    bool is_ours = self(m) == &m->job->members[who];
     int rc;
 
-    if (self(m) == &m->job->members[who])
+    if (is_ours)
         vel_log(VEL_LOG_INFO,
                 "restoring dataset %" PRId64 ": the part of rank %" PRIu32
                 " from the others of its set",
                 m->job->dataset, self(m)->rank);
     rc = vel_red_recover(set, NULL, err);
+    if (rc == 0 && is_ours)
+        vel_log(VEL_LOG_INFO,
+                "restored the part of rank %" PRIu32 " of dataset %" PRId64
+                ": it was rebuilt from the others of its set",
+                self(m)->rank, m->job->dataset);
     /* of which there is nothing at all, more is lost than it bears as well */
     if (rc == VEL_ENOENT)
         rc = vel_fail(err, VEL_EINVAL, "no member has this encoding yet");

@@ -65,7 +65,8 @@ rm -rf "$dir"/cache/*.v1
 rm -f .veloc/events
 ranks '' read=ck.1.@.h5 meet=n
 is "$(<"$dir/said.1")" 'ck.1.1.h5: all 1, 1000 cells, 1 at the end' 'a file whose node was lost is rebuilt for its reader'
-like "$(lines rebuild)" '*"ok":true,"id":1,"name":"ck",*"bytes":*"seconds":*"text":"the part of rank 1"*' 'and that stands among the events'
+# for the reader, or before that for the flush of what is owed
+like "$(lines rebuild | head -n 1)" '*"ok":true,"id":1,"name":"ck",*"bytes":*"seconds":*' 'and that stands among the events'
 is "$(grep -nE 'restoring dataset 1|restored the part of rank 1' "$dir/log" | sed -E 's/.*(restor[a-z]+).*/\1/' | uniq | paste -sd,)" \
     restoring,restored 'the log tells that it begins, and then how it ended'
 
