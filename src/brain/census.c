@@ -299,6 +299,20 @@ bool vel_census_have_all_come(struct vel_leader *leader)
     return have;
 }
 
+bool vel_leader_has_ended_well(struct vel_leader *leader)
+{
+    struct vel_vec seats;
+
+    vel_vec_init(&seats, sizeof(struct vel_seat_of));
+    bool is_well = leader->connector && collect_present(leader, &seats) == 0;
+    for (size_t i = 0; i < seats.n; i++)
+        is_well =
+            is_well && ((const struct vel_seat_of *)vel_vec_at(&seats, i))->has_left;
+    is_well = is_well && seats.n > 0;
+    vel_vec_fini(&seats);
+    return is_well;
+}
+
 bool vel_census_goes_on(const struct vel_census *census)
 {
     for (size_t i = 0; i < census->seats.n; i++) {

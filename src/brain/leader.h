@@ -470,6 +470,8 @@ bool vel_leader_is_done(const struct vel_leader *leader);
 int64_t vel_leader_term(const struct vel_leader *leader);
 /* Of its nodes, as the chair knows them, those that processes were on. */
 int64_t vel_leader_nodes(const struct vel_leader *leader);
+/* Have all ranks of which the chair knows left in good order? */
+bool vel_leader_has_ended_well(struct vel_leader *leader);
 
 /* May other nodes of the launch have a file of this name that is closed and not yet on
  * the prefix? As far as this leader was told. */

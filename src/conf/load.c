@@ -28,6 +28,18 @@ const char *vel_conf_job_id(const struct vel_conf *conf)
     return id;
 }
 
+int64_t vel_conf_end_time(const struct vel_conf *conf)
+{
+    const char *text = getenv("SLURM_JOB_END_TIME");
+    char *end;
+    long long seconds;
+
+    if (conf->end_time || !text || !*text)
+        return conf->end_time;
+    seconds = strtoll(text, &end, 10);
+    return *end || seconds < 0 ? 0 : seconds;
+}
+
 /* the first of two variables that is set and not empty */
 static const char *either(const char *a, const char *b)
 {

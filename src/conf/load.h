@@ -44,4 +44,7 @@ const char *vel_conf_variable(void *arg, const char *name);
 /* The id of the allocation that this process is in: recorded, and nothing else. */
 const char *vel_conf_job_id(const struct vel_conf *conf);
 
+/* When it ends, seconds since 1970, as told, else as the scheduler says; 0: unknown. */
+int64_t vel_conf_end_time(const struct vel_conf *conf);
+
 #endif

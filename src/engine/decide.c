@@ -2,27 +2,9 @@
 /* Questions that rank 0 answers for everyone. */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "conf/load.h"
 #include "engine/session_in.h"
-
-/* The end of the allocation, as told, else as the scheduler says; 0: unknown. */
-static int64_t end_of_allocation(const struct vel_session *s)
-{
-    const char *text = vel_conf_variable(NULL, "SLURM_JOB_END_TIME");
-    char *end;
-    long long seconds;
-
-    if (s->conf->end_time)
-        return s->conf->end_time;
-    if (!text || !*text)
-        return 0;
-    seconds = strtoll(text, &end, 10);
-    return *end || seconds < 0 ? 0 : seconds;
-}
 
 static int spread(struct vel_session *s, int64_t answer, bool *ret, struct vel_err *err)
 {
@@ -39,7 +21,7 @@ static int spread(struct vel_session *s, int64_t answer, bool *ret, struct vel_e
 static void ask_halt(struct vel_session *s, struct vel_halt_verdict *ret)
 {
     vel_policy_exit(&s->policy, s->conf, vel_halt_watch_look(&s->halt),
-                    end_of_allocation(s), ret);
+                    vel_conf_end_time(s->conf), ret);
 }
 
 /* Is the program to end? Told when that is new, not whenever somebody asks. */
@@ -57,22 +39,22 @@ static bool must_end(struct vel_session *s)
     return s->is_halt_told;
 }
 
-/* What was asked for before its launch began the chair of that has told. */
-static bool is_told(struct vel_session *s)
+/* What holds when its launch begins the chair of that has told. */
+void vel_session_begin_halt(struct vel_session *s)
 {
-    const struct vel_halt_now now = {.wall = vel_event_now(s->clock)};
-    struct vel_halt_verdict verdict;
+    struct vel_halt_verdict halt;
 
-    vel_halt_test(vel_halt_watch_look(&s->halt), VEL_HALT_PROGRAM, &now, &verdict);
-    return s->background && verdict.why != VEL_HALT_NONE;
+    if (s->has_halt && s->background) {
+        ask_halt(s, &halt);
+        s->is_halt_told = halt.why != VEL_HALT_NONE;
+    }
+    vel_session_look_for_halt(s);
 }
 
 void vel_session_look_for_halt(struct vel_session *s)
 {
-    if (!s->has_halt)
-        return;
-    s->is_halt_told = is_told(s);
-    must_end(s);
+    if (s->has_halt)
+        must_end(s);
 }
 
 int vel_session_need_checkpoint(struct vel_session *session, bool *ret_need,

@@ -286,7 +286,7 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
     if (rc == 0)
         rc = vel_session_recover(s, err);
     begin_books(s); /* the program computes from now on */
-    vel_session_look_for_halt(s);
+    vel_session_begin_halt(s);
     if (rc == 0)
         vel_session_tell(s,
                          (struct vel_event){.kind = VEL_EVENT_INIT,

@@ -164,6 +164,7 @@ void vel_session_log_close(struct vel_session *s);
 
 /* --- decide.c --- */
 /* Rank 0 tells when the program is to end; others do nothing. Local. */
+void vel_session_begin_halt(struct vel_session *s);
 void vel_session_look_for_halt(struct vel_session *s);
 
 /* --- closing.c --- */

@@ -11,11 +11,12 @@
 #include "base/log.h"
 #include "conf/load.h"
 #include "engine/settlement.h"
-#include "meta/halt.h"
+#include "meta/halt_watch.h"
 #include "meta/nodes.h"
 #include "node/books.h"
 
-enum { WAITING_MOST = 1000 }; /* events */
+enum { WAITING_MOST = 1000 };  /* events */
+#define BEGINS VEL_EVENT_OTHER /* no event: vel_books_begin() */
 
 struct entry {
     struct vel_event event;
@@ -28,6 +29,13 @@ struct vel_books {
     struct vel_clock *clock;
     char *dir;
     struct vel_event_log log;
+    struct vel_host host;     /* of who holds the lock of halts */
+    struct vel_halt_now kept; /* what the settings say of the end */
+    uint64_t period;          /* between two looks for a halt, at most */
+    bool is_begun;            /* by the loop's thread */
+
+    struct vel_halt_watch halt; /* the thread's, and what follows */
+    bool has_sealed, has_counted, is_halt_told;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t asked, idle;
@@ -60,6 +68,8 @@ static void destroy(struct vel_books *b)
     pthread_cond_destroy(&b->idle);
     pthread_mutex_destroy(&b->lock);
     vel_event_log_fini(&b->log);
+    vel_halt_watch_fini(&b->halt);
+    vel_host_fini(&b->host);
     free(b->dir);
     free(b);
 }
@@ -82,13 +92,21 @@ int vel_books_open(const struct vel_service_of *of, struct vel_books **ret_books
     pthread_mutex_init(&b->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&b->asked, NULL);
+    pthread_cond_init(&b->asked, &monotonic);
     pthread_cond_init(&b->idle, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    rc = b->dir ? vel_event_log_init(&b->log, of->fs, of->clock,
-                                     of->conf->log_enable ? of->dir : NULL, job,
-                                     of->host->user, err)
-                : vel_out_of_memory(err, "the log of events");
+    b->host = (struct vel_host){strdup(of->host->node), strdup(of->host->user)};
+    b->kept.seconds = of->conf->halt_seconds;
+    b->kept.end =
+        (double)(of->is_agent ? of->conf->end_time : vel_conf_end_time(of->conf));
+    b->period = (uint64_t)(of->conf->peer_timeout * VEL_CLOCK_S);
+    rc = b->dir && b->host.node && b->host.user
+             ? vel_halt_watch_init(&b->halt, of->fs, of->clock, &b->host, of->dir, err)
+             : vel_out_of_memory(err, "the log of events");
+    if (rc == 0)
+        rc = vel_event_log_init(&b->log, of->fs, of->clock,
+                                of->conf->log_enable ? of->dir : NULL, job,
+                                of->host->user, err);
     if (rc == 0)
         *ret_books = b;
     else
@@ -96,11 +114,17 @@ int vel_books_open(const struct vel_service_of *of, struct vel_books **ret_books
     return rc;
 }
 
+static struct timespec time_after(uint64_t ns)
+{
+    uint64_t at = vel_clock_monotonic(vel_clock_system()) + ns;
+
+    return (struct timespec){.tv_sec = (time_t)(at / VEL_CLOCK_S),
+                             .tv_nsec = (long)(at % VEL_CLOCK_S)};
+}
+
 void vel_books_close(struct vel_books *b, uint64_t patience)
 {
-    uint64_t until = vel_clock_monotonic(vel_clock_system()) + patience;
-    const struct timespec at = {.tv_sec = (time_t)(until / VEL_CLOCK_S),
-                                .tv_nsec = (long)(until % VEL_CLOCK_S)};
+    const struct timespec at = time_after(patience);
 
     if (!b)
         return;
@@ -158,27 +182,43 @@ static void write_event(struct vel_books *b, const struct vel_event *event)
 /* A program that asks nobody whether to end is not to surprise who has asked it to. */
 static void look_for_halt(struct vel_books *b)
 {
-    const struct vel_halt_now now = {.wall = vel_event_now(b->clock)};
+    struct vel_halt_now now = b->kept;
     struct vel_halt_verdict verdict;
-    struct vel_halt halt;
 
-    vel_halt_init(&halt);
-    vel_halt_load(b->fs, b->dir, &halt, NULL);
-    vel_halt_load_run(b->fs, b->dir, &halt, NULL);
-    vel_halt_test(&halt, VEL_HALT_PROGRAM, &now, &verdict);
-    vel_halt_fini(&halt);
-    if (verdict.why == VEL_HALT_NONE)
-        return;
-    vel_log(VEL_LOG_INFO, "the program is asked to end: %s", verdict.text);
-    write_event(b, &(struct vel_event){.kind = VEL_EVENT_HALT, .text = verdict.text});
+    now.wall = vel_event_now(b->clock);
+    vel_halt_test(vel_halt_watch_look(&b->halt), VEL_HALT_PROGRAM, &now, &verdict);
+    if (verdict.why != VEL_HALT_NONE && !b->is_halt_told) {
+        vel_log(VEL_LOG_INFO, "the program is asked to end: %s", verdict.text);
+        write_event(b,
+                    &(struct vel_event){.kind = VEL_EVENT_HALT, .text = verdict.text});
+    }
+    b->is_halt_told = verdict.why != VEL_HALT_NONE;
+}
+
+/* What an event means for a halt; of a session's datasets rank 0 sees to that. */
+static void mind_halt(struct vel_books *b, const struct vel_event *event)
+{
+    bool is_checkpoint = event->kind == VEL_EVENT_CHECKPOINT;
+
+    b->has_sealed |= is_checkpoint || event->kind == VEL_EVENT_OUTPUT;
+    b->has_counted |= is_checkpoint;
+    if (is_checkpoint)
+        vel_halt_watch_count(&b->halt);
+    if (is_checkpoint || event->kind == VEL_EVENT_RUN_START)
+        look_for_halt(b);
+    if (event->kind == VEL_EVENT_RUN_END && event->text && b->has_sealed)
+        vel_halt_watch_finish(&b->halt, event->text);
 }
 
 static void write_entry(struct vel_books *b, struct entry *entry)
 {
+    if (entry->event.kind == BEGINS) {
+        vel_halt_watch_begin(&b->halt);
+        return;
+    }
     add_dataset(b, entry);
     write_event(b, &entry->event);
-    if (entry->event.kind == VEL_EVENT_RUN_START)
-        look_for_halt(b);
+    mind_halt(b, &entry->event);
 }
 
 static void write_nodes(struct vel_books *b, int64_t nodes)
@@ -218,6 +258,22 @@ static bool write_next(struct vel_books *b)
     return true;
 }
 
+/* Time passes, and an operator may ask at any time, also between checkpoints. */
+static void wait_for_more(struct vel_books *b)
+{
+    const struct timespec until = time_after(b->period);
+
+    if (!b->has_counted) {
+        pthread_cond_wait(&b->asked, &b->lock);
+    } else if (pthread_cond_timedwait(&b->asked, &b->lock, &until) == ETIMEDOUT) {
+        b->is_busy = true;
+        pthread_mutex_unlock(&b->lock);
+        look_for_halt(b);
+        pthread_mutex_lock(&b->lock);
+        b->is_busy = false;
+    }
+}
+
 static void *write_all(void *arg)
 {
     struct vel_books *b = arg;
@@ -229,7 +285,7 @@ static void *write_all(void *arg)
         pthread_cond_signal(&b->idle);
         if (b->is_over)
             break;
-        pthread_cond_wait(&b->asked, &b->lock);
+        wait_for_more(b);
     }
     bool is_left = b->is_left;
     pthread_mutex_unlock(&b->lock);
@@ -286,6 +342,15 @@ void vel_books_tell(struct vel_books *b, const struct vel_event *event)
         pthread_cond_signal(&b->asked);
     }
     pthread_mutex_unlock(&b->lock);
+}
+
+void vel_books_begin(struct vel_books *b)
+{
+    bool was_begun = b->is_begun;
+
+    b->is_begun = true;
+    if (!was_begun)
+        vel_books_tell(b, &(struct vel_event){.kind = BEGINS});
 }
 
 void vel_books_nodes(struct vel_books *b, int64_t nodes)

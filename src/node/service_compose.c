@@ -366,6 +366,7 @@ int vel_service_previous(void *arg, const char *template,
     struct vel_leader_previous previous;
     int rc = service->has_latest ? 0 : read_seals(service, err);
 
+    vel_books_begin(service->books); /* somebody has a file of it */
     if (rc < 0)
         return rc;
     latest = latest_of(service, template);

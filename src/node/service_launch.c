@@ -350,12 +350,14 @@ int vel_service_end(void *arg, struct vel_err *err)
 {
     struct vel_service *service = arg;
     struct vel_event event = {.kind = VEL_EVENT_RUN_END, .ranks = service->ranks};
+    bool is_well = vel_leader_has_ended_well(service->leader);
     bool is_mine = false;
     int rc;
 
     vel_service_tell_unused(service);
     rc = end(service, service->launch, &is_mine, err);
     event.nodes = vel_leader_nodes(service->leader);
+    event.text = is_well ? "all processes have ended in good order" : NULL;
     if (is_mine) /* else another launch has, which took this one for killed */
         vel_books_tell(service->books, &event);
     return rc;

@@ -110,7 +110,9 @@ int vel_service_seal_again(struct vel_service *service, const char *launch,
 /* Of files of HDF5 programs; of its own a session tells. */
 static void tell(struct vel_service *service, const struct vel_seal *seal)
 {
-    bool is_checkpoint = vel_service_is_promise(service, seal->template);
+    bool is_checkpoint = vel_service_line(service, seal->template)
+                             ? vel_service_is_promise(service, seal->template)
+                             : strstr(seal->template, "{rank}") != NULL;
     int64_t nodes = vel_leader_nodes(service->leader);
 
     if (seal->verdict == VEL_VERDICT_SEALED)

@@ -30,7 +30,7 @@ static void hear(void *arg, enum vel_log_level level, const char *line, size_t l
 
 static struct vel_books *begin(const char *dir, bool has_events)
 {
-    const struct vel_host host = {.user = (char *)"me"};
+    const struct vel_host host = {(char *)"node1", (char *)"me"};
     struct vel_conf *conf;
     struct vel_books *books;
 

@@ -45,7 +45,7 @@ ranks '' create=ck.1.@.h5 write=1 close create=ck.2.@.h5 write=2 close meet=m
 is "$(events)" "$(printf '1 %s,' 'checkpoint 1 ok' 'checkpoint 2 ok' 'encode 1 ok' 'encode 2 ok' 'flush 1 ok' 'flush 2 ok' \
     'flush_start 1' 'flush_start 2' 'run_end' 'run_start' | sed 's/,$//')" \
     'a run of two nodes begins and ends once, and each of its datasets is complete, protected and published once'
-like "$(lines run_start | grep -n .),$(tail -n 1 .veloc/events)" '1:*"ranks":2,"job":"17","user":*,*"event":"run_end","ranks":2,"nodes":2,*' \
+like "$(lines run_start | grep -n .),$(tail -n 1 .veloc/events)" '1:*"ranks":2,"job":"17","user":*,*"event":"run_end","text":"all processes have ended in good order","ranks":2,"nodes":2,*' \
     'the first and the last line tell how many ranks and nodes, and which job it was'
 for event in encode flush; do
     like "$(lines $event | head -n 1)" "*\"id\":1,\"name\":\"ck\",\"files\":2,\"bytes\":$(cat ck.1.?.h5 | wc -c),\"seconds\":*" \
