@@ -365,9 +365,10 @@ static int find(const struct vel_files_of *of, const char *name, bool writes,
     struct vel_file_name n = {0};
     struct vel_client *client = ask(of, name, writes, false, &n);
     int64_t dataset = 0;
-    int rc = 0;
+    bool asks = client && !vel_file_join(&n, &answer) && !vel_file_has_gone(n.path);
+    int rc = asks && how == VEL_LOOK_HERE ? vel_files_restart(client, &n, err) : 0;
 
-    if (client && !vel_file_join(&n, &answer) && !vel_file_has_gone(n.path))
+    if (rc == 0 && asks)
         rc = writes ? open_to_write(of, client, &n, &answer, err)
                     : look_held(of, client, &n, how, &answer, &dataset, err);
     if (rc == 0 && writes && answer.at == VEL_FILE_OWN && n.path)

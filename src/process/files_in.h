@@ -107,6 +107,14 @@ bool vel_files_session_is_alone(const char *prefix_id);
  * was of it. */
 bool vel_files_session_remove(const char *name);
 
+/* --- files_restart.c --- */
+
+/* With FLUSH_ON_RESTART or GLOBAL_RESTART: what caches have of that name, of a launch
+ * before, is on the prefix before it is opened; where it cannot be so STRICT makes that
+ * an error. */
+int vel_files_restart(struct vel_client *client, const struct vel_file_name *name,
+                      struct vel_err *err);
+
 /* --- files.c --- */
 
 /* A file that is open here already is opened once more. False: it is not. */

@@ -15,6 +15,7 @@ core_sources += \
 	%D%/files_open.c %D%/files_open_in.h \
 	%D%/files_point.c \
 	%D%/files_reading.c \
+	%D%/files_restart.c \
 	%D%/files_session.c \
 	%D%/files_tell.c \
 	%D%/files_version.c \

@@ -236,6 +236,16 @@ static void record(struct vel_prerun *p, const struct vel_prerun_dataset *d)
         vel_log(VEL_LOG_WARN, "%s", err.text);
 }
 
+/* What the program restarts from, of those that came. */
+static void note_newest(struct vel_prerun_work **works, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!works[i]->ret.failed && works[i]->d->about.use & VEL_USE_CHECKPOINT) {
+            works[i]->is_newest = true;
+            return;
+        }
+}
+
 /* The newest first, for that is what the program begins with. What is owed is told the
  * oldest first: then workers go on with the next, and nowhere wait for each other. */
 static int work_on_all(struct vel_prerun *p, struct vel_prerun_work **works, size_t *n,
@@ -251,6 +261,7 @@ static int work_on_all(struct vel_prerun *p, struct vel_prerun_work **works, siz
         rc = vel_prerun_bring(p, d, &works[*n], err);
         *n += works[*n] != NULL;
     }
+    note_newest(works, *n);
     for (size_t i = *n; rc == 0 && i-- > 0;)
         rc = vel_prerun_owe(works[i], err);
     return rc;

@@ -85,7 +85,7 @@ struct vel_prerun_work {
     struct vel_vec dirs;   /* char *: and where their parts are */
     struct vel_vec before; /* int: all of which something may be owed here */
     struct vel_vec seats;  /* of `ranks` */
-    bool lacks_scheme;
+    bool lacks_scheme, is_newest;
     int64_t owed[3]; /* of any part, until now: encode, flush; on the prefix already */
 };
 

@@ -159,6 +159,16 @@ static int promise(struct vel_prerun_work *w, unsigned owed, struct vel_err *err
     return rc;
 }
 
+/* The checkpoint that the program restarts from may be due only now. */
+static bool is_due(const struct vel_prerun_work *w)
+{
+    const struct vel_conf *conf = w->p->of->conf;
+    bool is_on_restart =
+        (conf->flush_on_restart || conf->global_restart) && w->is_newest;
+
+    return (w->owed[1] || is_on_restart) && !w->owed[2];
+}
+
 int vel_prerun_owe_again(struct vel_prerun_work *w, struct vel_err *err)
 {
     struct vel_comm *world = w->p->world;
@@ -172,8 +182,7 @@ int vel_prerun_owe_again(struct vel_prerun_work *w, struct vel_err *err)
     rc = vel_comm_agree_fold(world, rc, VEL_COMM_MAX, &lacks, 1, err);
     if (rc < 0)
         return rc;
-    owed =
-        (lacks ? VEL_OWE_ENCODE : 0) | (w->owed[1] && !w->owed[2] ? VEL_OWE_FLUSH : 0);
+    owed = (lacks ? VEL_OWE_ENCODE : 0) | (is_due(w) ? VEL_OWE_FLUSH : 0);
     if (!owed && !w->owed[0] && !w->owed[1])
         return 0;
     rc = vel_comm_agree(world, promise(w, owed, err), err);

@@ -129,6 +129,15 @@ is "$codes $(grep -c '6 parts were in place, 0 copied, 2 rebuilt' out.0)" '0 0 0
 ok 'the program starts' steps 4 4 4
 like "$(restored)" '3: nothing was lost;*' 'from its caches'
 
+rm -rf c/* n/* out .veloc
+VELOC_FLUSH=0 steps 4 1 3 die
+VELOC_FLUSH_ON_RESTART=1 on 4
+is "$codes $(find out -type f | sed 's|^out/||; s|/.*||' | sort | uniq -c | xargs)" '0 0 0 0  8 step-3' \
+    'FLUSH_ON_RESTART: what the program restarts from is flushed, though that was not due'
+VELOC_FLUSH=0 steps 4 1 4 die
+VELOC_GLOBAL_RESTART=1 on 4
+is "$(find out -type f | sed 's|^out/||; s|/.*||' | sort | uniq -c | xargs)" '8 step-3 8 step-4' 'GLOBAL_RESTART: the same'
+
 # --- what cannot be had
 lose 0
 lose 1

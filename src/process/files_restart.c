@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* FLUSH_ON_RESTART and GLOBAL_RESTART: what launches before this one have left in
+ * caches is on the prefix before the program has it. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "engine/settlement.h"
+#include "meta/entry.h"
+#include "process/files_in.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vel_vec waited = {.item_size = sizeof(int64_t)}; /* for each once */
+
+static bool was_waited_for(int64_t id)
+{
+    bool was = false;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; !was && i < waited.n; i++)
+        was = *(int64_t *)vel_vec_at(&waited, i) == id;
+    pthread_mutex_unlock(&lock);
+    return was;
+}
+
+/* Without memory it is waited for again. */
+static void note_waited(int64_t id)
+{
+    pthread_mutex_lock(&lock);
+    vel_vec_push(&waited, &id);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_before(int64_t id)
+{
+    struct vel_view view;
+    bool is = vel_files_view(&view, NULL) == 0;
+
+    if (is) {
+        is = vel_view_find_dataset(&view, id) != NULL;
+        vel_view_fini(&view);
+    }
+    return is;
+}
+
+static bool is_on_prefix(int64_t id)
+{
+    struct vel_entry entry = {0};
+    bool is = vel_entry_load(vel_fs_posix(), vel_files_dir(), id, &entry, NULL) == 0;
+
+    if (is) {
+        is = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
+        vel_entry_fini(&entry);
+    }
+    return is;
+}
+
+/* Is it to come there at all? A checkpoint of a session may be due for none. */
+static bool is_due(int64_t id)
+{
+    struct vel_settlement settlement;
+
+    if (vel_settlement_load(vel_fs_posix(), vel_files_dir(), id, &settlement, NULL) < 0)
+        return true;
+    bool is = settlement.is_flushed;
+    vel_settlement_fini(&settlement);
+    return is;
+}
+
+/* A leader answers for its node: where that has no part of it, others may be at it. */
+static int wait_for(struct vel_client *client, int64_t id, struct vel_err *err)
+{
+    struct vel_clock *clock = vel_clock_system();
+    double stall = vel_files_conf()->flush_stall;
+    uint64_t until = vel_clock_deadline(clock, (uint64_t)(stall * VEL_CLOCK_S));
+
+    for (uint64_t pause = VEL_CLOCK_S / 100;;
+         pause += pause < VEL_CLOCK_S ? pause : 0) {
+        struct vel_progress progress = {0};
+        int rc = vel_client_drain(client, id, &progress, err);
+
+        if (is_on_prefix(id) || !is_due(id))
+            return 0;
+        if (rc == 0 && progress.status < 0)
+            rc = vel_fail(err, (enum vel_status)progress.status, "%s", progress.text);
+        if (rc < 0)
+            return rc;
+        if (vel_clock_monotonic(clock) >= until)
+            return vel_fail(err, VEL_ETIMEOUT,
+                            "no other node has brought it there in %.0f s "
+                            "(FLUSH_STALL)",
+                            stall);
+        vel_clock_sleep(clock, pause);
+    }
+}
+
+/* An error with STRICT alone: what the cache has is as good. */
+static int bring(struct vel_client *client, const struct vel_file_name *name,
+                 int64_t id, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc;
+
+    vel_log(VEL_LOG_INFO, "%s waits until dataset %" PRId64 " is on the prefix",
+            name->path, id);
+    rc = wait_for(client, id, &why);
+    if (rc < 0 && vel_files_conf()->strict)
+        return vel_fail(err, (enum vel_status)rc,
+                        "%s: dataset %" PRId64 " does not come to the prefix, and "
+                        "STRICT is 1: %s",
+                        name->path, id, why.text);
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN,
+                "dataset %" PRId64 " does not come to the prefix, and is read from the "
+                "cache: %s",
+                id, why.text);
+    return 0;
+}
+
+int vel_files_restart(struct vel_client *client, const struct vel_file_name *name,
+                      struct vel_err *err)
+{
+    const struct vel_conf *conf = vel_files_conf();
+    struct vel_place place = {0};
+    int64_t id;
+    int rc;
+
+    if ((!conf->flush_on_restart && !conf->global_restart) ||
+        vel_client_file_look(client, VEL_LOOK_THERE, name->path, &place, NULL) < 0)
+        return 0;
+    id = place.dataset;
+    vel_place_fini(&place);
+    if (id <= 0 || was_waited_for(id) || !is_before(id))
+        return 0;
+    rc = bring(client, name, id, err);
+    if (rc == 0)
+        note_waited(id);
+    return rc;
+}
