@@ -81,7 +81,7 @@ static int wait_for(struct vel_client *client, int64_t id, struct vel_err *err)
     for (uint64_t pause = VEL_CLOCK_S / 100;;
          pause += pause < VEL_CLOCK_S ? pause : 0) {
         struct vel_progress progress = {0};
-        int rc = vel_client_drain(client, id, &progress, err);
+        int rc = vel_client_drain(client, id, 0, &progress, err);
 
         if (is_on_prefix(id) || !is_due(id))
             return 0;
