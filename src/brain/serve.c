@@ -291,6 +291,7 @@ static int seal_alone(struct vel_leader *leader, const struct vel_leader_wait *w
     seal.verdict = VEL_VERDICT_SEALED;
     if (rc == 0)
         rc = leader->ops->seal(leader->arg, &seal, err);
+    seal.owner = 0; /* a chair claims it */
     if (rc == 0 && !vel_launch_may_tell(leader))
         rc = vel_fail(err, VEL_ECANCEL, "the launch is over");
     if (rc < 0) {

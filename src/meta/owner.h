@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* owner - who has ever owned a dataset's way to the prefix: 1 is who has made its seal,
- * the others are the names owner.K in its directory there, each made once
- * (doc/protocol-leader.txt, 3). Read here; claimed by node leaders. */
+/* owner - who has ever owned a dataset's way to the prefix: 1 is who has made its seal
+ * in the launch that made it, the others are the names owner.K in its directory there,
+ * each made once (doc/protocol-leader.txt, 3). Read here; claimed by node leaders. */
 #ifndef VEL_META_OWNER_H
 #define VEL_META_OWNER_H
 

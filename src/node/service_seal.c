@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/siphash.h"
 #include "ident/once.h"
+#include "meta/ids.h"
 #include "node/service_in.h"
 #include "sys/entropy.h"
 #include "view/evidence.h"
@@ -125,6 +126,19 @@ static void tell(struct vel_service *service, const struct vel_seal *seal)
         vel_books_nodes(service->books, service->nodes = nodes);
 }
 
+/* A session's dataset is sealed again by each launch that has it: the first is that
+ * which has made it. */
+static bool is_first(struct vel_service *service, int64_t id)
+{
+    char *launch = NULL;
+    bool is = id > 0 &&
+              vel_id_launch(service->fs, service->dir, id, &launch, NULL, NULL) == 0 &&
+              strcmp(launch, service->launch) == 0;
+
+    free(launch);
+    return is;
+}
+
 int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -136,7 +150,7 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 
     if (rc == 0)
         rc = save(service, path, seal, &is_mine, err);
-    seal->owner = rc == 0 && is_mine && seal->id;
+    seal->owner = rc == 0 && is_mine && is_first(service, seal->id);
     if (is_mine && *seal->template)
         tell(service, seal);
     if (rc == 0 && !is_mine) {
