@@ -168,30 +168,10 @@ static bool is_removed(struct gather *g, const char *launch, int rc)
     return rc == VEL_ENOENT && is_absent(g, launch, &is, NULL) == 0 && is;
 }
 
-static int add_seal(struct gather *g, const char *launch, const char *dir,
-                    const char *name, struct vel_err *err)
-{
-    char *path = vel_path_join(dir, name);
-    struct vel_err why = {0};
-    struct vel_seal seal;
-    int rc = path ? vel_evidence_seal(g->fs, path, &seal, &why) : VEL_ENOMEM;
-
-    free(path);
-    if (rc == 0)
-        return keep_seal(g, launch, &seal, err);
-    if (!says_nothing(rc))
-        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    /* a dataset whose seal is lost does not count */
-    if (!is_removed(g, launch, rc))
-        vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s",
-                why.text);
-    return 0;
-}
-
-/* Those that counted when the launch was ended. None does while it is just being ended,
- * and has no list: who makes a view sees to that before. */
-static int add_listed(struct gather *g, const char *launch, const char *dir,
-                      struct vel_err *err)
+/* The names of those that counted when the launch was ended, char *. None does while it
+ * is just being ended, and has no list: who makes a view sees to that before. */
+static int load_list(struct gather *g, const char *dir, struct vel_vec *ret,
+                     struct vel_err *err)
 {
     const struct vel_node *list = NULL;
     struct vel_node *body = NULL;
@@ -213,12 +193,61 @@ static int add_listed(struct gather *g, const char *launch, const char *dir,
         if (rc == 0 && (strchr(name, '/') || strncmp(name, "seal.", 5) != 0))
             rc = vel_fail(err, VEL_ECORRUPT, "%s lists '%s', which is no seal", path,
                           name);
-        if (rc == 0)
-            rc = add_seal(g, launch, dir, name, err);
+        if (rc == 0 && vel_vec_push(ret, &name))
+            continue;
         free(name);
+        rc = rc < 0 ? rc : no_memory(err);
     }
     vel_node_destroy(body);
     free(path);
+    return rc;
+}
+
+/* Who sweeps makes the list shorter, and removes what is not on it any more then. */
+static bool is_listed(struct gather *g, const char *dir, const char *name)
+{
+    struct vel_vec names;
+    bool is;
+
+    vel_vec_init(&names, sizeof(char *));
+    is = load_list(g, dir, &names, NULL) < 0;
+    for (size_t i = 0; !is && i < names.n; i++)
+        is = strcmp(*(char **)vel_vec_at(&names, i), name) == 0;
+    vel_fs_names_fini(&names);
+    return is;
+}
+
+static int add_seal(struct gather *g, const char *launch, const char *dir,
+                    const char *name, struct vel_err *err)
+{
+    char *path = vel_path_join(dir, name);
+    struct vel_err why = {0};
+    struct vel_seal seal;
+    int rc = path ? vel_evidence_seal(g->fs, path, &seal, &why) : VEL_ENOMEM;
+
+    free(path);
+    if (rc == 0)
+        return keep_seal(g, launch, &seal, err);
+    if (!says_nothing(rc))
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    /* a dataset whose seal is lost does not count */
+    if (!is_removed(g, launch, rc) && (rc != VEL_ENOENT || is_listed(g, dir, name)))
+        vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s",
+                why.text);
+    return 0;
+}
+
+static int add_listed(struct gather *g, const char *launch, const char *dir,
+                      struct vel_err *err)
+{
+    struct vel_vec names;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    rc = load_list(g, dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        rc = add_seal(g, launch, dir, *(char **)vel_vec_at(&names, i), err);
+    vel_fs_names_fini(&names);
     return rc;
 }
 
