@@ -256,7 +256,9 @@ static void tell(struct vel_leader *leader, const struct vel_generation *generat
                                     .step = generation->step,
                                     .nodes = line};
 
-    if (leader->is_chair)
+    if (leader->conf.is_sync)
+        vel_sync_tell(leader, generation, &report);
+    else if (leader->is_chair)
         vel_expect_hear(leader, 0, &report);
     else
         pass_on(leader, &report);
@@ -399,20 +401,41 @@ void vel_announce_answered(struct vel_leader *leader, struct vel_leader_wait *wa
 
 /* --- what is told --- */
 
+static void hear_report(struct vel_leader *leader, const struct vel_leader_link *from,
+                        const struct vel_msg *msg)
+{
+    const struct vel_msg_report *report = &msg->u.report;
+    enum vel_sync_verdict verdict = VEL_SYNC_LACKS;
+    uint64_t link = from->number;
+
+    if (leader->is_chair) {
+        vel_expect_hear(leader, link, report);
+        if (leader->conf.is_sync)
+            verdict = vel_sync_judge(leader, report);
+    } else if (leader->conf.is_sync && !from->is_child) {
+        vel_leader_no(leader, link, msg->seq, VEL_ESTATE,
+                      "this leader is not the chair");
+        return;
+    } else {
+        pass_on(leader, report);
+    }
+    vel_leader_yes(leader, link, msg->seq, verdict);
+}
+
 void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *from,
                        const struct vel_msg *msg)
 {
-    if (!leader->connector)
+    if (!leader->connector) {
+        if (msg->kind == VEL_MSG_REPORT)
+            vel_leader_yes(leader, from->number, msg->seq, 0);
         return;
+    }
     switch (msg->kind) {
     case VEL_MSG_REPORT:
-        if (leader->is_chair)
-            vel_expect_hear(leader, from->number, &msg->u.report);
-        else
-            pass_on(leader, &msg->u.report);
+        hear_report(leader, from, msg);
         break;
     case VEL_MSG_PRESENT:
-        vel_leader_yes(leader, from->number, msg->seq);
+        vel_leader_yes(leader, from->number, msg->seq, 0);
         vel_present_hear(leader, from, &msg->u.present);
         break;
     case VEL_MSG_GUESS:
@@ -446,7 +469,8 @@ void vel_announce_reset(struct vel_leader *leader)
  * closed is told before that they are gone. */
 void vel_announce_advance(struct vel_leader *leader)
 {
-    bool can_tell = leader->is_chair || vel_tree_up(leader);
+    bool can_tell = leader->conf.is_sync ? vel_sync_can_tell(leader)
+                                         : leader->is_chair || vel_tree_up(leader);
     bool is_told = can_tell || leader->connector->reports.n == 0;
     for (size_t i = 0; i < leader->connector->generations.n; i++) {
         struct vel_generation *generation = vel_generation_at(leader, i);

@@ -180,9 +180,9 @@ static bool has_files(const struct vel_census *census)
     return false;
 }
 
-static bool is_whole(struct vel_leader *leader, size_t i,
-                     const struct vel_expect_template *template,
-                     const struct vel_census *census)
+bool vel_census_is_whole(struct vel_leader *leader, size_t i,
+                         const struct vel_expect_template *template,
+                         const struct vel_census *census)
 {
     if (vel_expect_at(leader, i)->is_alone)
         return has_files(census);
@@ -397,7 +397,7 @@ bool vel_census_event(struct vel_leader *leader, size_t i,
 
     if (!has_files(census))
         return false;
-    if (is_whole(leader, i, template, census))
+    if (vel_census_is_whole(leader, i, template, census))
         *ret = VEL_DATASET_ON_REPORT;
     else if (is_quiet(leader, expect, template, census)) {
         *ret = VEL_DATASET_ON_QUIET;

@@ -21,7 +21,7 @@ static bool refuse(struct vel_leader *leader, const struct vel_leader_wait *wait
 
 static bool agree(struct vel_leader *leader, const struct vel_leader_wait *wait)
 {
-    vel_leader_yes(leader, wait->link, wait->seq);
+    vel_leader_yes(leader, wait->link, wait->seq, 0);
     return true;
 }
 
@@ -115,7 +115,9 @@ static bool begin_close(struct vel_leader *leader, struct vel_leader_wait *wait,
     if (file->state >= VEL_FILE_CLOSED) {
         file->link = 0; /* asked again, of a new leader */
         wait->is_done = true;
-        return agree(leader, wait);
+        return leader->conf.is_sync && wait->how == VEL_CLOSE_COMPLETE
+                   ? vel_sync_try(leader, wait, file)
+                   : agree(leader, wait);
     }
     if (leader->is_ended && wait->how != VEL_CLOSE_GIVEN_UP)
         return refuse(leader, wait, VEL_ECANCEL, "the launch is over");
@@ -143,7 +145,8 @@ bool vel_close_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (wait->job)
         return false;
     if (wait->is_done)
-        return try_sealed(leader, wait, file);
+        return leader->conf.is_sync ? vel_sync_try(leader, wait, file)
+                                    : try_sealed(leader, wait, file);
     if (!file || file->link != wait->link || file->state == VEL_FILE_OPENING ||
         file->state == VEL_FILE_CLOSING ||
         (file->state == VEL_FILE_NATIVE && wait->how != VEL_CLOSE_GIVEN_UP))
@@ -206,7 +209,7 @@ static void close_done(struct vel_leader *leader, const struct vel_leader_task *
     if (rc < 0) {
         refuse(leader, wait, rc, text);
     } else if (task->how == VEL_CLOSE_COMPLETE && file &&
-               needs_seal(leader, file->generation)) {
+               (leader->conf.is_sync || needs_seal(leader, file->generation))) {
         wait->is_done = true;
         leader->steps++;
         return;
@@ -321,8 +324,12 @@ bool vel_look_try(struct vel_leader *leader, struct vel_leader_wait *wait)
 
 void vel_look_again(struct vel_leader *leader)
 {
-    for (size_t i = 0; i < leader->waits.n; i++)
-        ((struct vel_leader_wait *)vel_vec_at(&leader->waits, i))->again_at = 0;
+    for (size_t i = 0; i < leader->waits.n; i++) {
+        struct vel_leader_wait *wait = vel_vec_at(&leader->waits, i);
+
+        if (wait->kind != VEL_MSG_CLOSE)
+            wait->again_at = 0;
+    }
 }
 
 static struct vel_file *find_closed(const struct vel_leader *leader, int64_t order)

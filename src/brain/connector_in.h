@@ -230,6 +230,30 @@ vel_announce_guess(struct vel_leader *leader, struct vel_leader_wait *wait,
 void vel_announce_answered(struct vel_leader *leader, struct vel_leader_wait *wait,
                            const struct vel_msg *msg);
 
+/* --- sync: closes wait for the dataset that they make whole --- */
+
+/* What the chair says of a key; UNKNOWN: a leader has just changed, and it may not have
+ * heard of all that was closed. */
+enum vel_sync_verdict { VEL_SYNC_LACKS, VEL_SYNC_WHOLE, VEL_SYNC_UNKNOWN };
+
+/* Is the chair there, to be told? */
+bool vel_sync_can_tell(const struct vel_leader *leader);
+
+/* A line of this node, to the chair itself, for whose answer the closes of that
+ * generation wait. */
+void vel_sync_tell(struct vel_leader *leader, const struct vel_generation *generation,
+                   const struct vel_msg_report *report);
+void vel_sync_answered(struct vel_leader *leader, struct vel_leader_wait *wait,
+                       const struct vel_msg *msg);
+
+/* By the chair: of the key of a report that it has heard. */
+enum vel_sync_verdict vel_sync_judge(struct vel_leader *leader,
+                                     const struct vel_msg_report *report);
+
+/* The file of that wait is closed. True: answered. */
+bool vel_sync_try(struct vel_leader *leader, struct vel_leader_wait *wait,
+                  const struct vel_file *file);
+
 /* --- present: who is here --- */
 
 /* Are all processes of this node gone, or on their way out? */
@@ -248,6 +272,9 @@ void vel_present_hear(struct vel_leader *leader, const struct vel_leader_link *f
 
 void vel_expect_hear(struct vel_leader *leader, uint64_t link,
                      const struct vel_msg_report *report);
+/* Is what was heard so all that is expected, as far as is known, or decided? */
+bool vel_expect_is_whole(struct vel_leader *leader,
+                         const struct vel_msg_report *report);
 /* NULL: it is not known, and the file is noted. */
 const struct vel_leader_family *vel_expect_guess(struct vel_leader *leader,
                                                  const struct vel_msg_guess *guess);

@@ -72,16 +72,19 @@ struct vel_expect_template *vel_expect_template(struct vel_leader *leader,
     return template;
 }
 
+/* NULL: it is not known; else *ret_i is its place. */
 static struct vel_expect *find(const struct vel_leader *leader,
-                               const struct vel_msg_report *report)
+                               const struct vel_msg_report *report, size_t *ret_i)
 {
     for (size_t i = leader->connector->expects.n; i > 0; i--) {
         struct vel_expect *expect = vel_expect_at(leader, i - 1);
 
-        if (expect->generation == (int64_t)report->generation &&
-            strcmp(expect->template, report->template) == 0 &&
-            strcmp(expect->step, report->step) == 0)
-            return expect;
+        if (expect->generation != (int64_t)report->generation ||
+            strcmp(expect->template, report->template) != 0 ||
+            strcmp(expect->step, report->step) != 0)
+            continue;
+        *ret_i = i - 1;
+        return expect;
     }
     return NULL;
 }
@@ -126,7 +129,8 @@ static void recall(struct vel_leader *leader, struct vel_expect *expect)
 void vel_expect_hear(struct vel_leader *leader, uint64_t link,
                      const struct vel_msg_report *report)
 {
-    struct vel_expect *expect = find(leader, report);
+    size_t i;
+    struct vel_expect *expect = find(leader, report, &i);
     struct vel_expect_template *template =
         vel_expect_template(leader, report->template);
 
@@ -262,6 +266,25 @@ static bool is_outdated(const struct vel_leader *leader,
             return true;
     }
     return false;
+}
+
+bool vel_expect_is_whole(struct vel_leader *leader, const struct vel_msg_report *report)
+{
+    size_t i;
+    const struct vel_expect *expect = find(leader, report, &i);
+    struct vel_expect_template *template =
+        vel_expect_template(leader, report->template);
+    struct vel_census census = {0};
+    bool is = expect && (expect->is_decided || is_outdated(leader, expect));
+
+    if (!expect || !template || is)
+        return is;
+    if (leader->has_view) /* else this launch is all that is known */
+        recall_previous(leader, expect->template, template);
+    is = vel_census_take(leader, expect, &census) == 0 &&
+         vel_census_is_whole(leader, i, template, &census);
+    vel_census_fini(&census);
+    return is;
 }
 
 static void decide(struct vel_leader *leader, size_t i,

@@ -67,6 +67,11 @@ bool vel_census_have_all_come(struct vel_leader *leader);
 /* Somebody is there who may write more. */
 bool vel_census_goes_on(const struct vel_census *census);
 
+/* Has everybody who is expected of key i closed it, as far as is known? */
+bool vel_census_is_whole(struct vel_leader *leader, size_t i,
+                         const struct vel_expect_template *template,
+                         const struct vel_census *census);
+
 /* Is key i to be sealed now, and by which event? false: not yet; the time when that is
  * to be asked again is noted. */
 bool vel_census_event(struct vel_leader *leader, size_t i,

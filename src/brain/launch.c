@@ -395,7 +395,7 @@ void vel_launch_hear(struct vel_leader *leader, struct vel_leader_link *from,
         break;
     case VEL_MSG_HELD:
         vel_launch_event(leader, VEL_LAUNCH_ON_HELD);
-        vel_leader_yes(leader, from->number, msg->seq);
+        vel_leader_yes(leader, from->number, msg->seq, 0);
         break;
     case VEL_MSG_VIEW:
         vel_tree_down(leader, &down, from->number);

@@ -159,9 +159,10 @@ void vel_leader_send(struct vel_leader *leader, uint64_t link, struct vel_msg *m
     leader->ops->send(leader->arg, link, msg);
 }
 
-void vel_leader_yes(struct vel_leader *leader, uint64_t link, uint64_t seq)
+void vel_leader_yes(struct vel_leader *leader, uint64_t link, uint64_t seq,
+                    uint64_t value)
 {
-    struct vel_msg msg = {.kind = VEL_MSG_YES, .seq = seq};
+    struct vel_msg msg = {.kind = VEL_MSG_YES, .seq = seq, .u.yes.value = value};
 
     vel_leader_send(leader, link, &msg);
 }

@@ -58,6 +58,7 @@ struct vel_leader_conf {
     int64_t ranks;            /* of the launch; 0: not known */
     bool is_guest;            /* no process need ever be here */
     bool is_agent;            /* it outlives all processes */
+    bool is_sync;             /* closes wait for the dataset that they make whole */
     size_t many;              /* so many datasets that are over are known; 0: 64 */
 };
 

@@ -127,11 +127,11 @@ struct vel_leader_wait {
     int how;
     int64_t rank;
     uint64_t sharers, size;
-    uint64_t file, job; /* its number, and what it waits for */
-    uint64_t again_at;  /* not before */
-    bool is_done;       /* closed, but not sealed yet */
-    int64_t count;      /* CREATE: how often the process has done so, with this */
-    bool is_noted;      /* and nobody knows of a family: live */
+    uint64_t file, job;     /* its number, and what it waits for */
+    uint64_t again_at;      /* not before */
+    bool is_done, is_whole; /* closed, not sealed; the chair says that it will be */
+    int64_t count;          /* CREATE: how often the process has done so, with this */
+    bool is_noted;          /* and nobody knows of a family: live */
 };
 
 /* To leave in order, the chair is asked. */
@@ -250,7 +250,7 @@ uint64_t vel_leader_next_seq(struct vel_leader *leader);
 /* The number of an attempt to encode: above those of this leader and of chairs before
  * it, also for a dataset that was forgotten meanwhile. */
 int64_t vel_leader_next_attempt(struct vel_leader *leader);
-void vel_leader_yes(struct vel_leader *leader, uint64_t link, uint64_t seq);
+void vel_leader_yes(struct vel_leader *, uint64_t link, uint64_t seq, uint64_t value);
 void vel_leader_no(struct vel_leader *leader, uint64_t link, uint64_t seq, int rc,
                    const char *text);
 

@@ -30,6 +30,7 @@ core_sources += \
 	%D%/seal.c %D%/seal.h \
 	%D%/serve.c \
 	%D%/settle.c \
+	%D%/sync.c \
 	%D%/tally.c %D%/tally.h \
 	%D%/tell.c \
 	%D%/template.c %D%/template.h \

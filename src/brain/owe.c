@@ -57,15 +57,6 @@ static void forget(struct vel_leader *leader, int64_t id)
 
 /* --- requests --- */
 
-static void answer(struct vel_leader *leader, const struct vel_leader_wait *wait,
-                   unsigned before)
-{
-    struct vel_msg msg = {.kind = VEL_MSG_YES, .seq = wait->seq};
-
-    msg.u.yes.value = before;
-    vel_leader_send(leader, wait->link, &msg);
-}
-
 /* A promise; said again it changes nothing. One that is more than what was sealed, or
  * of what rested or another launch has taken, is as of a new dataset: `settle` follows,
  * or it was settled already.
@@ -129,7 +120,7 @@ bool vel_owe_try(struct vel_leader *leader, const struct vel_leader_wait *wait)
     else if (!take_back(leader, wait, &before, &rc, &err))
         return false;
     if (rc == 0)
-        answer(leader, wait, before);
+        vel_leader_yes(leader, wait->link, wait->seq, before);
     else
         vel_leader_no(leader, wait->link, wait->seq, rc, err.text);
     return true;

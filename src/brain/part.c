@@ -458,9 +458,8 @@ static void hear_report(struct vel_leader *leader, struct vel_leader_link *from,
 {
     long long id = strtoll(report->step, NULL, 10);
 
-    if (strcmp(report->template, VEL_API_TEMPLATE) != 0)
-        vel_announce_hear(leader, from, leader->msg);
-    else if (leader->is_chair && id > 0)
+    vel_leader_yes(leader, from->number, leader->msg->seq, 0);
+    if (leader->is_chair && id > 0)
         vel_chair_report(leader, id, from->number);
 }
 
@@ -472,8 +471,10 @@ void vel_part_hear(struct vel_leader *leader, struct vel_leader_link *from,
     leader->msg = msg;
     switch (msg->kind) {
     case VEL_MSG_REPORT:
-        vel_leader_yes(leader, from->number, msg->seq);
-        hear_report(leader, from, &msg->u.report);
+        if (strcmp(msg->u.report.template, VEL_API_TEMPLATE) == 0)
+            hear_report(leader, from, &msg->u.report);
+        else
+            vel_announce_hear(leader, from, msg);
         break;
     case VEL_MSG_SEALED:
         if (!leader->is_chair) {
@@ -489,7 +490,7 @@ void vel_part_hear(struct vel_leader *leader, struct vel_leader_link *from,
         }
         break;
     case VEL_MSG_DONE:
-        vel_leader_yes(leader, from->number, msg->seq);
+        vel_leader_yes(leader, from->number, msg->seq, 0);
         hear_done(leader, &msg->u.done);
         break;
     default:

@@ -95,8 +95,10 @@ bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait 
                             "the launch is over, it flushes nothing more");
         return true;
     }
-    if (leader->now < since + wait->patience)
+    if (leader->now < since + wait->patience) {
+        vel_leader_at(leader, VEL_TIMER_SOON, since + wait->patience);
         return false;
+    }
     answer_stalled(leader, wait);
     return true;
 }

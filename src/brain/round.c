@@ -205,7 +205,7 @@ void vel_round_parted(struct vel_leader *leader)
                       "a dataset has a part there that is not taken yet");
         return;
     }
-    vel_leader_yes(leader, leader->from->number, leader->msg->seq);
+    vel_leader_yes(leader, leader->from->number, leader->msg->seq, 0);
     if (!member)
         return;
     if (leader->msg->u.parted.how == 1)

@@ -120,7 +120,7 @@ static void hear_resign(struct vel_leader *leader, const struct vel_leader_link 
                       "another leader has the role now");
         return;
     }
-    vel_leader_yes(leader, from->number, msg->seq);
+    vel_leader_yes(leader, from->number, msg->seq, 0);
     leader->ops->resign(leader->arg);
 }
 
@@ -194,6 +194,9 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                             0, NULL);
         break;
     case VEL_MSG_DRAIN:
+        if (msg->u.drain.dataset > 0 &&
+            !vel_lead_get(leader, (int64_t)msg->u.drain.dataset))
+            vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.drain.dataset);
         if (msg->u.drain.dataset == 0 && from->leaving == VEL_STAYS)
             from->leaving = VEL_DRAINS;
         begin_drain(leader, from, msg);
@@ -202,7 +205,7 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         from->leaving = msg->u.leave.how == VEL_LEAVE_FAILING ? VEL_FAILS : VEL_LEAVES;
         if (leader->connector && msg->u.leave.how == VEL_LEAVE_LAST)
             leader->connector->has_last = true;
-        vel_leader_yes(leader, from->number, msg->seq);
+        vel_leader_yes(leader, from->number, msg->seq, 0);
         break;
     case VEL_MSG_CREATE:
     case VEL_MSG_CLOSE:
@@ -246,6 +249,10 @@ void vel_serve_answer(struct vel_leader *leader, const struct vel_msg *msg)
 
         if (wait->passed_on != msg->seq || msg->kind == VEL_MSG_MOVES)
             continue;
+        if (wait->kind == VEL_MSG_CLOSE) { /* several may wait for one report */
+            vel_sync_answered(leader, wait, msg);
+            continue;
+        }
         if (msg->kind == VEL_MSG_NO && msg->u.no.status == -VEL_ESTATE) {
             wait->passed_on = 0; /* the next chair is asked */
             return;
@@ -271,7 +278,8 @@ void vel_serve_gone(struct vel_leader *leader, uint64_t link)
 void vel_serve_lost_chair(struct vel_leader *leader)
 {
     for (size_t i = 0; i < leader->waits.n; i++)
-        wait_at(leader, i)->passed_on = 0;
+        if (wait_at(leader, i)->kind != VEL_MSG_CLOSE) /* all is reported again */
+            wait_at(leader, i)->passed_on = 0;
 }
 
 /* --- what is answered later --- */
@@ -335,7 +343,7 @@ static bool try_settle(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (rc == VEL_ETIMEOUT && leader->now < wait->since + leader->conf.stall)
         return false; /* the prefix does not answer now */
     if (rc == 0)
-        vel_leader_yes(leader, wait->link, wait->seq);
+        vel_leader_yes(leader, wait->link, wait->seq, 0);
     else
         vel_leader_no(leader, wait->link, wait->seq, rc, err.text);
     return true;

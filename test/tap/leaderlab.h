@@ -110,6 +110,7 @@ struct lab_dataset {
     uint64_t temps[LAB_OWNERS], renamed; /* bits are ranks */
     bool is_complete;                    /* the program was told so */
     bool is_refused;
+    bool is_awaited; /* by a close that has made it whole */
     uint64_t told;   /* to nodes that it is encoded */
     uint64_t events; /* bits are kinds: that people were told of */
 };
@@ -144,8 +145,9 @@ struct lab_process {
     bool is_met;     /* its leader; what it asks before waits */
     bool is_telling; /* it which file it has open */
     bool is_asking;
-    uint64_t file; /* that it has open */
-    int64_t stamp; /* 0: native */
+    uint64_t file;  /* that it has open */
+    int64_t stamp;  /* 0: native */
+    int64_t awaits; /* the dataset that its last close has made whole */
     char name[LAB_NAME];
 };
 
@@ -199,6 +201,7 @@ struct lab {
     int64_t stamps;
     int surprised;    /* leaders that had more to do when their launch was over */
     int refusals;     /* of closes: their processes copy what is in a cache */
+    int unsealed;     /* closes that were told that their dataset cannot be sealed */
     int removes;      /* ranks unlink their file of so many steps before; 0: never */
     int vain;         /* waits that have ended by their limit */
     char vainly[160]; /* the first of them */

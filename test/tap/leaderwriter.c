@@ -8,7 +8,19 @@
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 
-enum lab_phase { NOBODY, CREATE, WRITE, CLOSE, LOOK, REMOVE, PAUSE, DRAIN, GONE };
+enum lab_phase {
+    NOBODY,
+    CREATE,
+    WRITE,
+    CLOSE,
+    AWAIT, /* MODE=SYNC: the dataset that it has made whole */
+    AGAIN,
+    LOOK,
+    REMOVE,
+    PAUSE,
+    DRAIN,
+    GONE
+};
 enum { SEQ = 1 << 20, TAKE_BACK = 1 }; /* of these requests, and of how=2 */
 
 static struct lab_process *writer_at(struct lab *lab, int i)
@@ -51,6 +63,10 @@ static void ask(struct lab *lab, int i)
         msg.kind = VEL_MSG_CLOSE;
         msg.u.close.file = writer->file;
         msg.u.close.size = (uint64_t)writer->stamp;
+        break;
+    case AWAIT:
+        msg.kind = VEL_MSG_DRAIN;
+        msg.u.drain.dataset = (uint64_t)writer->awaits;
         break;
     case LOOK:
         msg.kind = VEL_MSG_LOOK;
@@ -125,6 +141,8 @@ void lab_writer_event(struct lab *lab, int i)
         return;
     if (writer->phase == WRITE)
         go(lab, i, CLOSE);
+    else if (writer->phase == AGAIN)
+        go(lab, i, AWAIT);
     else if (writer->phase == PAUSE)
         next(lab, i);
 }
@@ -163,7 +181,7 @@ static void over_with(struct lab *lab, int i)
     wait(lab, i, PAUSE, lab->script->pause);
 }
 
-static void is_closed(struct lab *lab, int i, bool is_done)
+static void is_closed(struct lab *lab, int i, bool is_done, uint64_t dataset)
 {
     struct lab_process *writer = writer_at(lab, i);
     struct lab_name *name = lab_name(lab, writer->name);
@@ -175,6 +193,32 @@ static void is_closed(struct lab *lab, int i, bool is_done)
     } else {
         name->closed = writer->stamp;
     }
+    lab->unsealed += dataset == VEL_MSG_ANY_NUMBER;
+    if (dataset == 0 || dataset == VEL_MSG_ANY_NUMBER) {
+        go(lab, i, LOOK);
+        return;
+    }
+    writer->awaits = (int64_t)dataset;
+    lab->datasets[dataset].is_awaited = true;
+    go(lab, i, AWAIT);
+}
+
+/* A leader that has come meanwhile may know nothing yet. */
+static void is_drained(struct lab *lab, int i, const struct vel_msg *msg)
+{
+    const struct lab_process *writer = vel_vec_at(&lab->processes, (size_t)i);
+    const struct vel_msg_state *state = &msg->u.state;
+    const struct lab_entry *entry = lab_entry(lab, writer->awaits);
+
+    if (msg->kind == VEL_MSG_STATE && state->left == 0 &&
+        state->state < VEL_DATASET_ENCODED) {
+        wait(lab, i, AGAIN, LAB_T / 10);
+        return;
+    }
+    if (msg->kind == VEL_MSG_STATE && state->left == 0 && !entry->is_encoded &&
+        entry->place != VEL_ON_PREFIX && entry->by == 0)
+        lab_is_wrong(lab, "%s waited in vain: dataset %lld is not encoded",
+                     writer->name, (long long)writer->awaits);
     go(lab, i, LOOK);
 }
 
@@ -192,7 +236,7 @@ static void is_placed(struct lab *lab, int i, const struct vel_msg_place *place)
     writer->file = place->file;
     writer->stamp = place->where == VEL_PLACE_CACHE ? (int64_t)place->size : 0;
     if (writer->stamp == 0) {
-        is_closed(lab, i, false);
+        is_closed(lab, i, false, 0);
         return;
     }
     wait(lab, i, WRITE, lab->script->write);
@@ -223,7 +267,7 @@ static void is_back(struct lab *lab, int i, const struct vel_msg *msg)
         if (writer->is_asking)
             ask(lab, i);
     } else if (writer->phase == CLOSE) {
-        is_closed(lab, i, false);
+        is_closed(lab, i, false, 0);
     } else {
         writer->stamp = 0; /* it will be copied */
     }
@@ -247,7 +291,10 @@ bool lab_writer_hear(struct lab *lab, int i, const struct vel_msg *msg)
         writer->phase = GONE;
         lab_leave_one(lab, i);
     } else if (writer->phase == CLOSE) {
-        is_closed(lab, i, msg->kind == VEL_MSG_YES);
+        is_closed(lab, i, msg->kind == VEL_MSG_YES,
+                  msg->kind == VEL_MSG_YES ? msg->u.yes.value : 0);
+    } else if (writer->phase == AWAIT) {
+        is_drained(lab, i, msg);
     } else if (writer->phase == REMOVE) {
         is_removed(lab, i);
     } else if (msg->kind == VEL_MSG_PLACE) {

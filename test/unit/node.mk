@@ -33,6 +33,7 @@ node_tests = test/unit/about.t \
 	test/unit/launchid.t \
 	test/unit/leader.t \
 	test/unit/leaderfiles.t \
+	test/unit/leadersync.t \
 	test/unit/leaderpage.t \
 	test/unit/leaderpartial.t \
 	test/unit/leaderview.t \
@@ -113,6 +114,9 @@ test_unit_leader_t_LDADD = $(test_ldadd)
 test_unit_leaderfiles_t_SOURCES = %D%/leaderfiles.c $(leaderlab)
 test_unit_leaderfiles_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderfiles_t_LDADD = $(test_ldadd)
+test_unit_leadersync_t_SOURCES = %D%/leadersync.c $(leaderlab)
+test_unit_leadersync_t_CPPFLAGS = $(test_cppflags)
+test_unit_leadersync_t_LDADD = $(test_ldadd)
 test_unit_leaderpartial_t_SOURCES = %D%/leaderpartial.c $(leaderlab)
 test_unit_leaderpartial_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderpartial_t_LDADD = $(test_ldadd)
