@@ -79,6 +79,12 @@ int vel_client_file_create(struct vel_client *client, enum vel_create how,
 int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
                           uint64_t size, uint32_t crc, struct vel_err *err);
 
+/* The same for VEL_CLOSE_COMPLETE. *ret_dataset: the one that is whole by that, as far
+ * as its leader waits for it (MODE=SYNC); 0: none, VEL_MSG_ANY_NUMBER: it cannot be
+ * sealed now. */
+int vel_client_file_complete(struct vel_client *client, uint64_t file, uint64_t size,
+                             uint32_t crc, int64_t *ret_dataset, struct vel_err *err);
+
 /* look. */
 int vel_client_file_look(struct vel_client *client, enum vel_look how, const char *name,
                          struct vel_place *ret, struct vel_err *err);

@@ -14,14 +14,24 @@ void vel_place_fini(struct vel_place *place)
     *place = (struct vel_place){0};
 }
 
-/* Ask what is answered by yes. */
-static int ask_yes(struct vel_client *client, struct call *call, struct vel_err *err)
+/* Ask what is answered by yes, with a value if that matters. */
+static int ask_value(struct vel_client *client, struct call *call, uint64_t *ret_value,
+                     struct vel_err *err)
 {
     struct vel_msg reply;
     int rc = vel_client_call(client, call, &reply, err);
 
+    if (rc == 0)
+        *ret_value = reply.u.yes.value;
     vel_call_fini(call);
     return rc;
+}
+
+static int ask_yes(struct vel_client *client, struct call *call, struct vel_err *err)
+{
+    uint64_t value;
+
+    return ask_value(client, call, &value, err);
 }
 
 /* --- files --- */
@@ -86,17 +96,37 @@ int vel_client_file_create(struct vel_client *client, enum vel_create how,
     return rc;
 }
 
-int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
-                          uint64_t size, uint32_t crc, struct vel_err *err)
+static int close_file(struct vel_client *client, uint64_t file, enum vel_close how,
+                      uint64_t size, uint32_t crc, uint64_t *ret_value,
+                      struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_CLOSE, .handle = file};
 
     call.msg.u.close.how = (uint64_t)how;
     call.msg.u.close.size = size;
     call.msg.u.close.crc = crc;
-    int rc = ask_yes(client, &call, err);
+    int rc = ask_value(client, &call, ret_value, err);
     if (rc == 0 && how != VEL_CLOSE_VERSION)
         vel_client_forget_file(client, file, how == VEL_CLOSE_GIVEN_UP);
+    return rc;
+}
+
+int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
+                          uint64_t size, uint32_t crc, struct vel_err *err)
+{
+    uint64_t value;
+
+    return close_file(client, file, how, size, crc, &value, err);
+}
+
+int vel_client_file_complete(struct vel_client *client, uint64_t file, uint64_t size,
+                             uint32_t crc, int64_t *ret_dataset, struct vel_err *err)
+{
+    uint64_t value = 0;
+    int rc = close_file(client, file, VEL_CLOSE_COMPLETE, size, crc, &value, err);
+
+    if (rc == 0)
+        *ret_dataset = (int64_t)value;
     return rc;
 }
 
@@ -126,16 +156,15 @@ int vel_client_owe(struct vel_client *client, int64_t dataset, int64_t rank,
                    struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_OWE};
-    struct vel_msg reply;
+    uint64_t before = 0;
 
     call.msg.u.owe.dataset = (uint64_t)dataset;
     call.msg.u.owe.rank = (uint64_t)rank;
     call.msg.u.owe.what = what;
     call.msg.u.owe.dir = dir;
-    int rc = vel_client_call(client, &call, &reply, err);
+    int rc = ask_value(client, &call, &before, err);
     if (rc == 0)
-        *ret_before = (unsigned)reply.u.yes.value;
-    vel_call_fini(&call);
+        *ret_before = (unsigned)before;
     return rc;
 }
 

@@ -135,6 +135,7 @@ static int make_brain(struct vel_service *service, struct vel_err *err)
         .ranks = service->ranks,
         .is_guest = service->is_guest,
         .is_agent = service->is_agent,
+        .is_sync = conf->mode == VEL_MODE_SYNC,
         .seal_after = (uint64_t)(conf->seal_after * (double)VEL_CLOCK_S)};
 
     return vel_leader_create(&brain, &vel_service_ops, service, &service->leader, err);

@@ -2,9 +2,12 @@
 /* What a leader says of the dataset that a file belongs to. */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "brain/dataset_state.h"
 #include "jobs/stub.h"
 #include "process/files_ask.h"
@@ -185,4 +188,69 @@ int vel_files_await(const struct vel_files_of *of, const char *name,
         vel_clock_sleep(clock, pause * VEL_CLOCK_MS);
         pause = pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS;
     }
+}
+
+/* --- a close waits for its dataset --- */
+
+/* What a newer one has replaced, or a person dropped, needs no protection. */
+static bool is_encoded(const struct vel_progress *progress)
+{
+    return progress->is_encoded || (progress->state >= VEL_DATASET_ENCODED &&
+                                    progress->state != VEL_DATASET_FLUSHING);
+}
+
+/* A leader that has come meanwhile may have nothing to do for it yet: within T it has
+ * heard of it again. */
+static int drain(struct vel_client *client, int64_t dataset, struct vel_progress *ret,
+                 struct vel_err *err)
+{
+    struct vel_clock *clock = vel_clock_system();
+    double limit = vel_files_conf()->peer_timeout;
+    uint64_t until = vel_clock_deadline(clock, (uint64_t)(limit * (double)VEL_CLOCK_S));
+    int rc = vel_client_drain(client, dataset, ret, err);
+
+    while (rc == 0 && ret->left == 0 && !is_encoded(ret) &&
+           vel_clock_monotonic(clock) < until) {
+        vel_clock_sleep(clock, PAUSE_MOST_MS * VEL_CLOCK_MS);
+        rc = vel_client_drain(client, dataset, ret, err);
+    }
+    return rc;
+}
+
+static void warn_of_flush(const char *path, const struct vel_progress *progress)
+{
+    static atomic_bool is_told;
+
+    vel_log(atomic_exchange(&is_told, true) ? VEL_LOG_INFO : VEL_LOG_WARN,
+            "%s: dataset %" PRId64 " is protected, but not flushed: %s", path,
+            progress->dataset, progress->text);
+}
+
+int vel_files_wait_for(struct vel_client *client, const char *path, int64_t dataset,
+                       struct vel_err *err)
+{
+    struct vel_progress progress = {0};
+    int rc;
+
+    if (dataset == 0)
+        return 0;
+    if (dataset == VEL_MSG_ANY_NUMBER)
+        return vel_fail(err, VEL_ETIMEOUT,
+                        "%s is complete in the cache, and not protected: its dataset "
+                        "is not sealed, and nothing has moved for FLUSH_STALL; what "
+                        "is owed stays on record",
+                        path);
+    rc = drain(client, dataset, &progress, err);
+    if (rc == 0 && !is_encoded(&progress))
+        rc = vel_fail(err,
+                      progress.status < 0 ? (enum vel_status)progress.status : VEL_EIO,
+                      "%s", *progress.text ? progress.text : "it is not known why");
+    if (rc < 0)
+        return vel_wrap(err, rc,
+                        "%s is complete in the cache, and not protected: dataset "
+                        "%" PRId64 " is not encoded",
+                        path, dataset);
+    if (progress.left > 0)
+        warn_of_flush(path, &progress);
+    return 0;
 }

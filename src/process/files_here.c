@@ -164,11 +164,6 @@ static void know(const struct vel_files_of *of)
         return;
     }
     here.stage = here.conf->enable ? KNOWN : OFF;
-    if (here.stage == KNOWN && here.conf->mode == VEL_MODE_SYNC) {
-        vel_log_shared(VEL_LOG_WARN, "MODE=SYNC has nobody who would protect HDF5 "
-                                     "files: they are written where they belong");
-        here.stage = OFF;
-    }
 }
 
 /* --- caches, launch --- */

@@ -74,6 +74,14 @@ bool vel_files_resolve(const char *name, bool writes, struct vel_file_name *ret)
 bool vel_files_resolve_below(const char *prefix, const char *name, bool writes,
                              struct vel_file_name *ret);
 
+/* --- files_ask.c --- */
+
+/* MODE=SYNC: the close of the file at `path` has made that dataset whole (0: none;
+ * VEL_MSG_ANY_NUMBER: one that cannot be sealed). Returns when it is encoded, and on
+ * the prefix if it is to come there. A flush that stands still is a warning. */
+int vel_files_wait_for(struct vel_client *client, const char *path, int64_t dataset,
+                       struct vel_err *err);
+
 /* --- files_session.c: files of a session's datasets --- */
 
 /* Does the dataset that is being written take the file that is made, or opened to be

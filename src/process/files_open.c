@@ -227,7 +227,7 @@ static void tell_complete(const struct vel_file *file, uint64_t size, uint64_t b
 }
 
 int vel_file_complete(const struct vel_file *file, struct vel_client *client,
-                      struct vel_err *err)
+                      int64_t *ret_dataset, struct vel_err *err)
 {
     uint64_t begun = now(), size;
     struct vel_err why = {0};
@@ -242,8 +242,8 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
     if (rc < 0)
         return rc;
     size = (uint64_t)st.st_size;
-    rc = client ? vel_client_file_close(client, file->handle, VEL_CLOSE_COMPLETE, size,
-                                        0, &why)
+    rc = client ? vel_client_file_complete(client, file->handle, size, 0, ret_dataset,
+                                           &why)
                 : vel_fail(&why, VEL_ESTATE, "nobody leads here any more");
     if (rc == 0) {
         tell_complete(file, size, begun);
@@ -300,6 +300,7 @@ static void give_up(struct vel_file *file, struct vel_client *client)
 static int finish(struct vel_file *file, struct vel_err *err)
 {
     struct vel_client *client = vel_files_client();
+    int64_t whole = 0;
     int rc = 0;
 
     if (file->dataset) {
@@ -308,7 +309,7 @@ static int finish(struct vel_file *file, struct vel_err *err)
         if (file->is_used && file->was == VEL_FILE_WRITTEN && !file->is_removed &&
             !file->is_home)
             rc = file->is_astray ? leave(file, client, err)
-                                 : vel_file_complete(file, client, err);
+                                 : vel_file_complete(file, client, &whole, err);
         else
             give_up(file, client);
         if (file->was == VEL_FILE_BROKEN && !file->is_home)
@@ -318,6 +319,11 @@ static int finish(struct vel_file *file, struct vel_err *err)
                 "path before stays",
                 file->path);
     }
+    vel_file_end_points(file);
+    vel_hold_end(file->hold); /* others need not wait */
+    file->hold = NULL;
+    if (rc == 0)
+        rc = vel_files_wait_for(client, file->path, whole, err);
     file_free(file);
     return rc;
 }

@@ -49,9 +49,9 @@ bool vel_file_point(struct vel_file *file, vel_file_head_f *head);
 bool vel_file_ends_version(struct vel_file *file);
 void vel_file_end_version(struct vel_file *file, vel_file_head_f *head);
 
-/* What lies at its place is complete. */
+/* What lies at its place is complete; *ret_dataset: for which vel_files_wait_for(). */
 int vel_file_complete(const struct vel_file *file, struct vel_client *client,
-                      struct vel_err *err);
+                      int64_t *ret_dataset, struct vel_err *err);
 
 /* Its bytes, which are `from`, come to its own path. ret_fd may be NULL: they are open
  * for it there. */

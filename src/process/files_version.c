@@ -47,6 +47,7 @@ static int part(struct vel_file *file, struct vel_client *client, struct vel_err
 {
     struct vel_place next = {0};
     struct vel_err why = {0};
+    int64_t whole = 0;
     int rc = vel_point_copy(file->points.point, err);
 
     if (rc == 0)
@@ -59,7 +60,7 @@ static int part(struct vel_file *file, struct vel_client *client, struct vel_err
         vel_place_fini(&next);
         return rc;
     }
-    if (vel_file_complete(file, client, &why) < 0)
+    if (vel_file_complete(file, client, &whole, &why) < 0)
         vel_log(VEL_LOG_WARN, "%s: version point %" PRId64 " is lost: %s", file->path,
                 file->points.flushes, why.text);
     vel_file_end_points(file);
@@ -68,6 +69,8 @@ static int part(struct vel_file *file, struct vel_client *client, struct vel_err
     file->handle = next.file;
     next.path = NULL;
     vel_place_fini(&next);
+    if (vel_files_wait_for(client, file->path, whole, &why) < 0)
+        vel_log(VEL_LOG_WARN, "%s", why.text);
     return 0;
 }
 

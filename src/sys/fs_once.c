@@ -89,7 +89,8 @@ static int settle(struct vel_fs *fs, const char *path, const void *bytes, size_t
         linked == -EMLINK)
         return vel_fail(err, VEL_EUNSUP,
                         "cannot make %s: its file system has no hard links, which "
-                        "MODE=ASYNC and MODE=AGENT need: use MODE=SYNC",
+                        "leaders need; checkpoints of VELOC_* can do without, with "
+                        "MODE=SYNC",
                         path);
     return vel_fail_errno(err, -linked, "cannot make %s", path);
 }

@@ -150,7 +150,9 @@ static const struct program {
     {"looks_only", looks_only, NULL, NULL, "pull missing.h5; leave well; ",
      "a program that only looks leaves as well"},
     {"closes", closes, "VELOC_ENABLE", "0", "", "ENABLE=0: we are not there"},
-    {"closes", closes, "VELOC_MODE", "SYNC", "", "MODE=SYNC has no leaders"},
+    {"closes", closes, "VELOC_MODE", "SYNC",
+     "create e.h5; create f.h5; close0 f.h5; close0 e.h5; leave well; ",
+     "MODE=SYNC: leaders are asked as ever"},
     {"closes", closes, "VELOC_SEAL_AFTER", "soon", "",
      "wrong settings: the file is made all the same, and we are not there"},
 #ifdef H5_HAVE_PARALLEL

@@ -24,9 +24,11 @@
  *   run=COMMAND              by the shell, while this process lives
  *   dies                     SIGKILL when a file that is complete is about to get its
  * name
+ *   linkless                 there are no hard links
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
+#include <errno.h>
 #include <hdf5.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,7 +48,7 @@ enum { CELLS = 1000, LONG = 1000, SECOND = 1000000000 };
 
 static hid_t fapl, file = -1;
 static hsize_t n_cells = CELLS;
-static int dies;
+static int dies, is_linkless;
 static long ahead; /* ns */
 static int is_mpi; /* MPI is up */
 
@@ -61,6 +63,20 @@ int rename(const char *from, const char *to)
     if (dies && strstr(from, ".h5.h5v-"))
         raise(SIGKILL);
     return next.function(from, to);
+}
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    union {
+        void *symbol;
+        int (*function)(int, const char *, int, const char *, int);
+    } next = {dlsym(RTLD_NEXT, "linkat")};
+
+    if (is_linkless) {
+        errno = EPERM;
+        return -1;
+    }
+    return next.function(from_dir, from, to_dir, to, flags);
 }
 
 int clock_gettime(clockid_t which, struct timespec *ret)
@@ -275,6 +291,8 @@ static void run(const char *op, const char *what)
         ahead = atol(what) * (SECOND / 1000);
     } else if (strcmp(op, "dies") == 0) {
         dies = 1;
+    } else if (strcmp(op, "linkless") == 0) {
+        is_linkless = 1;
     } else {
         run_more(op, what);
     }
