@@ -31,15 +31,17 @@ rank() {
 }
 node_of() { find "$dir/cache" -maxdepth 1 -name "*.v$1"; }
 sealed() { compgen -G '.veloc/launch.*/seal.*' >/dev/null; }
+has_chair() { compgen -G '.veloc/launch.*/chair.1' >/dev/null; }
 stop() { pkill -STOP -P "$1" -x point; }
 go_on() { pkill -CONT -P "$1" -x point; }
 
-# Rank 0 leads the chair and has its file open; rank 1 has closed its own and is stopped, its leader with it: $stopped. Rank
+# Rank 0's leader is the chair, and it has its file open; rank 1 has closed its own and is stopped, its leader with it: $stopped. Rank
 # 0 closes then: $pid
 close_beside_stopped() { # OPS...: what rank 0 does afterwards
     rank 0 tells create=ck.1.0.h5 write=1 run='touch made' wait=closed close "$@" &
     pid=$!
     await test -e made
+    await has_chair
     rank 1 create=ck.1.1.h5 write=1 close run='touch end' wait=over &
     stopped=$!
     await test -e end
@@ -110,7 +112,7 @@ is "$("$top_builddir/test/vol/point" read=ck.1.0.h5)" 'ck.1.0.h5: all 1, 1000 ce
 # --- what it is worth ---
 
 # the prefix takes nothing: what was encoded is in the caches alone
-fresh "$line" MODE=SYNC FLUSH_BANDWIDTH=1 FLUSH_STALL=1
+fresh "$line" MODE=SYNC FLUSH_BANDWIDTH=1 FLUSH_STALL=5
 rank 0 create=ck.1.0.h5 write=1 close run='touch closed' meet=end kill &
 rank 1 create=ck.1.1.h5 write=1 wait=closed close meet=end kill &
 wait
@@ -125,7 +127,7 @@ wait
 is "$(cat "$dir"/said.?)" 'ck.1.0.h5: all 1, 1000 cells, 1 at the end
 ck.1.1.h5: all 1, 1000 cells, 1 at the end' 'who is killed after that close finds the dataset, though a node is lost'
 
-fresh "$line" MODE=SYNC FLUSH_STALL=2
+fresh "$line" MODE=SYNC FLUSH_STALL=5
 close_beside_stopped run='touch returned'
 wait "$pid"
 like "$(<"$dir/said.0")" '*cannot close the file' 'what is not encoded for FLUSH_STALL makes the close fail'
