@@ -224,8 +224,13 @@ static void write_entry(struct vel_books *b, struct entry *entry)
 static void write_nodes(struct vel_books *b, int64_t nodes)
 {
     struct vel_err why = {0};
-    int rc = vel_nodes_save(b->fs, b->dir, nodes, &why);
+    int64_t before = 0;
+    int rc = 0;
 
+    if (vel_nodes_load(b->fs, b->dir, &before, NULL) < 0 || before != nodes)
+        rc = vel_nodes_save(b->fs, b->dir, nodes, &why);
+    if (rc == VEL_ENOENT) /* another run records its own at the same moment */
+        rc = 0;
     tell_deaf(b, rc < 0 ? vel_wrap(&why, rc, "recording the number of nodes") : 0,
               &why);
 }

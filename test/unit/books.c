@@ -16,7 +16,7 @@
 #include "tap/hangfs.h"
 #include "tap/tap.h"
 
-enum { MANY = 1500, KEPT = 1000 };
+enum { MANY = 1500, KEPT = 1000, RUNS = 4, ROUNDS = 50 };
 
 static const uint64_t ever = 600 * VEL_CLOCK_S;
 static struct hangfs prefix; /* it outlives whoever hangs there */
@@ -142,6 +142,27 @@ static void test_hangs(void)
     hangfs_let_go(&prefix);
 }
 
+static void test_beside(void)
+{
+    const char *dir = tap_path("beside");
+    struct vel_books *books[RUNS];
+    int64_t nodes = 0;
+
+    tap_fresh_dir(dir);
+    warnings = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < RUNS; i++)
+            books[i] = begin(dir, false);
+        for (int i = 0; i < RUNS; i++)
+            vel_books_nodes(books[i], round + i + 1);
+        for (int i = 0; i < RUNS; i++)
+            vel_books_close(books[i], ever);
+    }
+    ok(vel_nodes_load(vel_fs_posix(), dir, &nodes, NULL) == 0 && nodes >= ROUNDS,
+       "of several runs at once one has recorded its nodes");
+    is_int(warnings, 0, "and none has a warning to tell");
+}
+
 static void test_away(void)
 {
     const char *dir = tap_path("away");
@@ -162,6 +183,7 @@ int main(void)
     vel_log_open(&sink);
     hangfs_init(&prefix, tap_dir());
     test_written();
+    test_beside();
     test_away();
     test_hangs();
     return done_testing();
