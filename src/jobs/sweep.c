@@ -301,16 +301,18 @@ static bool may_be_staged(const struct vel_sweeping *s, int64_t id)
 }
 
 /* It was lost on its way to the prefix, and no node is away that may have more of it.
- * What is no checkpoint is still on its way. */
+ * What is no checkpoint is on its way if all its nodes are here, and else it begins
+ * anew when they are. */
 static bool is_stranded(const struct vel_sweeping *s, int64_t id)
 {
     const struct vel_view_dataset *dataset = vel_view_find_dataset(s->of->view, id);
     const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
+    bool is_partial = lost && lost->reason == VEL_VIEW_PARTIAL;
     char *launch = NULL;
     bool is;
 
-    if (has_number(&s->known, id) || has_number(&s->away, id) ||
-        (dataset && dataset->is_cached) || (lost && lost->reason == VEL_VIEW_PARTIAL) ||
+    if (has_number(&s->known, id) || has_number(&s->away, id) != is_partial ||
+        (dataset && dataset->is_cached) ||
         vel_id_launch(s->of->fs, s->of->dir, id, &launch, NULL, NULL) < 0)
         return false;
     is = is_over(s, launch) && !may_be_staged(s, id);
@@ -318,7 +320,7 @@ static bool is_stranded(const struct vel_sweeping *s, int64_t id)
     return is;
 }
 
-/* The newest tells which ids have been given away. */
+/* The entry of the newest tells which ids have been given away. */
 static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
                           struct vel_err *err)
 {
@@ -335,7 +337,8 @@ static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
     vel_vec_sort(&s->away, by_number);
     for (size_t i = 0; rc == 0 && i < names->n; i++)
         if (vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
-            id < range.below && id <= s->of->view->highest && is_stranded(s, id))
+            (id < range.below || vel_view_find_lost(s->of->view, id)) &&
+            id <= s->of->view->highest && is_stranded(s, id))
             rc = vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, false, err);
     return rc;
 }

@@ -370,33 +370,46 @@ static int place_parts(const struct vel_view *view,
     return rc;
 }
 
+/* What is no checkpoint is no dataset of the view, and has no other copies: it is still
+ * to be flushed where all its nodes are. */
+static bool are_all_here(const struct vel_view *view, const struct vel_seal *seal)
+{
+    const struct vel_view_lost *lost = vel_view_find_lost(view, seal->id);
+    bool are = lost && lost->reason == VEL_VIEW_PARTIAL;
+
+    for (size_t i = 0; are && i < seal->members.n; i++)
+        are = vel_view_has_node(view, vel_seal_member(seal, i)->node);
+    return are;
+}
+
 /* A dataset of the connector's files that an earlier launch has left in the caches:
  * those of the API are owed again by sessions that recover them. Takes the seal. */
 static int add_old(struct vel_service *service, struct vel_seal *seal,
                    struct vel_vec *ret, struct vel_err *err)
 {
+    bool is_ours = service->view && *seal->template;
     const struct vel_view_dataset *dataset =
-        service->view && *seal->template
-            ? vel_view_find_dataset(service->view, seal->id)
-            : NULL;
+        is_ours ? vel_view_find_dataset(service->view, seal->id) : NULL;
     struct vel_leader_found found = {.seal = *seal,
                                      .found = {.has_map = true, .seal = VEL_SEAL_MADE}};
     int rc = 0;
 
     vel_seal_init(seal);
-    if (!dataset || !dataset->is_cached) {
+    if (dataset ? !dataset->is_cached
+                : !is_ours || !are_all_here(service->view, &found.seal)) {
         vel_seal_fini(&found.seal);
         return 0;
     }
-    rc = place_parts(service->view, dataset, &found.seal, err);
+    if (dataset)
+        rc = place_parts(service->view, dataset, &found.seal, err);
     if (rc == 0)
         rc = look_at(service, &found, err);
     if (rc < 0) {
         vel_seal_fini(&found.seal);
         return rc;
     }
-    found.seal.is_encoded =
-        memcmp(dataset->encoding, found.seal.encoding, VEL_SEAL_ENCODING) == 0;
+    found.seal.is_encoded = dataset && memcmp(dataset->encoding, found.seal.encoding,
+                                              VEL_SEAL_ENCODING) == 0;
     found.is_here = vel_seal_has_node(&found.seal, service->host.node);
     found.owed = promised_here(service, found.seal.id);
     return push(ret, &found, err);
@@ -410,7 +423,9 @@ static int find_old(struct vel_service *service, int64_t id, struct vel_vec *ret
     int rc;
 
     vel_vec_init(&seals, sizeof(struct vel_seal));
-    rc = vel_service_old_seals(service, &seals, err);
+    rc = vel_service_old_seals(service, VEL_VERDICT_SEALED, &seals, err);
+    if (rc == 0)
+        rc = vel_service_old_seals(service, VEL_VERDICT_PARTIAL, &seals, err);
     for (size_t i = 0; i < seals.n; i++) {
         struct vel_seal *seal = vel_vec_at(&seals, i);
 

@@ -275,9 +275,10 @@ int vel_service_ended(struct vel_service *service, struct vel_vec *ret,
                       struct vel_err *err);
 int vel_service_living(struct vel_service *service, struct vel_vec *ret,
                        struct vel_err *err);
-/* Seals of other launches whose datasets are in caches only, struct vel_seal. */
-int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
-                          struct vel_err *err);
+/* Seals of this verdict of other launches whose datasets are in caches only, but those
+ * that give way, struct vel_seal. */
+int vel_service_old_seals(struct vel_service *service, enum vel_verdict verdict,
+                          struct vel_vec *ret, struct vel_err *err);
 
 /* --- service_view --- */
 

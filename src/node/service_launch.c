@@ -423,7 +423,8 @@ static bool is_settled(struct vel_service *service, int64_t id)
 }
 
 static int add_old_seal(struct vel_service *service, const char *dir, const char *name,
-                        struct vel_vec *ret, struct vel_err *err)
+                        enum vel_verdict verdict, struct vel_vec *ret,
+                        struct vel_err *err)
 {
     char *path = vel_path_join(dir, name);
     struct vel_seal seal;
@@ -435,7 +436,8 @@ static int add_old_seal(struct vel_service *service, const char *dir, const char
         return 0;
     if (rc < 0)
         return rc;
-    if (is_settled(service, seal.id) || seal.verdict != VEL_VERDICT_SEALED) {
+    if (seal.verdict != verdict || vel_seal_gives_way(&seal) ||
+        is_settled(service, seal.id)) {
         vel_seal_fini(&seal);
         return 0;
     }
@@ -445,8 +447,8 @@ static int add_old_seal(struct vel_service *service, const char *dir, const char
     return vel_out_of_memory(err, "seals");
 }
 
-int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
-                          struct vel_err *err)
+int vel_service_old_seals(struct vel_service *service, enum vel_verdict verdict,
+                          struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_vec launches, names;
     int rc;
@@ -463,7 +465,7 @@ int vel_service_old_seals(struct vel_service *service, struct vel_vec *ret,
             const char *name = *(char **)vel_vec_at(&names, k);
 
             if (vel_evidence_is_seal(name))
-                rc = add_old_seal(service, dir, name, ret, err);
+                rc = add_old_seal(service, dir, name, verdict, ret, err);
         }
         if (rc == VEL_ENOENT) /* it was removed meanwhile */
             rc = 0;

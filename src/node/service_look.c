@@ -274,7 +274,7 @@ static int check_all_stands(struct vel_service *service, struct vel_err *err)
     int rc;
 
     vel_vec_init(&seals, sizeof(struct vel_seal));
-    rc = vel_service_old_seals(service, &seals, err);
+    rc = vel_service_old_seals(service, VEL_VERDICT_SEALED, &seals, err);
     if (rc == 0 && seals.n > 0)
         rc =
             vel_fail(err, VEL_EBUSY, "it is not known yet what is newer in the caches");

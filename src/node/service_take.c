@@ -279,7 +279,7 @@ static void take_empty(struct vel_service *service)
     int rc;
 
     vel_vec_init(&seals, sizeof(struct vel_seal));
-    rc = vel_service_old_seals(service, &seals, NULL);
+    rc = vel_service_old_seals(service, VEL_VERDICT_SEALED, &seals, NULL);
     for (size_t i = 0; i < seals.n; i++) {
         struct vel_seal *seal = vel_vec_at(&seals, i);
 

@@ -296,7 +296,8 @@ static int recover_all(struct vel_prerun *p, struct vel_prerun_done *ret,
 
 /* --- stubs --- */
 
-/* What no cache gives and a launch that is over only announced is not there. */
+/* What no cache gives and a launch that is over only announced is not there. But what
+ * is no checkpoint may still come. */
 static bool remove_stub(const struct vel_prerun *p, const struct vel_view_name *name)
 {
     struct vel_stub stub;
@@ -329,7 +330,9 @@ static int remove_stubs(struct vel_prerun *p, struct vel_prerun_done *ret,
          i += (size_t)p->of->nodes) {
         const struct vel_view_name *name = vel_vec_at(&p->view.names, i);
 
-        if (name->id == 0)
+        const struct vel_view_lost *lost = vel_view_find_lost(&p->view, name->lost);
+
+        if (name->id == 0 && (!lost || lost->reason != VEL_VIEW_PARTIAL))
             removed += remove_stub(p, name);
     }
     rc = vel_comm_allreduce(p->world, VEL_COMM_SUM, &removed, 1, err);

@@ -13,6 +13,7 @@ node_tests = test/unit/about.t \
 	test/unit/sweepmany.t \
 	test/unit/mended.t \
 	test/unit/staged.t \
+	test/unit/unfinished.t \
 	test/unit/upkeep.t \
 	test/unit/connector.t \
 	test/unit/connpatch.t \
@@ -299,6 +300,9 @@ test_unit_sweepmany_t_LDADD = $(test_ldadd)
 test_unit_staged_t_SOURCES = %D%/staged.c test/tap/filelab.c test/tap/filelab.h
 test_unit_staged_t_CPPFLAGS = $(test_cppflags)
 test_unit_staged_t_LDADD = $(test_ldadd)
+test_unit_unfinished_t_SOURCES = %D%/unfinished.c test/tap/filelab.c test/tap/filelab.h
+test_unit_unfinished_t_CPPFLAGS = $(test_cppflags)
+test_unit_unfinished_t_LDADD = $(test_ldadd)
 test_unit_mended_t_SOURCES = %D%/mended.c test/tap/filelab.c test/tap/filelab.h
 test_unit_mended_t_CPPFLAGS = $(test_cppflags)
 test_unit_mended_t_LDADD = $(test_ldadd)
