@@ -14,6 +14,7 @@
 #include "cmd/tool.h"
 #include "conf/load.h"
 #include "engine/logsink.h"
+#include "process/launcher.h"
 #include "process/prerun.h"
 #include "sys/host.h"
 
@@ -139,47 +140,33 @@ static const struct argp argp = {
 
 /* --- which of how many --- */
 
-/* A number that a launcher gives; -1: it does not. */
-static int given(const char *name)
-{
-    const char *text = vel_conf_variable(NULL, name);
-    char *end;
-    long n = text ? strtol(text, &end, 10) : -1;
-
-    return text && isdigit((unsigned char)*text) && !*end && n <= NODES_MOST ? (int)n
-                                                                             : -1;
-}
-
 /* Of all nodes of an allocation just one would be looked at, and the others taken for
  * lost. */
 static void check_alone(void)
 {
-    if (given("SLURM_NNODES") > 1)
+    const char *nodes = vel_conf_variable(NULL, "SLURM_NNODES");
+
+    if (nodes && strtol(nodes, NULL, 10) > 1)
         vel_tool_die(VEL_EXIT_USAGE,
-                     "this job has %d nodes: start one on each (srun "
+                     "this job has %s nodes: start one on each (srun "
                      "--ntasks-per-node=1), or say --node and --nodes",
-                     given("SLURM_NNODES"));
+                     nodes);
 }
 
 static void ask_launcher(struct options *o)
 {
-    static const char *const names[][2] = {{"SLURM_NODEID", "SLURM_STEP_NUM_NODES"},
-                                           {"PMIX_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                           {"PMI_RANK", "PMI_SIZE"}};
+    struct vel_launcher launcher;
 
-    for (size_t i = 0; o->nodes < 0 && i < sizeof names / sizeof names[0]; i++) {
-        int node = given(names[i][0]), nodes = given(names[i][1]);
-
-        if (node >= 0 && node < nodes) {
-            o->node = node;
-            o->nodes = nodes;
-        }
-    }
     if (o->nodes >= 0)
         return;
-    check_alone();
-    o->node = 0;
-    o->nodes = 1;
+    vel_launcher_ask(vel_conf_variable, NULL, &launcher);
+    if (!launcher.has_rank || launcher.ranks > NODES_MOST) {
+        check_alone();
+        launcher.rank = 0;
+        launcher.ranks = 1;
+    }
+    o->node = (int)launcher.rank;
+    o->nodes = (int)launcher.ranks;
 }
 
 /* --- to recover --- */

@@ -73,7 +73,9 @@ static void put_name(const char *text, char ret[VEL_LAUNCH_ROOM])
 static int put_launch(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH_ROOM],
                       struct vel_err *err)
 {
-    const char *by = is_given(texts->pmix) ? texts->pmix : texts->starter;
+    const char *by = is_given(texts->pmix)  ? texts->pmix
+                     : is_given(texts->job) ? texts->job
+                                            : texts->starter;
     char hash[HASH + 1];
     struct vel_buf name;
     int rc;
@@ -108,6 +110,8 @@ int vel_launchid_named(const struct vel_launch_texts *texts, char ret[VEL_LAUNCH
     vel_buf_init(&name);
     if (is_given(texts->pmix))
         vel_buf_puts(&name, texts->pmix);
+    else if (is_given(texts->job))
+        vel_buf_puts(&name, texts->job);
     else if (is_given(texts->slurm_job) && is_given(texts->slurm_step))
         vel_buf_printf(&name, "%s.%s", texts->slurm_job, texts->slurm_step);
     else if (is_given(texts->starter))

@@ -21,6 +21,7 @@
 struct vel_launch_texts {
     const char *launch; /* the setting LAUNCH */
     const char *pmix;   /* PMIX_NAMESPACE */
+    const char *job;    /* of Flux, PALS or ALPS */
     const char *slurm_job, *slurm_step;
     const char *slurm_restart; /* SLURM_RESTART_COUNT: of a job that was requeued */
     const char *starter;       /* the process that has started all ranks */

@@ -18,8 +18,22 @@ static const struct {
 } launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", NULL},
-    {"PMI_RANK", "PMI_SIZE", NULL},
+    {"PMI_RANK", "PMI_SIZE", NULL}, /* MPICH, Flux, PALS */
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL},
+    {"PALS_RANKID", "PMI_SIZE", NULL}, /* PALS and ALPS have no count of their own */
+    {"ALPS_APP_PE", "PMI_SIZE", NULL},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"},
+};
+
+/* What launchers call their jobs. Flux numbers those of each of its instances: the path
+ * of instances is unique where it is there, but outlives the job in what a batch script
+ * inherits. */
+static const struct {
+    const char *rank, *id, *path;
+} jobs[] = {
+    {"FLUX_TASK_RANK", "FLUX_JOB_ID", "FLUX_JOB_ID_PATH"},
+    {"PALS_RANKID", "PALS_APID", "PALS_APID"},
+    {"ALPS_APP_PE", "ALPS_APP_ID", "ALPS_APP_ID"},
 };
 
 static bool number(const char *text, int64_t most, int64_t *ret)
@@ -34,6 +48,22 @@ static bool number(const char *text, int64_t most, int64_t *ret)
         return false;
     *ret = value;
     return true;
+}
+
+/* The job counts where it says of our rank what we believe: a launcher inside of it, as
+ * hydra, leaves its variables as they are. */
+static const char *find_job(const char *(*variable)(void *arg, const char *name),
+                            void *arg, int64_t rank)
+{
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const char *id = variable(arg, jobs[i].id);
+        const char *path = variable(arg, jobs[i].path);
+        int64_t its;
+
+        if (id && *id && number(variable(arg, jobs[i].rank), rank, &its) && its == rank)
+            return path && *path ? path : id;
+    }
+    return NULL;
 }
 
 void vel_launcher_ask(const char *(*variable)(void *arg, const char *name), void *arg,
@@ -55,6 +85,7 @@ void vel_launcher_ask(const char *(*variable)(void *arg, const char *name), void
         ret->has_rank = true;
         ret->rank = rank;
         ret->ranks = ranks;
+        ret->texts.job = find_job(variable, arg, rank);
         ret->is_here = number(variable(arg, "MPI_LOCALNRANKS"), ranks, &here) &&
                        here == ranks && strcmp(launchers[i].rank, "PMI_RANK") == 0;
         return;

@@ -15,6 +15,7 @@
 #include "conf/load.h"
 #include "ident/launchid.h"
 #include "ident/once.h"
+#include "process/launcher.h"
 #include "process/prerun_in.h"
 #include "record/record.h"
 #include "sys/entropy.h"
@@ -287,12 +288,7 @@ static int make_world(struct meeting *m, struct vel_err *err)
 static int name_launch(struct vel_prerun *p, struct vel_err *err)
 {
     const struct vel_prerun_of *of = p->of;
-    const struct vel_launch_texts texts = {
-        .launch = of->conf->launch,
-        .pmix = vel_conf_variable(NULL, "PMIX_NAMESPACE"),
-        .slurm_job = vel_conf_variable(NULL, "SLURM_JOB_ID"),
-        .slurm_step = vel_conf_variable(NULL, "SLURM_STEP_ID"),
-        .slurm_restart = vel_conf_variable(NULL, "SLURM_RESTART_COUNT")};
+    struct vel_launcher launcher;
     char named[VEL_LAUNCH_ROOM];
     struct vel_launch_self self = {.dir = p->dir,
                                    .user = geteuid(),
@@ -307,8 +303,10 @@ static int name_launch(struct vel_prerun *p, struct vel_err *err)
 
     if (of->nodes == 1)
         return vel_launchid_fresh(p->launch, err);
+    vel_launcher_ask(vel_conf_variable, NULL, &launcher);
+    launcher.texts.launch = of->conf->launch;
     /* a name may be that of the program, too: ours is another launch */
-    rc = vel_launchid_named(&texts, named, err);
+    rc = vel_launchid_named(&launcher.texts, named, err);
     return rc < 0 ? rc : vel_launchid_meet(of->fs, &self, p->launch, &is_child, err);
 }
 

@@ -39,6 +39,39 @@ static void has_none(struct vel_launcher got, const char *what)
     ok(!got.has_rank && got.rank == 0 && got.ranks == 1, "%s", what);
 }
 
+static void names_job(struct vel_launcher got, const char *want, const char *what)
+{
+    is_str(got.texts.job ? got.texts.job : "none", want, "%s", what);
+}
+
+static void has_jobs(void)
+{
+    struct vel_launcher flux =
+        ASK("FLUX_TASK_RANK", "1", "FLUX_JOB_SIZE", "2", "FLUX_JOB_ID", "f3");
+    struct vel_launcher alps =
+        ASK("ALPS_APP_PE", "2", "PMI_SIZE", "3", "ALPS_APP_ID", "77");
+
+    is_rank(flux, 1, 2, "Flux is known where it offers no PMI");
+    names_job(flux, "f3", "and its job names the launch");
+    names_job(ASK("FLUX_TASK_RANK", "1", "FLUX_JOB_SIZE", "2", "FLUX_JOB_ID", "f3",
+                  "FLUX_JOB_ID_PATH", "/f1/f3"),
+              "/f1/f3", "by its path, since each instance counts its own");
+    names_job(ASK("PMI_RANK", "0", "PMI_SIZE", "1", "FLUX_JOB_ID_PATH", "/f1"), "none",
+              "but a path that a batch script has inherited is no job's");
+    names_job(ASK("PMI_RANK", "1", "PMI_SIZE", "2", "FLUX_TASK_RANK", "0",
+                  "FLUX_JOB_SIZE", "1", "FLUX_JOB_ID", "f3"),
+              "none", "nor does a job name what a launcher inside of it starts");
+    names_job(
+        ASK("PMI_RANK", "1", "PMI_SIZE", "2", "PALS_RANKID", "1", "PALS_APID", "5a-b"),
+        "5a-b", "PALS names its launches");
+    is_rank(ASK("PALS_RANKID", "1", "PMI_SIZE", "2"), 1, 2,
+            "and says which rank this is, without PMI_RANK, too");
+    is_rank(alps, 2, 3, "so does ALPS");
+    names_job(alps, "77", "by the number of the application");
+    has_none(ASK("ALPS_APP_PE", "2", "ALPS_APP_ID", "77"),
+             "where nobody says how many there are a process is alone");
+}
+
 int main(void)
 {
     struct vel_launcher open_mpi =
@@ -56,6 +89,7 @@ int main(void)
     is_rank(open_mpi, 5, 8, "Open MPI inside of a step is believed before Slurm");
     is_str(open_mpi.texts.pmix, "prterun-1", "and has a name for the launch");
     is_str(open_mpi.texts.slurm_job, "77", "beside that of the job");
+    has_jobs();
     has_none(ASK("PMI_RANK", "4", "PMI_SIZE", "4"),
              "no rank is as large as their number");
     has_none(ASK("PMI_RANK", "-1", "PMI_SIZE", "4"), "or below 0");

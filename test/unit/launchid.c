@@ -45,6 +45,10 @@ static void names(void)
     named("", "pmix", "1", "0", "pmix", "then the launcher that started the process");
     named(NULL, NULL, "17", "3", "17.3", "then the job and step of the scheduler");
     named(NULL, NULL, "17", NULL, "", "a job alone names no launch");
+    vel_launchid_named(
+        &(struct vel_launch_texts){.job = "f3", .slurm_job = "17", .slurm_step = "3"},
+        a, &err);
+    is_str(a, "f3", "the job of a launcher inside of Slurm is before its step");
     named(NULL, "", NULL, "", "", "nothing names it");
     is_int(vel_launchid_named(&bad, a, &err), VEL_ECONFIG,
            "a LAUNCH that is no part of a path is refused: %s", err.text);

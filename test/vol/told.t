@@ -52,6 +52,16 @@ is "$(wc -l <"$dir/told.0")" 2 'of two ranks the first speaks'
 like "$(<"$dir/told.0")" '*; 1 file of rank 0 written at its own path' 'and tells of its own files'
 is "$(<"$dir/told.1")" '' 'and the other does not'
 
+# A launcher that offers no PMI: Flux's variables alone.
+for r in 0 1; do
+    env -u VELOC_LAUNCH FLUX_TASK_RANK=$r FLUX_JOB_SIZE=2 FLUX_JOB_ID=ƒ3ETxsR9H VELOC_VIRTUAL_NODES=2 \
+        VELOC_DATASET='x PATTERN=x.{step}.{rank}.h5' timeout -s KILL 120 "$top_builddir/test/vol/point" \
+        create=x.1.$r.h5 write=1 close meet=n 2>"$dir/flux.$r" >&2 &
+done
+wait
+is "$(grep -c ^h5veloc "$dir/flux.0"), $(cat "$dir/flux.1")" '2, ' 'two processes of Flux are ranks of one launch'
+like "$("$top_builddir/src/cmd/h5veloc-ls" | grep ' x ')" '*x  *1  *2  *2 *yes, *' 'and their files are one dataset'
+
 # --- and the list, when files were removed ---
 
 listed() { "$top_builddir/src/cmd/h5veloc-ls" | grep " $1 "; }
