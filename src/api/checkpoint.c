@@ -14,20 +14,6 @@
 
 /* --- begin, end --- */
 
-/* What the regions hold now, as far as a checkpoint would save all of them. */
-static uint64_t protected_bytes(const struct vel_api *api)
-{
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i < vel_regions_lists(api->regions); i++) {
-        const struct vel_region_list *list = vel_regions_at(api->regions, i);
-
-        for (size_t k = 0; k < list->items.n; k++)
-            bytes += vel_region_bytes(vel_vec_at(&list->items, k));
-    }
-    return bytes;
-}
-
 static int start(const char *name, int64_t version, unsigned use)
 {
     struct vel_api *api = vel_api_enter();
@@ -37,7 +23,7 @@ static int start(const char *name, int64_t version, unsigned use)
     if (!api)
         return vel_api_leave_local(VEL_ESTATE);
     copy = name ? strdup(name) : NULL; /* without memory it is refused on all ranks */
-    vel_session_expect(api->session, protected_bytes(api));
+    vel_session_expect(api->session, vel_regions_bytes(api->regions));
     rc = vel_session_start(api->session, copy, version, use, &api->err);
     if (rc < 0) {
         free(copy);

@@ -229,6 +229,19 @@ const struct vel_region_list *vel_regions_at(const struct vel_regions *regions,
     return i == 0 ? &regions->unnamed : vel_map_value(regions->named, i - 1);
 }
 
+uint64_t vel_regions_bytes(const struct vel_regions *regions)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < vel_regions_lists(regions); i++) {
+        const struct vel_region_list *list = vel_regions_at(regions, i);
+
+        for (size_t k = 0; k < list->items.n; k++)
+            bytes += vel_region_bytes(vel_vec_at(&list->items, k));
+    }
+    return bytes;
+}
+
 const struct vel_region_list *vel_regions_list(const struct vel_regions *regions,
                                                const char *name)
 {

@@ -9,6 +9,7 @@
 #define VEL_API_REGIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/selection.h"
 #include "base/err.h"
@@ -58,6 +59,9 @@ const struct vel_region_list *vel_regions_list(const struct vel_regions *regions
                                                const char *name);
 
 size_t vel_region_bytes(const struct vel_region *region);
+
+/* What the regions of all lists hold now, as far as a checkpoint would save them. */
+uint64_t vel_regions_bytes(const struct vel_regions *regions);
 
 /* NULL when the list does not have it. */
 const struct vel_region *vel_region_find(const struct vel_region_list *list, int id);

@@ -96,6 +96,7 @@ static int examine(health_f *check, const char *dir, int *status)
 
     if (!api)
         return vel_api_leave_local(VEL_ESTATE);
+    vel_session_expect(api->session, vel_regions_bytes(api->regions));
     rc = check(api->session, dir, &answer, &api->err);
     if (!status)
         return no_place();

@@ -72,19 +72,17 @@ int vel_health_storage(struct vel_session *session, const char *dir, int *ret_st
                        struct vel_err *err)
 {
     enum vel_health_storage_status status = VEL_STORAGE_GOOD;
+    char *real = NULL;
     struct stat st;
-    uint64_t free_bytes;
 
-    if (!dir || vel_fs_lstat(session->fs, dir, &st, NULL) < 0)
-        status = VEL_STORAGE_NO_DIRECTORY;
-    else if (!S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
+    if (!dir || vel_fs_real_path(dir, &real, NULL) < 0 ||
+        vel_fs_lstat(session->fs, real, &st, NULL) < 0 || !S_ISDIR(st.st_mode))
         status = VEL_STORAGE_NO_DIRECTORY;
     else
-        status = try_file(session, dir);
-    if (status == VEL_STORAGE_GOOD &&
-        vel_fs_space(session->fs, dir, &free_bytes, NULL) == 0 &&
-        free_bytes < session->last_bytes)
+        status = try_file(session, real);
+    if (status == VEL_STORAGE_GOOD && !vel_session_fits(session, real))
         status = VEL_STORAGE_NO_SPACE;
+    free(real);
     return worst(session, (int)status, ret_status, err);
 }
 

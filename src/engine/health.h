@@ -18,7 +18,7 @@ enum vel_health_storage_status {
 int vel_health_configuration(struct vel_session *session, const char *dir,
                              int *ret_status, struct vel_err *err);
 
-/* Can a file be written there, and is there room for what the last dataset took? */
+/* Can a file be written there, and is there room for the next dataset? */
 int vel_health_storage(struct vel_session *session, const char *dir, int *ret_status,
                        struct vel_err *err);
 

@@ -82,13 +82,23 @@ static uint64_t sharers(const struct vel_session *s, const struct vel_store *sto
     return (uint64_t)(s->conf->virtual_nodes ? s->world->size : store->comm->size);
 }
 
-static bool has_space(const struct vel_session *s, const struct vel_store *store,
-                      uint64_t need)
+/* Whoever cannot be asked has it. */
+static bool has_bytes(const struct vel_session *s, const char *path, uint64_t bytes)
 {
     uint64_t free_bytes;
 
-    return vel_fs_space(s->fs, store->base, &free_bytes, NULL) < 0 ||
-           need * sharers(s, store) <= free_bytes;
+    return vel_fs_space(s->fs, path, &free_bytes, NULL) < 0 || bytes <= free_bytes;
+}
+
+static bool has_space(const struct vel_session *s, const struct vel_store *store,
+                      uint64_t need)
+{
+    uint64_t bytes = need * sharers(s, store);
+
+    if (has_bytes(s, store->base, bytes))
+        return true;
+    vel_freeing_wait(s);
+    return has_bytes(s, store->base, bytes);
 }
 
 static bool has_room(const struct vel_session *s, const struct vel_reddesc *desc)
@@ -102,15 +112,38 @@ static bool has_room(const struct vel_session *s, const struct vel_reddesc *desc
         return false;
     if (limit && need * (uint64_t)store->comm->size + taken(s, desc) > limit)
         return false;
-    if (has_space(s, store, need))
-        return true;
-    vel_freeing_wait(s);
     return has_space(s, store, need);
+}
+
+static bool are_on_one(const struct vel_session *s, const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+
+    return vel_fs_lstat(s->fs, a, &of_a, NULL) == 0 &&
+           vel_fs_lstat(s->fs, b, &of_b, NULL) == 0 && of_a.st_dev == of_b.st_dev;
+}
+
+/* Of several levels whose stores fill it any may be the next one. */
+bool vel_session_fits(const struct vel_session *s, const char *dir)
+{
+    uint64_t bytes = s->expected > s->last_bytes ? s->expected : s->last_bytes;
+    bool is_store = false, fits = true;
+
+    for (size_t i = 0; i < s->descs->n; i++) {
+        const struct vel_reddesc *desc = &s->descs->items[i];
+
+        if (!are_on_one(s, dir, desc->store->base))
+            continue;
+        is_store = true;
+        fits = fits && has_space(s, desc->store, needed(s, desc));
+    }
+    return is_store ? fits : has_bytes(s, dir, bytes);
 }
 
 void vel_session_expect(struct vel_session *session, uint64_t bytes)
 {
-    session->expected = bytes;
+    if (session->state != VEL_WRITING)
+        session->expected = bytes;
 }
 
 void vel_session_note_full(struct vel_session *session)

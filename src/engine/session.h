@@ -66,7 +66,7 @@ int64_t vel_session_writing_id(const struct vel_session *session);
 /* --- writing a dataset --- */
 
 /* Local. About so many bytes of this rank will be in the next dataset, as far as the
- * program knows before it begins. */
+ * program knows before it begins; for one that is being written it is too late. */
 void vel_session_expect(struct vel_session *session, uint64_t bytes);
 
 /* Local. A file of the dataset that is being written found no room: after it has

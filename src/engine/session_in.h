@@ -343,6 +343,11 @@ void vel_session_sweep_aside(struct vel_session *s);
 int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
                        int64_t *meant, struct vel_err *err);
 
+/* Local. Is there room for the next dataset on the file system of `dir`: for what the
+ * program expects and more than the last one took; where stores are on it, of all ranks
+ * that fill them, and with redundancy. */
+bool vel_session_fits(const struct vel_session *s, const char *dir);
+
 /* Local. The dataset under way has found no place: if that was for lack of space, the
  * next one needs more than this rank has written and could have. */
 void vel_session_learn_size(struct vel_session *s);

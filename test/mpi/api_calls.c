@@ -354,6 +354,11 @@ static void checks(void)
                                          &status) == 0 &&
             status == VELOC_NO_WRITE_PERMISSION,
         "where one rank must not write, all are told");
+    VELOC_Mem_protect(9, path, (size_t)1 << 50, 1);
+    mok(VELOC_Check_Storage_Availability(apilab_at("prefix"), &status) == 0 &&
+            status == VELOC_NO_ENOUGH_SPACE,
+        "nor is there room for more memory than fits, before any checkpoint");
+    VELOC_Mem_unprotect(9);
     mok(VELOC_Check_Backend_Aliveness(&status) == VELOC_SUCCESS &&
             status == VELOC_VALID,
         "without listeners none is dead");

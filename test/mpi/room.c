@@ -187,6 +187,30 @@ static void makes_way(void)
     end();
 }
 
+static int storage(const char *dir)
+{
+    int status = 7;
+
+    vel_health_storage(session, apilab_at("%s", dir), &status, NULL);
+    return status;
+}
+
+/* A third more for XOR, and four ranks have one file system. */
+static void is_asked(void)
+{
+    apilab_case("asked", 4, "FLUSH=0\n");
+    capacity = 5;
+    begin();
+    mok(storage("cache") == VELOC_VALID, "before anything is known all fits");
+    vel_session_expect(session, SIZE);
+    mok(storage("cache") == VELOC_NO_ENOUGH_SPACE,
+        "before the first checkpoint a check of the store knows what will not fit");
+    capacity = 6;
+    mok(storage("cache") == VELOC_VALID, "and what will");
+    mok(save(1) && where() == VEL_WHERE_CACHE, "so it does");
+    end();
+}
+
 /* How large the first one is nobody knows before it has failed. */
 static void is_first(void)
 {
@@ -213,6 +237,7 @@ int main(int argc, char **argv)
     me = mtap_rank();
     is_full();
     makes_way();
+    is_asked();
     is_first();
     return mtap_done();
 }
