@@ -366,13 +366,26 @@ static void pass_on(struct vel_leader *leader, struct vel_leader_wait *wait)
     vel_leader_send(leader, link->number, &msg);
 }
 
+/* A node that left has nothing to answer for. */
+static size_t count_silent(const struct vel_roster *roster)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < roster->members.n; i++) {
+        const struct vel_roster_member *member = vel_roster_at(roster, i);
+
+        n += !member->is_here && !member->has_left;
+    }
+    return n;
+}
+
 static bool try_ping(struct vel_leader *leader, const struct vel_leader_wait *wait)
 {
     struct vel_msg msg = {.kind = VEL_MSG_PONG, .seq = wait->seq};
 
     if (!leader->is_chair)
         return false;
-    msg.u.pong.value = leader->roster.members.n - vel_roster_here(&leader->roster);
+    msg.u.pong.value = count_silent(&leader->roster);
     msg.u.pong.term = (uint64_t)leader->term;
     vel_leader_send(leader, wait->link, &msg);
     return true;

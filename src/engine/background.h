@@ -56,7 +56,7 @@ enum vel_background_ping {
     VEL_PING_LEADER,  /* 1: it is there */
     VEL_PING_WORKER,  /* 1: a worker takes a job, 0: none does */
     VEL_PING_STORAGE, /* 1: caches and prefix can be listed, 0: they cannot */
-    VEL_PING_BACKUP,  /* how many nodes that hold redundancy do not answer */
+    VEL_PING_BACKUP,  /* how many nodes do not answer that have not left */
 };
 
 /* What a process tells of itself; what it points to is borrowed until leave. */

@@ -32,7 +32,7 @@ enum vel_health_listener_status {
 int vel_health_listeners(struct vel_session *session, const char *dir, int *ret_status,
                          struct vel_err *err);
 
-/* How many nodes that hold copies for others do not answer, as the leaders know.
+/* How many nodes do not answer, of those that have not left, as the leaders know.
  * Without leaders all ranks have to be there for the answer to come: 0. */
 int vel_health_nodes(struct vel_session *session, const char *dir, int *ret_status,
                      struct vel_err *err);

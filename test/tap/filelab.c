@@ -145,28 +145,47 @@ void filelab_begin(struct filelab *lab, const char *launch)
         begin_rank(lab, rank);
 }
 
-static void end(struct filelab *lab, bool is_well)
+static void end_ranks(struct filelab *lab, int node, bool is_well)
 {
     struct vel_err err = {0};
 
     for (int rank = 0; rank < lab->ranks; rank++) {
+        if (rank * lab->nodes / lab->ranks != node || !lab->client[rank])
+            continue;
         if (is_well)
             must(vel_client_leave(lab->client[rank], VEL_LEAVE_IN_ORDER, &err), &err);
         vel_client_close(lab->client[rank]);
         lab->client[rank] = NULL;
     }
-    for (int i = 0; i < lab->nodes; i++) {
-        vel_role_close(lab->alive[i]);
-        if (is_well)
-            vel_service_wait(lab->service[i], 30 * VEL_CLOCK_S);
-        ok(!is_well || vel_service_is_over(lab->service[i]),
-           "the leader of node %d has nothing left to do", i);
-    }
-    for (int i = 0; i < lab->nodes; i++) {
-        vel_service_stop(lab->service[i]);
-        lab->service[i] = NULL;
-        lab->alive[i] = NULL;
-    }
+}
+
+static void end_leader(struct filelab *lab, int node, bool is_well)
+{
+    if (!lab->service[node])
+        return;
+    vel_role_close(lab->alive[node]);
+    if (is_well)
+        vel_service_wait(lab->service[node], 30 * VEL_CLOCK_S);
+    ok(!is_well || vel_service_is_over(lab->service[node]),
+       "the leader of node %d has nothing left to do", node);
+}
+
+static void stop_leader(struct filelab *lab, int node)
+{
+    if (lab->service[node])
+        vel_service_stop(lab->service[node]);
+    lab->service[node] = NULL;
+    lab->alive[node] = NULL;
+}
+
+static void end(struct filelab *lab, bool is_well)
+{
+    for (int i = 0; i < lab->nodes; i++)
+        end_ranks(lab, i, is_well);
+    for (int i = 0; i < lab->nodes; i++)
+        end_leader(lab, i, is_well);
+    for (int i = 0; i < lab->nodes; i++)
+        stop_leader(lab, i);
 }
 
 void filelab_end(struct filelab *lab)
@@ -174,10 +193,22 @@ void filelab_end(struct filelab *lab)
     end(lab, true);
 }
 
+void filelab_end_node(struct filelab *lab, int node, bool is_well)
+{
+    if (is_well)
+        end_ranks(lab, node, true);
+    else
+        vel_service_ask_stop(lab->service[node]);
+    end_leader(lab, node, is_well);
+    stop_leader(lab, node);
+    end_ranks(lab, node, false); /* it has not seen them go */
+}
+
 void filelab_drop(struct filelab *lab)
 {
     for (int i = 0; i < lab->nodes; i++)
-        vel_service_ask_stop(lab->service[i]);
+        if (lab->service[i])
+            vel_service_ask_stop(lab->service[i]);
     end(lab, false);
 }
 

@@ -44,6 +44,9 @@ void filelab_end(struct filelab *lab);
 /* The leader of a node dies, and another one leads there. */
 void filelab_lead_again(struct filelab *lab, int node);
 
+/* Ranks and leader of one node alone end, in good order or by a power loss. */
+void filelab_end_node(struct filelab *lab, int node, bool is_well);
+
 /* One that ends with its processes: nobody does anything more. */
 void filelab_drop(struct filelab *lab);
 

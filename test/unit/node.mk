@@ -4,6 +4,7 @@ node_tests = test/unit/about.t \
 	test/unit/placeholders.t \
 	test/unit/family.t \
 	test/unit/attend.t \
+	test/unit/backup.t \
 	test/unit/beside.t \
 	test/unit/books.t \
 	test/unit/client.t \
@@ -286,6 +287,9 @@ test_unit_attendcost_t_SOURCES = %D%/attendcost.c test/tap/seslab.c test/tap/ses
 test_unit_attendcost_t_CPPFLAGS = $(test_cppflags)
 test_unit_attendcost_t_LDADD = $(test_ldadd)
 
+test_unit_backup_t_SOURCES = %D%/backup.c test/tap/filelab.c test/tap/filelab.h
+test_unit_backup_t_CPPFLAGS = $(test_cppflags)
+test_unit_backup_t_LDADD = $(test_ldadd)
 test_unit_beside_t_SOURCES = %D%/beside.c test/tap/filelab.c test/tap/filelab.h
 test_unit_beside_t_CPPFLAGS = $(test_cppflags)
 test_unit_beside_t_LDADD = $(test_ldadd)
