@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -10,6 +11,8 @@
 #include "engine/health.h"
 #include "engine/session_in.h"
 #include "topo/check.h"
+
+enum { NAMES = 100 }; /* that a check tries for its file */
 
 static int worst(struct vel_session *s, int status, int *ret_status,
                  struct vel_err *err)
@@ -34,20 +37,34 @@ int vel_health_configuration(struct vel_session *session, const char *dir,
     return worst(session, (int)fault, ret_status, err);
 }
 
-/* Only writing tells whether one can write. */
+/* A file of that name, which was not there. */
+static int make_file(const struct vel_session *s, const char *dir, int64_t number,
+                     struct vel_buf *path, int *ret_fd, struct vel_err *err)
+{
+    int rc;
+
+    vel_buf_clear(path);
+    vel_buf_printf(path, "%s/.veloc-check.%d.%s.%" PRId64, dir, s->world->rank, s->node,
+                   number);
+    rc = vel_buf_status(path, err);
+    return rc < 0 ? rc
+                  : vel_fs_open(s->fs, path->data,
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, ret_fd,
+                                err);
+}
+
+/* Only writing tells whether one can write. What has its name already is somebody's, or
+ * was left by a check that was killed. */
 static enum vel_health_storage_status try_file(const struct vel_session *s,
                                                const char *dir)
 {
     struct vel_buf path;
     struct vel_err why = {0};
-    int fd, rc;
+    int fd, rc = VEL_EEXIST;
 
     vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/.veloc-check.%d.%s", dir, s->world->rank, s->node);
-    rc = vel_buf_status(&path, &why);
-    if (rc == 0)
-        rc = vel_fs_open(s->fs, path.data, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd,
-                         &why);
+    for (int64_t n = 0; rc == VEL_EEXIST && n < NAMES; n++)
+        rc = make_file(s, dir, n, &path, &fd, &why);
     if (rc == 0) {
         rc = vel_fs_write_at(s->fs, fd, "check", 5, 0, path.data, &why);
         vel_fs_close(s->fs, fd, path.data, NULL);

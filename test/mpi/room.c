@@ -10,6 +10,7 @@
 
 #include "comm/mpi.h"
 #include "engine/health.h"
+#include "sys/host.h"
 #include "tap/apilab.h"
 #include "tap/files.h"
 #include "tap/mtap.h"
@@ -211,6 +212,36 @@ static void is_asked(void)
     end();
 }
 
+/* A check finds the name of its file taken. */
+static void is_polite(void)
+{
+    struct vel_host host = {0};
+    const char *name[2];
+    char *text;
+    bool is_mine = true;
+
+    apilab_case("polite", 4, "FLUSH=0\n");
+    capacity = 8;
+    begin();
+    vel_host_init(&host, NULL);
+    for (int i = 0; i < 2; i++) {
+        name[i] = apilab_at("prefix/.veloc-check.%d.%s.v%d%s", me, host.node, me,
+                            i ? ".0" : "");
+        tap_put_file(name[i], "mine");
+    }
+    mok(storage("prefix") == VELOC_VALID &&
+            apilab_files("prefix", ".veloc-check*") == 8,
+        "a check makes a file that was not there, and removes it");
+    for (int i = 0; i < 2; i++) {
+        text = tap_get_file(name[i], NULL);
+        is_mine = is_mine && strcmp(text, "mine") == 0;
+        free(text);
+    }
+    mok(is_mine, "those that were there stay as they are");
+    vel_host_fini(&host);
+    end();
+}
+
 /* How large the first one is nobody knows before it has failed. */
 static void is_first(void)
 {
@@ -238,6 +269,7 @@ int main(int argc, char **argv)
     is_full();
     makes_way();
     is_asked();
+    is_polite();
     is_first();
     return mtap_done();
 }
