@@ -207,12 +207,12 @@ static int drain(struct vel_client *client, int64_t dataset, struct vel_progress
     struct vel_clock *clock = vel_clock_system();
     double limit = vel_files_conf()->peer_timeout;
     uint64_t until = vel_clock_deadline(clock, (uint64_t)(limit * (double)VEL_CLOCK_S));
-    int rc = vel_client_drain(client, dataset, ret, err);
+    int rc = vel_client_drain(client, dataset, 0, ret, err);
 
     while (rc == 0 && ret->left == 0 && !is_encoded(ret) &&
            vel_clock_monotonic(clock) < until) {
         vel_clock_sleep(clock, PAUSE_MOST_MS * VEL_CLOCK_MS);
-        rc = vel_client_drain(client, dataset, ret, err);
+        rc = vel_client_drain(client, dataset, 0, ret, err);
     }
     return rc;
 }
