@@ -351,11 +351,10 @@ void vel_books_tell(struct vel_books *b, const struct vel_event *event)
 
 void vel_books_begin(struct vel_books *b)
 {
-    bool was_begun = b->is_begun;
-
+    if (!b || b->is_begun)
+        return;
     b->is_begun = true;
-    if (!was_begun)
-        vel_books_tell(b, &(struct vel_event){.kind = BEGINS});
+    vel_books_tell(b, &(struct vel_event){.kind = BEGINS});
 }
 
 void vel_books_nodes(struct vel_books *b, int64_t nodes)

@@ -27,7 +27,7 @@ int vel_books_open(const struct vel_service_of *of, struct vel_books **ret_books
  * and PEER_TIMEOUT after the last look at the latest from the first checkpoint on. */
 void vel_books_tell(struct vel_books *books, const struct vel_event *event);
 /* The program makes a file of a dataset: if one before it has ended well, that is past.
- */
+ * Accepts NULL. */
 void vel_books_begin(struct vel_books *books);
 void vel_books_nodes(struct vel_books *books, int64_t nodes);
 
