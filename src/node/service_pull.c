@@ -122,6 +122,7 @@ static int pull(struct vel_service *service, struct vel_pull *what,
 {
     struct asker asker = {.source.ops = &asker_ops, .service = service};
     const struct vel_pull_how how = {.fs = service->fs,
+                                     .may_fetch = service->conf->fetch,
                                      .node = service->host.node,
                                      .homes = service->homes,
                                      .n_homes = service->n_homes,

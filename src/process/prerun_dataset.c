@@ -201,6 +201,7 @@ static int pull(struct vel_prerun_work *w, struct vel_err *err)
 {
     const struct vel_prerun *p = w->p;
     const struct vel_pull_how how = {.fs = p->of->fs,
+                                     .may_fetch = p->of->conf->fetch,
                                      .node = p->node,
                                      .homes = p->homes,
                                      .n_homes = p->n_homes,

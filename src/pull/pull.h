@@ -73,6 +73,7 @@ struct vel_pull_how {
     char *const *homes; /* its caches, "CACHE/USER/ID" */
     size_t n_homes;
     const char *prefix;             /* NULL: it is not there */
+    bool may_fetch;                 /* out of containers there, to a cache (FETCH) */
     struct vel_pull_source *source; /* NULL: no other node can be asked */
     size_t window;                  /* bytes under way; 0: VEL_PULL_WINDOW */
     const struct vel_watch *watch;  /* told the bytes that have come; may say stop */

@@ -81,8 +81,13 @@ static int pull_files(struct vel_pulling *p, struct vel_crew *crew,
     if (rc == 0) {
         bool packed = is_packed(&files);
 
-        rc = packed ? fetch(p, crew, &files, err)
-                    : vel_fetch_check(crew, p->what->entry, &files, err);
+        if (packed && !p->how->may_fetch)
+            rc = vel_fail(err, VEL_ENOENT,
+                          "it is in a container, and with FETCH=0 nothing is read "
+                          "back from the prefix");
+        else
+            rc = packed ? fetch(p, crew, &files, err)
+                        : vel_fetch_check(crew, p->what->entry, &files, err);
         *ret_way = packed ? VEL_PULL_FETCHED : VEL_PULL_NATIVE;
     }
     vel_filelist_fini(&files);

@@ -107,6 +107,17 @@ wait
 like "$(head -n 1 out.0)" 'dataset 5 (steps 5): 3 parts were in place, 5 copied, 0 rebuilt' '--ranks says what goes where'
 like "$(parts 0)" '*5:6 5:7 *' 'and there it is'
 
+# --- what only a container on the prefix has
+rm -rf c/* n/* out .veloc
+VELOC_COPY_TYPE=SINGLE VELOC_CONTAINERS=1 VELOC_FLUSH=1 steps 4 1 1
+damaged=$(find "c/$host.v1" -name '*part-2.bin')
+printf x | dd of="$damaged" conv=notrunc 2>/dev/null
+VELOC_FETCH=0 on 4 >/dev/null
+like "$codes $(cat err.0)" '1 1 1 1  *the part of rank 2 *: it is in a container, and with FETCH=0 nothing is read back from the prefix' \
+    'FETCH=0: what only a container on the prefix has is not brought, and that is told'
+on 4
+like "$codes $(cat out.0)" '0 0 0 0  dataset 1 (steps 1): 7 parts were in place, 0 copied, 0 rebuilt, 1 *' 'else it is'
+
 # --- what was owed
 rm -rf c/* n/* out .veloc
 export VELOC_FLUSH=1 VELOC_FLUSH_BANDWIDTH=20000

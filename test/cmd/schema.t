@@ -69,7 +69,7 @@ is "$(setting MEMORY "$t")" '64MB good-tokens.conf:4' 'a size'
 like "$(line DATASET=ck "$t")" '*PATTERN=out/ck.{step}/part-{rank}.h5 KIND=BOTH PUBLISH=BEHIND KEEP=2 POINTS=0 LEVEL=-1 *' 'a rule for datasets'
 like "$(line CKPT=1 "$t")" '*INTERVAL=90s *TYPE=SINGLE* [(]good-tokens.conf:7)' 'an interval by time, on a last line without newline'
 
-for of in FETCH=VELOC SEAL_AFTER=HDF5 WATCHDOG=nobody MODE=all; do
+for of in FETCH_WIDTH=VELOC SEAL_AFTER=HDF5 WATCHDOG=nobody MODE=all; do
     like "$(show | grep "^${of%=*} ")" "${of%=*} * default * ${of#*=} *" "${of%=*} is for ${of#*=}"
 done
 

@@ -276,6 +276,10 @@ static void from_prefix(void)
     ok(vel_pull(&how, &what, &pulled, &err) < 0 && pulllab_is_clean(&lab, 4),
        "unless it is not what was flushed");
     publish(prefix, 0);
+    ok(vel_pull(&how, &what, &pulled, &err) < 0 && strstr(err.text, "FETCH=0") &&
+           pulllab_is_clean(&lab, 4),
+       "with FETCH=0 nothing comes out of a container");
+    how.may_fetch = true;
     ok(vel_pull(&how, &what, &pulled, &err) == 0 && pulled.way == VEL_PULL_FETCHED,
        "out of a container it comes into the cache");
     snprintf(path, sizeof path, "%s/out/ck.1", pulled.dir ? pulled.dir : "");
