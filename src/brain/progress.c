@@ -73,12 +73,13 @@ static void answer_stalled(struct vel_leader *leader,
                            const struct vel_leader_wait *wait)
 {
     const struct vel_lead *failed = find_failed(leader, wait->id);
-    char text[1024];
+    char text[1024], span[32] = "FLUSH_STALL";
 
-    snprintf(
-        text, sizeof text,
-        "%.800s%snothing has moved for %" PRIu64 " s; what is owed stays on record",
-        failed ? failed->text : "", failed ? ": " : "", wait->patience / VEL_CLOCK_S);
+    if (wait->patience != leader->conf.stall)
+        snprintf(span, sizeof span, "%" PRIu64 " s", wait->patience / VEL_CLOCK_S);
+    snprintf(text, sizeof text,
+             "%.800s%snothing has moved for %s; what is owed stays on record",
+             failed ? failed->text : "", failed ? ": " : "", span);
     vel_progress_answer(leader, wait->link, wait->seq, wait->id, VEL_ETIMEOUT, text);
 }
 
