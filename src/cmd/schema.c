@@ -91,7 +91,8 @@ static void check(const struct vel_conf *conf)
 {
     struct vel_err err = {0};
 
-    if (vel_topo_check(conf, &err) != VEL_TOPO_VALID)
+    if (vel_topo_check(conf, &err) != VEL_TOPO_VALID ||
+        vel_conf_check_groups(conf, &err) < 0)
         vel_tool_die(VEL_EXIT_USAGE, "%s", err.text);
 }
 

@@ -9,10 +9,25 @@
 #include "conf/conf.h"
 #include "conf/near.h"
 #include "conf/rules.h"
+#include "sys/host.h"
 
 static int fault(const struct vel_line *line, struct vel_err *err)
 {
     return vel_wrap(err, VEL_ECONFIG, "%s:%d", line->source.where, line->source.line);
+}
+
+/* A setting, where it was given. */
+static int fault_of(const struct vel_conf *conf, const char *key, struct vel_err *err)
+{
+    const struct vel_source *source;
+    struct vel_meaning meaning;
+
+    vel_schema_find(key, VEL_SPELL_FILE, &meaning);
+    source = &conf->sources[meaning.setting];
+    if (source->line > 0)
+        return vel_wrap(err, VEL_ECONFIG, "%s:%d", source->where, source->line);
+    return source->where ? vel_wrap(err, VEL_ECONFIG, "%s", source->where)
+                         : VEL_ECONFIG;
 }
 
 static int copy_text(char **to, const char *text, struct vel_err *err)
@@ -95,6 +110,16 @@ static const struct vel_line *find_store(const struct vel_conf *conf, const char
     return NULL;
 }
 
+static int check_path(const char *key, const char *dir, struct vel_err *err)
+{
+    return dir[0] == '/'
+               ? 0
+               : vel_fail(
+                     err, VEL_ECONFIG,
+                     "%s=%s: a store is a directory with its whole path, from / on",
+                     key, dir);
+}
+
 static int check_store(const struct vel_conf *conf, const struct vel_line *line,
                        struct vel_err *err)
 {
@@ -119,8 +144,8 @@ static int check_store(const struct vel_conf *conf, const struct vel_line *line,
         return 0;
     }
     if (!vel_conf_line(conf, VEL_STORE, 0) ||
-        vel_path_is_same(c->store, conf->cache_base))
-        return 0; /* a store by its directory alone */
+        vel_path_is_same(c->store, conf->cache_base)) /* by its directory alone */
+        return check_path("STORE", c->store, err);
     vel_near_init(&near, c->store);
     for (size_t i = 0; (other = vel_conf_line(conf, VEL_STORE, i)); i++)
         vel_near_try(&near, other->name);
@@ -183,6 +208,27 @@ static int check_group(const struct vel_conf *conf, const struct vel_line *line,
                     vel_near_hint(near.best, hint));
 }
 
+/* An implied level has no number. */
+static int check_wanted(const struct vel_conf *conf, const struct vel_line *line,
+                        struct vel_err *err)
+{
+    int64_t wanted = ((struct vel_dataset_rule *)line->data)->level;
+    const struct vel_line *level;
+
+    for (size_t i = 0;
+         vel_conf_has_levels(conf) && (level = vel_conf_line(conf, VEL_CKPT, i)); i++) {
+        const struct vel_ckpt *c = level->data;
+
+        if (c->id == wanted && c->enabled)
+            return 0;
+    }
+    return wanted < 0 ? 0
+                      : vel_fail(err, VEL_ECONFIG,
+                                 "DATASET=%s: LEVEL=%lld: there is no such CKPT line "
+                                 "in use",
+                                 line->name, (long long)wanted);
+}
+
 /* Its files are in no dataset, so there is none of which that could be said. */
 static int check_live(const struct vel_line *line, struct vel_err *err)
 {
@@ -210,9 +256,12 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
 {
     int rc = 0;
 
-    if (line->parent == VEL_STORE)
-        return check_group(conf, line, ((struct vel_store_line *)line->data)->group,
-                           err);
+    if (line->parent == VEL_STORE) {
+        rc = check_path("STORE", line->name, err);
+        return rc < 0 ? rc
+                      : check_group(conf, line,
+                                    ((struct vel_store_line *)line->data)->group, err);
+    }
     if (line->parent == VEL_DATASET) {
         const struct vel_dataset_rule *rule = line->data;
 
@@ -225,7 +274,8 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
             rc = vel_rule_check(rule->exclude, err);
         if (rc < 0)
             return vel_wrap(err, rc, "DATASET=%s", line->name);
-        return check_live(line, err);
+        rc = check_live(line, err);
+        return rc < 0 ? rc : check_wanted(conf, line, err);
     }
     if (line->parent == VEL_CKPT) {
         rc = check_store(conf, line, err);
@@ -274,6 +324,105 @@ static int check_implied(const struct vel_conf *conf, struct vel_err *err)
     return 0;
 }
 
+/* Names that become parts of paths, and directories. */
+static int check_names(const struct vel_conf *conf, struct vel_err *err)
+{
+    if (conf->user_name && !vel_host_is_name(conf->user_name)) {
+        vel_fail(err, VEL_ECONFIG,
+                 "USER_NAME: '%s' cannot be part of a path: use letters, digits and "
+                 "\"._-\"",
+                 conf->user_name);
+        return fault_of(conf, "USER_NAME", err);
+    }
+    if (conf->launch && conf->launch[0] && !vel_host_is_name(conf->launch)) {
+        vel_fail(err, VEL_ECONFIG,
+                 "LAUNCH=%s: a launch is named by letters, digits, dots, underscores "
+                 "and dashes",
+                 conf->launch);
+        return fault_of(conf, "LAUNCH", err);
+    }
+    if (check_path("CACHE_BASE", conf->cache_base, err) < 0)
+        return fault_of(conf, "CACHE_BASE", err);
+    if (check_path("CNTL_BASE", conf->cntl_base, err) < 0)
+        return fault_of(conf, "CNTL_BASE", err);
+    return 0;
+}
+
+/* --- groups, as far as one machine's files tell
+ * ------------------------------------------------------------------------ */
+
+static bool is_defined(const struct vel_conf *conf, const char *name)
+{
+    const struct vel_line *groups;
+    struct vel_near near;
+
+    vel_near_init(&near, name);
+    for (size_t i = 0; (groups = vel_conf_line(conf, VEL_GROUPS, i)); i++)
+        if (has_group(groups->data, name, &near))
+            return true;
+    return strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0;
+}
+
+static int check_defined(const struct vel_conf *conf, const struct vel_line *line,
+                         struct vel_err *err)
+{
+    const char *name = NULL;
+
+    if (line->parent == VEL_CKPT && ((struct vel_ckpt *)line->data)->enabled)
+        name = ((struct vel_ckpt *)line->data)->group;
+    else if (line->parent == VEL_STORE &&
+             ((struct vel_store_line *)line->data)->enabled)
+        name = ((struct vel_store_line *)line->data)->group;
+    if (!name || is_defined(conf, name))
+        return 0;
+    vel_fail(err, VEL_ECONFIG,
+             "%s=%s: GROUP=%s is unknown, since no GROUPS line defines it",
+             vel_schema_parent(line->parent).key, line->name, name);
+    return fault(line, err);
+}
+
+/* Every host has the groups of every other. */
+static int check_alike(const struct vel_conf *conf, const struct vel_line *line,
+                       struct vel_err *err)
+{
+    const struct vel_groups_line *groups = line->data;
+    const struct vel_line *other;
+    struct vel_near near;
+
+    for (size_t i = 0; i < groups->pairs.n; i++) {
+        const struct vel_group_pair *pair = vel_vec_at(&groups->pairs, i);
+
+        vel_near_init(&near, pair->name);
+        for (size_t k = 0; (other = vel_conf_line(conf, VEL_GROUPS, k)); k++)
+            if (!has_group(other->data, pair->name, &near)) {
+                vel_fail(err, VEL_ECONFIG,
+                         "GROUPS=%s: the group %s is missing, and stands on the line "
+                         "of %s",
+                         other->name, pair->name, line->name);
+                return fault(other, err);
+            }
+    }
+    return 0;
+}
+
+int vel_conf_check_groups(const struct vel_conf *conf, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < conf->lines.n; i++) {
+        const struct vel_line *line = vel_vec_at(&conf->lines, i);
+
+        rc = line->parent == VEL_GROUPS ? check_alike(conf, line, err)
+                                        : check_defined(conf, line, err);
+    }
+    if (rc == 0 && !vel_conf_has_levels(conf) && !is_defined(conf, conf->group)) {
+        vel_fail(err, VEL_ECONFIG,
+                 "GROUP=%s is unknown, since no GROUPS line defines it", conf->group);
+        rc = fault_of(conf, "GROUP", err);
+    }
+    return rc;
+}
+
 /* SCR's DEBUG speaks where nobody chose a level. */
 static void translate_debug(struct vel_conf *conf)
 {
@@ -301,5 +450,7 @@ int vel_conf_finish(struct vel_conf *conf, struct vel_err *err)
     }
     if (rc == 0)
         rc = check_levels(conf, err);
+    if (rc == 0)
+        rc = check_names(conf, err);
     return rc < 0 ? rc : check_implied(conf, err);
 }

@@ -202,4 +202,9 @@ bool vel_conf_asks_for_scheme(const struct vel_conf *conf);
  * for the first fault. */
 int vel_conf_finish(struct vel_conf *conf, struct vel_err *err);
 
+/* Are all groups defined that levels and stores name, and has each GROUPS line those of
+ * the others? A job asks so of its own hosts (topo/group_lines), whose files may say
+ * more than those of this machine. */
+int vel_conf_check_groups(const struct vel_conf *conf, struct vel_err *err);
+
 #endif

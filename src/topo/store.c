@@ -85,14 +85,9 @@ static int set_group(const struct build *b, struct vel_store *store, const char 
     return store->base ? 0 : vel_out_of_memory(b->err, "describing stores");
 }
 
-static int set_name(const struct build *b, struct vel_store *store, const char *key,
-                    const char *dir)
+/* conf/check has seen that it is a whole path. */
+static int set_name(const struct build *b, struct vel_store *store, const char *dir)
 {
-    if (dir[0] != '/')
-        return vel_fail(b->err, VEL_ECONFIG,
-                        "%s=%.200s: a store is a directory with its whole path, from / "
-                        "on",
-                        key, dir);
     store->name = vel_path_absolute("/", dir);
     return store->name ? 0 : vel_out_of_memory(b->err, "describing stores");
 }
@@ -107,7 +102,7 @@ static int imply(const struct build *b, struct vel_store *store, const char *key
                                 .flush = b->conf->flush_plugin ? VEL_STORE_PLUGIN
                                                                : b->conf->flush_type,
                                 .can_mkdir = true};
-    int rc = set_name(b, store, key, dir);
+    int rc = set_name(b, store, dir);
     return rc < 0 ? rc : set_group(b, store, key, group);
 }
 

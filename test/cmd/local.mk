@@ -43,25 +43,34 @@ conf_data = \
 	test/data/conf/bad-duplicate.conf \
 	test/data/conf/bad-equals-in-value.conf \
 	test/data/conf/bad-failures.conf \
+	test/data/conf/bad-group-setting.conf \
 	test/data/conf/bad-group.conf \
+	test/data/conf/bad-groups-differ.conf \
 	test/data/conf/bad-ini-bool.conf \
 	test/data/conf/bad-ini-key.conf \
 	test/data/conf/bad-ini-section.conf \
 	test/data/conf/bad-ini-value.conf \
+	test/data/conf/bad-launch.conf \
+	test/data/conf/bad-level.conf \
 	test/data/conf/bad-no-children.conf \
 	test/data/conf/bad-no-equals.conf \
 	test/data/conf/bad-no-first-level.conf \
+	test/data/conf/bad-no-groups.conf \
 	test/data/conf/bad-no-value.conf \
 	test/data/conf/bad-number.conf \
 	test/data/conf/bad-parent.conf \
 	test/data/conf/bad-pattern.conf \
 	test/data/conf/bad-pfs.conf \
 	test/data/conf/bad-range.conf \
+	test/data/conf/bad-relative-cache.conf \
+	test/data/conf/bad-relative-control.conf \
+	test/data/conf/bad-relative-store.conf \
 	test/data/conf/bad-size.conf \
 	test/data/conf/bad-store.conf \
 	test/data/conf/bad-unknown-child.conf \
 	test/data/conf/bad-unknown-far.conf \
 	test/data/conf/bad-unknown-key.conf \
+	test/data/conf/bad-user-name.conf \
 	test/data/conf/bad-value.conf \
 	test/data/conf/bad-variable.conf \
 	test/data/conf/bad-world-group.conf \
