@@ -333,6 +333,7 @@ static void wrong_sets(void)
     VELOC_Redset rs = NULL;
 
     refuse("an unknown type", "type 7", me == 2 ? 7 : VELOC_REDSET_XOR, "x", &good);
+    refuse("no scheme", "type 0", me == 1 ? 0 : VELOC_REDSET_XOR, "x", &good);
     refuse("an empty group on one rank", "the failure group is empty", VELOC_REDSET_XOR,
            me == 1 ? "" : group_of(4), &good);
     refuse("a set in one group", "group", VELOC_REDSET_XOR, "x", &good);

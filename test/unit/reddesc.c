@@ -11,6 +11,7 @@
 #include "base/crc.h"
 #include "tap/tap.h"
 #include "tap/topolab.h"
+#include "topo/level.h"
 #include "topo/reddesc.h"
 
 /* --- which level */
@@ -86,6 +87,21 @@ static void by_time_and_use(void)
        "and has no sets");
     lab.descs->items[0].enabled = false;
     is_int(chosen(lab.descs, 7, false, NULL), -1, "there may be no level at all");
+    topolab_close(&lab);
+}
+
+/* COPY_TYPE says all, and lines are not looked at. */
+static void of_copy_type(void)
+{
+    struct topolab lab;
+    struct vel_ckpt level;
+
+    open_or_bail("COPY_TYPE=PARTNER\nCKPT=0\nCKPT=1 INTERVAL=2", &lab);
+    ok(lab.descs->n == 1 && vel_level_count(lab.conf) == 1 &&
+           vel_level_at(lab.conf, 0, &level) && level.id == VEL_LEVEL_IMPLIED &&
+           vel_level_scheme(&level) == VEL_PARTNER,
+       "COPY_TYPE=PARTNER beside CKPT lines is one level of that scheme");
+    is_int(chosen(lab.descs, 2, false, NULL), 0, "which every checkpoint has");
     topolab_close(&lab);
 }
 
@@ -347,6 +363,7 @@ int main(void)
 {
     by_count();
     by_time_and_use();
+    of_copy_type();
     there_and_back();
     hostile_values();
     missing_keys();

@@ -38,6 +38,7 @@ refused 'XOR on the parallel file system' '*XOR on the parallel file system*only
 refused 'a store that is not enabled' "*the store $dir/cache is not enabled: give it ENABLED=1" "STORE=$dir/cache ENABLED=0"
 refused 'RS with half of a set that has no half' '*SET_SIZE=6 must be a multiple of 4*' COPY_TYPE=RS SET_SIZE=6
 refused 'a group that is everybody' '*GROUP=WORLD*' GROUP=WORLD
+refused 'a name of the user that leads out of the cache' "*/.velocconf:1: USER_NAME: '../x' cannot be part of a path: *" USER_NAME=../x
 refused 'a file for messages that cannot be' '*LOG_FILE*' "LOG_FILE=$dir/none/log"
 
 # What was set and does nothing for HDF5 files is said once, where they are made; a system's file is for everybody.
