@@ -38,10 +38,8 @@ static int add_group(struct vel_comm *world, struct vel_groups *groups,
     struct vel_group *group = &groups->items[groups->n];
     struct vel_rankstr found;
 
-    *group = (struct vel_group){.name = strdup(name),
-                                .enabled = true,
-                                .index = (uint32_t)groups->n,
-                                .value = strdup(value)};
+    *group = (struct vel_group){
+        .name = strdup(name), .index = (uint32_t)groups->n, .value = strdup(value)};
     groups->n++;
     int rc =
         group->name && group->value ? 0 : vel_out_of_memory(err, "describing groups");

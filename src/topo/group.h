@@ -19,7 +19,6 @@
 /* One name, and this rank's group under it. */
 struct vel_group {
     char *name;
-    bool enabled;
     uint32_t index; /* in the list */
     char *value;    /* which of the groups this rank is in: its node, "0", "psu1" */
     uint32_t id;    /* its number, ordered by lowest rank */

@@ -17,7 +17,6 @@ struct build {
     const struct vel_conf *conf;
     const struct vel_groups *groups;
     struct vel_vec items; /* of struct vel_store, without communicators */
-    struct vel_store control;
     struct vel_err *err;
 };
 
@@ -30,13 +29,12 @@ static void store_fini(struct vel_store *store)
 
 /* --- the list */
 
-/* The bytes that a CACHEDIR or CNTLDIR line gives a directory; 0: there is none. */
-static int64_t capacity(const struct vel_conf *conf, enum vel_parent parent,
-                        const char *name)
+/* The bytes that a CACHEDIR line gives a directory; 0: there is none. */
+static int64_t capacity(const struct vel_conf *conf, const char *name)
 {
     const struct vel_line *line;
 
-    for (size_t i = 0; (line = vel_conf_line(conf, parent, i)); i++)
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_CACHEDIR, i)); i++)
         if (vel_path_is_same(line->name, name))
             return ((const struct vel_dir_line *)line->data)->bytes;
     return 0;
@@ -50,7 +48,7 @@ int64_t vel_store_limit(const struct vel_conf *conf, const char *dir)
         if (vel_path_is_same(line->name, dir) &&
             ((const struct vel_store_line *)line->data)->bytes > 0)
             return ((const struct vel_store_line *)line->data)->bytes;
-    return capacity(conf, VEL_CACHEDIR, dir);
+    return capacity(conf, dir);
 }
 
 /* Virtual nodes share a file system, and must not share what a real node has alone. A
@@ -159,30 +157,6 @@ static int add_implied(struct build *b, const char *key, const char *dir)
     return add(b, &store);
 }
 
-/* Who shares the control directory is what a STORE line says of it. */
-static int set_control(struct build *b)
-{
-    const char *dir = b->conf->cntl_base;
-    int rc = imply(b, &b->control, "CNTL_BASE", dir, "NODE");
-
-    if (rc < 0)
-        return rc;
-    const struct vel_store *same = find(b->items.items, b->items.n, b->control.name);
-    if (same && same->group != b->control.group) {
-        store_fini(&b->control);
-        rc = imply(b, &b->control, "CNTL_BASE", dir, same->group->name);
-    }
-    if (rc == 0 && same) {
-        b->control.type = same->type;
-        b->control.can_mkdir = same->can_mkdir;
-    }
-    b->control.count = 0;
-    if (rc == 0)
-        b->control.bytes = capacity(b->conf, VEL_CNTLDIR, b->control.name);
-    b->control.index = (uint32_t)b->items.n;
-    return rc;
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct vel_store *)a)->name,
@@ -200,10 +174,8 @@ static int make_list(struct build *b)
         rc = add_implied(b, "CACHE_BASE", b->conf->cache_base);
     for (size_t i = 0; rc == 0 && (line = vel_conf_line(b->conf, VEL_CKPT, i)); i++)
         rc = add_implied(b, "STORE", ((const struct vel_ckpt *)line->data)->store);
-    if (rc == 0) {
+    if (rc == 0)
         vel_vec_sort(&b->items, by_name);
-        rc = set_control(b);
-    }
     for (size_t i = 0; i < b->items.n; i++)
         ((struct vel_store *)vel_vec_at(&b->items, i))->index = (uint32_t)i;
     return rc;
@@ -227,8 +199,6 @@ static int check_same(struct vel_comm *world, const struct build *b, int rc)
     vel_buf_init(&text);
     for (size_t i = 0; rc == 0 && i < b->items.n; i++)
         describe(vel_vec_at(&b->items, i), &text);
-    if (rc == 0)
-        describe(&b->control, &text);
     rc = vel_topo_same(world, "stores", &text, rc, b->err);
     vel_buf_fini(&text);
     return rc;
@@ -255,11 +225,8 @@ int vel_stores_create(struct vel_comm *world, const struct vel_conf *conf,
     rc = check_same(world, &b, rc);
     for (size_t i = 0; rc == 0 && i < b.items.n; i++)
         rc = share(world, vel_vec_at(&b.items, i), err);
-    if (rc == 0)
-        rc = share(world, &b.control, err);
     if (stores)
-        *stores = (struct vel_stores){
-            .items = b.items.items, .n = b.items.n, .control = b.control};
+        *stores = (struct vel_stores){.items = b.items.items, .n = b.items.n};
     if (rc < 0)
         vel_stores_destroy(stores);
     else
@@ -273,7 +240,6 @@ void vel_stores_destroy(struct vel_stores *stores)
         return;
     for (size_t i = 0; i < stores->n; i++)
         store_fini(&stores->items[i]);
-    store_fini(&stores->control);
     free(stores->items);
     free(stores);
 }
@@ -307,9 +273,4 @@ int vel_store_check(const struct vel_store *store, struct vel_fs *fs,
                         "mount it before the program starts",
                         store->name);
     return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
-}
-
-const struct vel_store *vel_stores_control(const struct vel_stores *stores)
-{
-    return &stores->control;
 }

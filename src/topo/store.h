@@ -38,7 +38,6 @@ struct vel_store {
 struct vel_stores {
     struct vel_store *items; /* sorted by name */
     size_t n;
-    struct vel_store control; /* of the control directory, CNTL_BASE; its index is n */
 };
 
 /* Collective over world; the same failure on all ranks. The STORE lines, and a store
@@ -64,9 +63,5 @@ int64_t vel_store_limit(const struct vel_conf *conf, const char *dir);
  * asked before anything is made below it. */
 int vel_store_check(const struct vel_store *store, struct vel_fs *fs,
                     struct vel_err *err);
-
-/* The store of the control directory, apart from the one that may have the same
- * directory. */
-const struct vel_store *vel_stores_control(const struct vel_stores *stores);
 
 #endif

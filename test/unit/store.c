@@ -50,13 +50,6 @@ static void implied(void)
     ok(strcmp(store->group->name, "NODE") == 0 && store->type == VEL_STORE_SSD &&
            store->comm->size == 1,
        "a node shares it");
-    const struct vel_store *control = vel_stores_control(made.stores);
-    ok(strcmp(control->name, "/var/c") == 0 && control->comm && control->index == 1,
-       "the control directory has a store of its own");
-    unmake(&made);
-    is_int(make("CACHE_BASE=/c\nCNTL_BASE=/c", &made), 0, "in the same directory, too");
-    ok(vel_stores_control(made.stores) != vel_stores_find(made.stores, "/c"),
-       "which is another one");
     unmake(&made);
 }
 
@@ -68,7 +61,7 @@ static void listed(void)
                 "STORE=/bb/ GROUP=SWITCH TYPE=BURSTBUFFER MKDIR=0\n"
                 "STORE=/tmp ENABLED=0\nGROUPS=h.v1 SWITCH=0\n"
                 "CACHE_BASE=/a\nCKPT=0 STORE=/bb/ TYPE=SINGLE\n"
-                "CACHEDIR=/a BYTES=7MB\nCNTLDIR=/tmp BYTES=1MB",
+                "CACHEDIR=/a BYTES=7MB",
                 &made),
            0, "with STORE lines");
     static const char *const want[] = {"/a", "/bb", "/ssd", "/tmp"};
@@ -88,8 +81,6 @@ static void listed(void)
     ok(!vel_stores_find(made.stores, "/tmp")->enabled, "one may be switched off");
     is_int(vel_stores_find(made.stores, "/a")->bytes, 7 << 20,
            "CACHEDIR tells the size of one without a line");
-    is_int(vel_stores_control(made.stores)->bytes, 1 << 20,
-           "and CNTLDIR that of the control directory");
     unmake(&made);
 }
 
@@ -107,8 +98,6 @@ static void of_virtual_nodes(void)
     const char *base = vel_stores_find(made.stores, "/b")->base;
     ok(strncmp(base, "/b/group.", 9) == 0 && strlen(base) == 17,
        "the value of a group does not lead out of the store: %s", base);
-    is_str(vel_stores_control(made.stores)->base, "/tmp/h.v1",
-           "control directories are apart, too");
     unmake(&made);
 }
 
