@@ -119,12 +119,4 @@ int vel_reddesc_encode(const struct vel_reddesc *desc, struct vel_buf *ret,
 int vel_reddesc_decode(const void *bytes, size_t len, struct vel_reddesc *ret_desc,
                        struct vel_err *err);
 
-/* Collective over world, any communicator with the ranks that hold the descriptors of
- * one dataset: the sets come together again as they were, in comm, members and
- * neighbours; store and group are those of that name now, if any. VEL_ECORRUPT on all:
- * the descriptors contradict each other or a place is missing. Stores may be NULL. */
-int vel_reddesc_join(struct vel_comm *world, const struct vel_stores *stores,
-                     const struct vel_groups *groups, struct vel_reddesc *desc,
-                     struct vel_err *err);
-
 #endif

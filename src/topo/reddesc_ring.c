@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The places of a persisted descriptor are input: that each is held by one rank is
- * found out before anybody relies on it. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -130,86 +128,4 @@ int vel_reddesc_connect(struct vel_comm *world, const char *node,
         move_in(&ring, desc);
     ring_fini(&ring);
     return rc;
-}
-
-/* --- a persisted descriptor */
-
-/* Collective over world. The numbers that all descriptors of a dataset have in common,
- * and the number of sets as it is. */
-static int check_world(struct vel_comm *world, const struct vel_reddesc *desc,
-                       struct vel_err *err)
-{
-    static const char *const names[] = {"GROUPS",       "TYPE",  "SET_SIZE",
-                                        "HOP_DISTANCE", "INDEX", "INTERVAL"};
-    const int64_t own[] = {desc->place.sets,
-                           desc->scheme,
-                           (int64_t)desc->set_size,
-                           (int64_t)desc->hop_distance,
-                           desc->index,
-                           desc->interval};
-    enum { N = sizeof own / sizeof own[0] };
-    int64_t both[2 * N], sets = desc->place.rank == 0;
-
-    for (size_t i = 0; i < N; i++) {
-        both[i] = own[i];
-        both[N + i] = -own[i];
-    }
-    int rc = vel_comm_allreduce(world, VEL_COMM_MAX, both, (size_t)2 * N, err);
-    if (rc == 0)
-        rc = vel_comm_allreduce(world, VEL_COMM_SUM, &sets, 1, err);
-    for (size_t i = 0; rc == 0 && i < N; i++)
-        if (both[i] != -both[N + i])
-            rc = vel_fail(err, VEL_ECORRUPT,
-                          "the descriptors of one dataset have %s %lld and %lld",
-                          names[i], (long long)-both[N + i], (long long)both[i]);
-    if (rc == 0 && sets != desc->place.sets)
-        rc = vel_fail(err, VEL_ECORRUPT,
-                      "there are descriptors of %lld redundancy sets, and they tell of "
-                      "%u",
-                      (long long)sets, desc->place.sets);
-    return rc;
-}
-
-/* Collective over the set, which is not always as large as the others and bears
- * accordingly. */
-static int check_set(const struct vel_reddesc *desc, struct vel_err *err)
-{
-    int64_t both[2] = {(int64_t)desc->m, -(int64_t)desc->m};
-    int rc = vel_comm_allreduce(desc->comm, VEL_COMM_MAX, both, 2, err);
-
-    if (rc == 0 && both[0] != -both[1])
-        rc = vel_fail(err, VEL_ECORRUPT,
-                      "the descriptors of redundancy set %u have LOSSES %lld and %lld",
-                      desc->place.set, (long long)-both[1], (long long)both[0]);
-    return rc;
-}
-
-int vel_reddesc_join(struct vel_comm *world, const struct vel_stores *stores,
-                     const struct vel_groups *groups, struct vel_reddesc *desc,
-                     struct vel_err *err)
-{
-    int rc = desc->place.sets > 0
-                 ? 0
-                 : vel_fail(err, VEL_EINVAL,
-                            "level %u is not enabled and has no redundancy sets",
-                            desc->index);
-
-    rc = vel_comm_agree(world, rc, err);
-    if (rc == 0)
-        rc = check_world(world, desc, err);
-    if (rc == 0)
-        rc = vel_reddesc_connect(world, vel_groups_node(groups), desc, err);
-    if (rc < 0)
-        return vel_wrap(err, rc, "bringing redundancy sets together");
-    rc = vel_comm_agree(world, check_set(desc, err), err);
-    if (rc < 0) {
-        vel_comm_destroy(desc->comm);
-        free(desc->members);
-        desc->comm = NULL;
-        desc->members = NULL;
-        return vel_wrap(err, rc, "bringing redundancy sets together");
-    }
-    desc->group = vel_groups_find(groups, desc->group_name);
-    desc->store = stores ? vel_stores_find(stores, desc->store_name) : NULL;
-    return 0;
 }

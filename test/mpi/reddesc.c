@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files protected in the sets of a descriptor, in its own run and in a later one. */
+/* Files protected in the sets of a descriptor. */
 #include "config.h"
 
 #include <stdio.h>
@@ -89,127 +89,6 @@ static void hop_distance(struct vel_comm *comm)
     }
 }
 
-/* --- a later run */
-
-/* This rank's descriptor as a later run finds it. */
-static struct vel_reddesc reread(const struct vel_reddesc *desc)
-{
-    struct vel_reddesc again;
-    struct vel_buf bytes;
-    struct vel_err err = {0};
-
-    vel_buf_init(&bytes);
-    if (vel_reddesc_encode(desc, &bytes, &err) < 0 ||
-        vel_reddesc_decode(bytes.data, bytes.len, &again, &err) < 0)
-        bail_out("%s", err.text);
-    vel_buf_fini(&bytes);
-    return again;
-}
-
-static void under_another_configuration(struct vel_comm *comm)
-{
-    static const char before[] = "SET_SIZE=4\nHOP_DISTANCE=2\nCACHE_BASE=/ssd";
-    static const char after[] = "COPY_TYPE=PARTNER\nREPLICAS=2\nCACHE_BASE=/new\n"
-                                "GROUPS=m1 SWITCH=1\nGROUPS=m2 SWITCH=2\nSET_SIZE=3\n"
-                                "GROUPS=m3 SWITCH=3\nGROUPS=m4 SWITCH=4";
-    struct vel_comm *world = NULL;
-    struct topolab lab;
-    struct vel_err err = {0};
-    char root[512];
-    bool is_whole;
-
-    snprintf(root, sizeof root, "%s/later", mtap_dir());
-    mis_int(topolab_open(comm, before, topolab_node(comm, "n", 8), &lab), 0,
-            "one run %s", lab.err.text);
-    uint64_t state = protect(comm, lab.descs->items, root);
-    struct vel_reddesc desc = reread(lab.descs->items);
-    int32_t place = (int32_t)lab.descs->items[0].place.rank;
-    topolab_close(&lab);
-
-    /* ranks in another order, on other nodes */
-    if (vel_comm_split(comm, 0, -comm->rank, &world, NULL) < 0)
-        bail_out("no communicator");
-    mis_int(topolab_open(world, after, topolab_node(world, "m", 4), &lab), 0,
-            "another run, with other nodes and settings %s", lab.err.text);
-    mis_int(vel_reddesc_join(world, lab.stores, lab.groups, &desc, &err), 0,
-            "finds the sets of the first one %s", err.text);
-    mok(desc.scheme == VEL_XOR && desc.hop_distance == 2 && desc.set_size == 4 &&
-            desc.place.ranks == 4 && desc.comm->rank == place,
-        "with their scheme and places");
-    mok(topolab_is_ring(world, &desc, "m", 4), "and the neighbours of now");
-    mok(desc.store == NULL && desc.group == vel_groups_find(lab.groups, "NODE"),
-        "the store is gone, the group is not");
-    mis_int(lose_two(comm, &desc, 4, state, root, &is_whole), 0,
-            "what the first run protected");
-    mok(is_whole, "comes back");
-    vel_reddesc_fini(&desc);
-    topolab_close(&lab);
-    vel_comm_destroy(world);
-}
-
-static void change_first(struct vel_reddesc *desc)
-{
-    desc->place.rank = 0;
-}
-static void change_rank(struct vel_reddesc *desc)
-{
-    desc->place.rank = 2;
-}
-static void change_set(struct vel_reddesc *desc)
-{
-    desc->place.set = 1 - desc->place.set;
-}
-static void change_size(struct vel_reddesc *desc)
-{
-    desc->place.ranks = 5;
-}
-static void change_sets(struct vel_reddesc *desc)
-{
-    desc->place.sets = 3;
-}
-static void change_scheme(struct vel_reddesc *desc)
-{
-    desc->scheme = VEL_XOR;
-}
-static void change_losses(struct vel_reddesc *desc)
-{
-    desc->m = 1;
-}
-static void change_index(struct vel_reddesc *desc)
-{
-    desc->index++;
-}
-
-/* Every descriptor is good by itself, and they do not fit together. */
-static void contradictions(struct vel_comm *comm)
-{
-    static const struct {
-        const char *what;
-        void (*change)(struct vel_reddesc *desc);
-    } changes[] = {
-        {"the first place", change_first}, {"the place of another", change_rank},
-        {"another set", change_set},       {"a larger set", change_size},
-        {"more sets", change_sets},        {"another scheme", change_scheme},
-        {"fewer losses", change_losses},   {"another level", change_index}};
-    struct topolab lab;
-
-    mis_int(topolab_open(comm, "COPY_TYPE=RS\nSET_FAILURES=2\nSET_SIZE=4",
-                         topolab_node(comm, "n", 8), &lab),
-            0, "descriptors of two sets %s", lab.err.text);
-    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        struct vel_reddesc desc = reread(lab.descs->items);
-        struct vel_err err = {0};
-
-        if (comm->rank == 5)
-            changes[i].change(&desc);
-        int rc = vel_reddesc_join(comm, lab.stores, lab.groups, &desc, &err);
-        mok(rc == VEL_ECORRUPT && err.text[0] && !desc.comm && !desc.members,
-            "one rank tells of %s: %s", changes[i].what, err.text);
-        vel_reddesc_fini(&desc);
-    }
-    topolab_close(&lab);
-}
-
 int main(int argc, char **argv)
 {
     struct topolab_log log;
@@ -222,8 +101,6 @@ int main(int argc, char **argv)
         return mtap_done();
     topolab_listen(&log, false); /* losses have their warnings */
     hop_distance(comm);
-    under_another_configuration(comm);
-    contradictions(comm);
     vel_comm_destroy(comm);
     return mtap_done();
 }
