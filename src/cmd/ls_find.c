@@ -124,57 +124,21 @@ static void add_store(struct vel_ls *ls, struct vel_ls_unit *unit, const char *s
     vel_fs_names_fini(&names);
 }
 
-/* The i-th store that settings name, some twice; NULL: there are no more. */
-static const char *store_at(const struct vel_conf *conf, size_t i)
-{
-    const struct vel_line *line;
-    size_t n = 1;
-
-    if (i == 0)
-        return conf->cache_base;
-    for (; (line = vel_conf_line(conf, VEL_STORE, n - 1)) != NULL; n++)
-        if (n == i)
-            return line->name;
-    for (size_t k = 0; (line = vel_conf_line(conf, VEL_CKPT, k)) != NULL; k++) {
-        const struct vel_ckpt *ckpt = line->data;
-
-        if (ckpt->store && n++ == i)
-            return ckpt->store;
-    }
-    return NULL;
-}
-
 static void add_stores(struct vel_ls *ls, struct vel_ls_unit *unit)
 {
     const char *store;
 
-    for (size_t i = 0; (store = store_at(ls->conf, i)) != NULL; i++)
+    for (size_t i = 0; (store = vel_conf_store(ls->conf, i)) != NULL; i++)
         add_store(ls, unit, store);
-}
-
-static bool is_named(const struct vel_conf *conf, const char *store, size_t before)
-{
-    const char *named;
-
-    for (size_t i = 0; i < before && (named = store_at(conf, i)) != NULL; i++)
-        if (vel_path_is_same(named, store))
-            return true;
-    return false;
 }
 
 void vel_ls_elsewhere(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                       const char *launch, struct vel_buf *ret)
 {
     char *dir = unit->dir && launch ? vel_launch_dir(unit->dir, launch) : NULL;
-    struct vel_about about = {0};
-    const char *store;
 
-    if (dir && vel_about_load(ls->fs, dir, &about, NULL) == 0) {
-        for (size_t i = 0; (store = store_at(about.conf, i)) != NULL; i++)
-            if (!is_named(ls->conf, store, SIZE_MAX) && !is_named(about.conf, store, i))
-                vel_buf_printf(ret, "%s%s", ret->len ? ", " : "", store);
-        vel_about_fini(&about);
-    }
+    if (dir)
+        vel_about_elsewhere(ls->fs, dir, ls->conf, ret);
     free(dir);
 }
 

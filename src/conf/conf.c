@@ -6,6 +6,7 @@
 
 #include "base/library.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "conf/conf.h"
 #include "conf/near.h"
 
@@ -225,4 +226,49 @@ bool vel_conf_has_levels(const struct vel_conf *conf)
     vel_schema_find("COPY_TYPE", VEL_SPELL_FILE, &meaning);
     return conf->sources[meaning.setting].layer == VEL_LAYER_DEFAULT &&
            vel_conf_line(conf, VEL_CKPT, 0);
+}
+
+/* --- stores --- */
+
+const char *vel_conf_store(const struct vel_conf *conf, size_t i)
+{
+    const struct vel_line *line;
+    size_t n = 1;
+
+    if (i == 0)
+        return conf->cache_base;
+    for (; (line = vel_conf_line(conf, VEL_STORE, n - 1)) != NULL; n++)
+        if (n == i)
+            return line->name;
+    for (size_t k = 0; (line = vel_conf_line(conf, VEL_CKPT, k)) != NULL; k++) {
+        const struct vel_ckpt *ckpt = line->data;
+
+        if (ckpt->store && n++ == i)
+            return ckpt->store;
+    }
+    return NULL;
+}
+
+/* Among the first n? */
+static bool names_store(const struct vel_conf *conf, const char *store, size_t n)
+{
+    const char *named;
+
+    for (size_t i = 0; i < n && (named = vel_conf_store(conf, i)) != NULL; i++)
+        if (vel_path_is_same(named, store))
+            return true;
+    return false;
+}
+
+void vel_conf_list_stores(const struct vel_conf *conf, const struct vel_conf *but,
+                          struct vel_buf *ret)
+{
+    const char *store, *before = "";
+
+    for (size_t i = 0; (store = vel_conf_store(conf, i)) != NULL; i++) {
+        if ((but && names_store(but, store, SIZE_MAX)) || names_store(conf, store, i))
+            continue;
+        vel_buf_printf(ret, "%s%s", before, store);
+        before = ", ";
+    }
 }

@@ -178,6 +178,14 @@ const char *vel_conf_name(struct vel_conf *conf, const char *name);
 const struct vel_line *vel_conf_line(const struct vel_conf *conf,
                                      enum vel_parent parent, size_t i);
 
+/* The i-th directory for caches that the settings name, in CACHE_BASE or a line, some
+ * more than once; NULL behind the last. */
+const char *vel_conf_store(const struct vel_conf *conf, size_t i);
+
+/* "A, B": those that `but` (NULL: nothing) does not name, each once, appended. */
+void vel_conf_list_stores(const struct vel_conf *conf, const struct vel_conf *but,
+                          struct vel_buf *ret);
+
 /* Does the line itself give this key, one of its kind? */
 bool vel_conf_gives(const struct vel_line *line, const char *key);
 

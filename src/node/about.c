@@ -255,6 +255,17 @@ int vel_about_load(struct vel_fs *fs, const char *dir, struct vel_about *ret,
     return rc;
 }
 
+void vel_about_elsewhere(struct vel_fs *fs, const char *dir,
+                         const struct vel_conf *conf, struct vel_buf *ret)
+{
+    struct vel_about about = {0};
+
+    if (vel_about_load(fs, dir, &about, NULL) < 0)
+        return;
+    vel_conf_list_stores(about.conf, conf, ret);
+    vel_about_fini(&about);
+}
+
 /* --- over --- */
 
 bool vel_about_is_over(struct vel_fs *fs, const struct vel_about *about)

@@ -34,6 +34,11 @@ int vel_about_load(struct vel_fs *fs, const char *dir, struct vel_about *ret,
                    struct vel_err *err);
 void vel_about_fini(struct vel_about *about);
 
+/* Which caches has the launch named, in whose directory `dir` that stands, that `conf`
+ * does not name? "A, B", appended; nothing when that is not known. */
+void vel_about_elsewhere(struct vel_fs *fs, const char *dir,
+                         const struct vel_conf *conf, struct vel_buf *ret);
+
 /* Has the launch an end, or are its records gone? */
 bool vel_about_is_over(struct vel_fs *fs, const struct vel_about *about);
 
