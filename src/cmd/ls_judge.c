@@ -220,6 +220,7 @@ static void judge_lost(const struct vel_ls_unit *unit, struct vel_ls_row *row,
                        struct vel_buf *why)
 {
     const struct vel_view_lost *lost = vel_view_find_lost(&unit->view, row->id);
+    bool is_unseen = vel_view_is_unseen(&unit->view, row->id);
 
     row->restart = VEL_LS_NO;
     if (!lost ||
@@ -227,7 +228,7 @@ static void judge_lost(const struct vel_ls_unit *unit, struct vel_ls_row *row,
         judge_entry(row, why);
     else
         vel_buf_puts(why, lost->why);
-    if (row->is_guess && (!lost || lost->reason == VEL_VIEW_INCOMPLETE) &&
+    if (row->is_guess && (!lost || lost->reason == VEL_VIEW_INCOMPLETE || is_unseen) &&
         !(row->entry && row->entry->replaced))
         row->restart = VEL_LS_UNKNOWN;
 }
@@ -242,7 +243,8 @@ void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
     vel_buf_init(&nodes);
     vel_buf_init(&elsewhere);
     row->is_guess = is_guess(ls, unit, row, &nodes);
-    if (!d && row->entry && !unit->is_given && !row->is_guess)
+    if (!d && (row->entry || vel_view_is_unseen(&unit->view, row->id)) &&
+        !unit->is_given && !row->is_guess)
         vel_ls_elsewhere(ls, unit, row->launch, &elsewhere);
     row->is_guess |= elsewhere.len > 0;
     if (d && d->is_cached)

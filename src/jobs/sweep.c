@@ -345,7 +345,7 @@ static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
 
 /* --- stubs --- */
 
-/* May its file come back? From a node that is away, or since it is no checkpoint and
+/* May its file come back? From where nobody looked, or since it is no checkpoint and
  * still on its way. */
 static bool may_come(const struct vel_sweeping *s, int64_t id)
 {
@@ -423,9 +423,10 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
     if (rc == 0 && !s.is_cut)
         rc = sweep_datasets(&s, &names, err);
-    for (size_t i = 0;
-         rc == 0 && !s.is_cut && !sweep->leaves_stubs && i < sweep->view->names.n; i++)
-        sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
+    /* nobody knows the names of what was not seen */
+    if (!s.is_cut && !sweep->leaves_stubs && !vel_view_has_unseen(sweep->view))
+        for (size_t i = 0; rc == 0 && i < sweep->view->names.n; i++)
+            sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);
     vel_vec_fini(&s.away);
     vel_vec_fini(&s.known);

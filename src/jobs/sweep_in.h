@@ -8,7 +8,8 @@
 
 struct vel_sweeping {
     const struct vel_sweep *of;
-    struct vel_vec away; /* int64_t: lost datasets that a node which is away may have */
+    struct vel_vec away;   /* int64_t: lost datasets that a node which is away may have,
+                              or a cache that nobody looked at */
     struct vel_vec known;  /* int64_t: those whose entries say that all is there */
     struct vel_vec sealed; /* int64_t: those whose seals are there */
     bool is_cut;     /* there is more than one sweep removes: it ends before the rest */

@@ -68,8 +68,8 @@ static bool is_settled(const struct vel_sweeping *s, int64_t id)
     return is;
 }
 
-/* Does anybody still want this seal? The caches may give what it sealed, here or on a
- * node that is away; or it is still to be flushed. */
+/* Does anybody still want this seal? The caches may give what it sealed, here or where
+ * nobody looked; or it is still to be flushed. */
 static bool is_wanted(struct vel_sweeping *s, const struct vel_seal *seal, bool is_away)
 {
     const struct vel_view_dataset *dataset =
@@ -142,7 +142,8 @@ static int look_at(struct launch *l, const char *name)
         l->is_needed = l->is_needed || (rc != VEL_ENOENT && rc != VEL_ECORRUPT);
         return rc == VEL_ENOMEM ? rc : 0;
     }
-    bool is_away = !are_all_here(s, &seal), is_needed = is_wanted(s, &seal, is_away);
+    bool is_away = !are_all_here(s, &seal) || vel_view_is_unseen(s->of->view, seal.id);
+    bool is_needed = is_wanted(s, &seal, is_away);
 
     rc = note_newest(l, &seal);
     l->is_needed = l->is_needed || is_needed;

@@ -68,6 +68,17 @@ static int place_lost(const struct vel_view *view, const struct vel_view_name *n
     return place_why(VEL_AT_LOST, &why, ret, err);
 }
 
+/* The view does not know the name, and there is more that it has not seen. */
+static int place_unseen(const struct vel_service_job *job, const char *launch,
+                        struct vel_service_place *ret, struct vel_err *err)
+{
+    struct vel_buf why;
+
+    vel_buf_init(&why);
+    vel_service_say_unseen(job->service, job->name, launch, &why);
+    return place_why(VEL_AT_LOST, &why, ret, err);
+}
+
 /* --- a part of the view --- */
 
 /* Its bytes are what was recorded of them, or are made so: wherever they are, also in a
@@ -224,7 +235,9 @@ static int look_for_stub(struct vel_service_job *job, const struct vel_stub *stu
         !is_over)
         return vel_fail(err, VEL_EBUSY, "%s is a file of another program that runs",
                         job->name);
-    return place_lost(job->view, name, job->name, ret, err);
+    return !name && vel_view_has_unseen(job->view)
+               ? place_unseen(job, stub->launch, ret, err)
+               : place_lost(job->view, name, job->name, ret, err);
 }
 
 /* Of the view's file `name`: this node has its own record of what it was to replace,

@@ -3,13 +3,17 @@
  * count, and the index (doc/protocol-leader.txt, 6). */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/path.h"
 #include "brain/roster.h"
+#include "engine/settlement.h"
 #include "ident/once.h"
+#include "meta/launch.h"
+#include "node/about.h"
 #include "node/service_in.h"
 #include "record/record.h"
 #include "view/evidence.h"
@@ -98,6 +102,40 @@ static int make_of(struct vel_service *service, const struct vel_vec *nodes,
     return vel_view_make(&of, ret, err);
 }
 
+/* One line, for people: what was seen before may be seen again. Sessions tell of theirs
+ * (engine/leftovers.c). */
+static void tell_unseen(struct vel_service *service, const struct vel_view *view)
+{
+    struct vel_settlement newest = {0};
+    struct vel_buf where;
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->lost.n; i++) {
+        int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
+        struct vel_settlement s = {0};
+
+        if (!vel_view_is_unseen(view, id) ||
+            vel_settlement_load(service->fs, service->dir, id, &s, NULL) < 0)
+            continue;
+        if (s.dataset.is_leaders && n++ == 0)
+            newest = s;
+        else
+            vel_settlement_fini(&s);
+    }
+    if (n == 0)
+        return;
+    vel_buf_init(&where);
+    vel_conf_list_stores(service->conf, NULL, &where);
+    vel_log(VEL_LOG_WARN,
+            "dataset %" PRId64 " (%s %" PRId64
+            ") is not found%s: it was in caches only, and none of those that were "
+            "looked at has any of it (%s)",
+            newest.dataset.id, newest.dataset.name, newest.dataset.version,
+            n > 1 ? ", nor are older ones" : "", vel_buf_text(&where));
+    vel_buf_fini(&where);
+    vel_settlement_fini(&newest);
+}
+
 int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -121,6 +159,8 @@ int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err 
     }
     if (rc == 0) {
         rc = save(service, &view, err);
+        if (rc == 0)
+            tell_unseen(service, &view);
         vel_view_fini(&view);
     }
     if (rc == 0)
@@ -148,6 +188,29 @@ int vel_service_load_view(void *arg, struct vel_err *err)
     free(view);
     free(path);
     return rc;
+}
+
+void vel_service_say_unseen(const struct vel_service *service, const char *path,
+                            const char *launch, struct vel_buf *ret)
+{
+    char *dir = vel_launch_dir(service->dir, launch);
+    struct vel_buf elsewhere;
+
+    vel_buf_init(&elsewhere);
+    if (dir)
+        vel_about_elsewhere(service->fs, dir, service->conf, &elsewhere);
+    vel_buf_printf(ret, "%s was not found in the caches that were looked at (", path);
+    vel_conf_list_stores(service->conf, NULL, ret);
+    if (elsewhere.len > 0)
+        vel_buf_printf(ret,
+                       "): the program that wrote it had caches in %s; set CACHE_BASE, "
+                       "or STORE lines, as they were",
+                       vel_buf_text(&elsewhere));
+    else
+        vel_buf_puts(ret, "): mount those of the program that wrote it, or set "
+                          "CACHE_BASE, or STORE lines, as they were");
+    vel_buf_fini(&elsewhere);
+    free(dir);
 }
 
 /* --- whom to wait for --- */

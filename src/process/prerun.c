@@ -332,7 +332,8 @@ static int remove_stubs(struct vel_prerun *p, struct vel_prerun_done *ret,
 
         const struct vel_view_lost *lost = vel_view_find_lost(&p->view, name->lost);
 
-        if (name->id == 0 && (!lost || lost->reason != VEL_VIEW_PARTIAL))
+        if (name->id == 0 && (!lost || lost->reason != VEL_VIEW_PARTIAL) &&
+            !vel_view_has_unseen(&p->view))
             removed += remove_stub(p, name);
     }
     rc = vel_comm_allreduce(p->world, VEL_COMM_SUM, &removed, 1, err);

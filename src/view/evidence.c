@@ -126,6 +126,7 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
     struct vel_view_member *members = calloc(seal->members.n + 1, sizeof *members);
     struct vel_view_seal fact = {.id = seal->id,
                                  .launch = launch,
+                                 .template = seal->template,
                                  .verdict = (unsigned)seal->verdict,
                                  .is_listed = true,
                                  .gives_way = vel_seal_gives_way(seal),

@@ -30,10 +30,11 @@ struct vel_view_member {
 /* What the view needs to know of a seal. */
 struct vel_view_seal {
     int64_t id;
-    const char *launch; /* whose seal it is */
-    unsigned verdict;   /* as in the message `sealed`: 1 sealed, 2 partial, 3 void */
-    bool is_listed;     /* it is on launch.M/seals, the list of those that count */
-    bool gives_way;     /* partial: its names have whole files, which stay */
+    const char *launch;   /* whose seal it is */
+    const char *template; /* of its key; "" for a dataset of the API */
+    unsigned verdict;     /* as in the message `sealed`: 1 sealed, 2 partial, 3 void */
+    bool is_listed;       /* it is on launch.M/seals, the list of those that count */
+    bool gives_way;       /* partial: its names have whole files, which stay */
     const struct vel_view_member *members; /* that are expected; none: all ranks */
     size_t n_members;
 };
@@ -91,6 +92,7 @@ enum vel_view_reason {
     VEL_VIEW_VOID,        /* sealed as one that will never be complete */
     VEL_VIEW_PARTIAL,     /* sealed as no checkpoint: it is still to be flushed */
     VEL_VIEW_INCOMPLETE,  /* too much of it is lost */
+    VEL_VIEW_UNSEEN,      /* nobody has seen any of it: it may lie in other caches */
 };
 
 /* A dataset of which something is left and that cannot be restored. */
@@ -149,6 +151,10 @@ const struct vel_view_name *vel_view_find_name(const struct vel_view *view,
 const struct vel_view_dataset *vel_view_find_dataset(const struct vel_view *view,
                                                      int64_t id);
 const struct vel_view_lost *vel_view_find_lost(const struct vel_view *view, int64_t id);
+/* May all of a dataset, of any, lie in caches that nobody looked at? Then what is left
+ * of it on the prefix stays. */
+bool vel_view_is_unseen(const struct vel_view *view, int64_t id);
+bool vel_view_has_unseen(const struct vel_view *view);
 /* Has it told what it holds? */
 bool vel_view_has_node(const struct vel_view *view, const char *node);
 

@@ -183,22 +183,28 @@ static const struct vel_view_seal *seal_of(const struct vel_view_of *of, int64_t
     return seal;
 }
 
-static bool is_gone(const struct vel_view_of *of, int64_t id)
+static const struct vel_view_maker *claim_of(const struct vel_view_of *of, int64_t id)
 {
     for (size_t i = 0; i < of->n_makers; i++)
         if (of->makers[i].id == id)
-            return of->makers[i].is_gone;
-    return false;
+            return &of->makers[i];
+    return NULL;
+}
+
+static bool is_gone(const struct vel_view_of *of, int64_t id)
+{
+    const struct vel_view_maker *claim = claim_of(of, id);
+
+    return claim && claim->is_gone;
 }
 
 static const char *maker_of(const struct vel_view_of *of, int64_t id)
 {
-    const struct vel_view_seal *seal;
+    const struct vel_view_maker *claim = claim_of(of, id);
+    const struct vel_view_seal *seal = claim ? NULL : seal_of(of, id, NULL);
 
-    for (size_t i = 0; i < of->n_makers; i++)
-        if (of->makers[i].id == id)
-            return of->makers[i].launch;
-    seal = seal_of(of, id, NULL);
+    if (claim)
+        return claim->launch;
     return seal ? seal->launch : NULL;
 }
 
@@ -267,6 +273,31 @@ static int keep(struct vel_view_making *making, struct vel_view_dataset *d,
     return rc;
 }
 
+/* Is a newer dataset of its template restored? The newest are decided first. */
+static bool has_newer(const struct vel_view_making *making)
+{
+    const struct vel_view_of *of = making->of;
+    const struct vel_view_dataset *d = making->view->datasets.items;
+
+    for (size_t i = 0; i < of->n_seals; i++)
+        if (of->seals[i].id > making->id && *making->seal->template &&
+            strcmp(of->seals[i].template, making->seal->template) == 0 &&
+            vel_view_find_dataset(making->view, of->seals[i].id))
+            return true;
+    for (size_t i = 0; i < making->view->datasets.n; i++)
+        if (!*making->seal->template && !d[i].about.is_leaders)
+            return true;
+    return false;
+}
+
+/* It cannot be restored by what was seen: may all of it lie where nobody looked? Who
+ * removes the parts of one that is nowhere else takes its claim back. */
+static bool is_unseen(const struct vel_view_making *making, size_t n)
+{
+    return n == 0 && making->seal && claim_of(making->of, making->id) &&
+           !has_newer(making);
+}
+
 /* n refs of it; none when only records tell of it */
 static int decide(struct vel_view_making *making, const struct vel_view_ref *refs,
                   size_t n, struct vel_buf *why, struct vel_err *err)
@@ -294,9 +325,10 @@ static int decide(struct vel_view_making *making, const struct vel_view_ref *ref
     else if (rc == 0 && !reason && entry && vel_entry_is_fetchable(entry))
         rc = vel_view_note_names(making, refs, n, true, err);
     else if (rc == 0) {
+        if (!reason)
+            reason = is_unseen(making, n) ? VEL_VIEW_UNSEEN : VEL_VIEW_INCOMPLETE;
         rc = vel_view_note_names(making, refs, n, false, err);
-        return rc < 0 ? rc
-                      : lose(making, reason ? reason : VEL_VIEW_INCOMPLETE, why, err);
+        return rc < 0 ? rc : lose(making, reason, why, err);
     }
     if (rc < 0) {
         vel_view_dataset_fini(&d);

@@ -256,7 +256,7 @@ static int get_lost(const struct vel_node *node, struct vel_view *view,
     if (!l)
         return vel_out_of_memory(err, "a view");
     if ((rc = vel_node_get_int(node, "dataset", 1, INT64_MAX - 1, &l->id, err)) < 0 ||
-        (rc = vel_node_get_int(node, "reason", VEL_VIEW_DROPPED, VEL_VIEW_INCOMPLETE,
+        (rc = vel_node_get_int(node, "reason", VEL_VIEW_DROPPED, VEL_VIEW_UNSEEN,
                                &reason, err)) < 0 ||
         (rc = vel_node_get_name(node, "why", &l->why, err)) < 0)
         return rc;

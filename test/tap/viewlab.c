@@ -167,6 +167,7 @@ static void tell_records(struct viewlab *lab, size_t i)
         return;
     *seal = (struct vel_view_seal){.id = d->id,
                                    .launch = d->maker,
+                                   .template = "",
                                    .verdict = (unsigned)d->verdict,
                                    .is_listed = d->is_listed,
                                    .gives_way = viewlab_gives_way(d),

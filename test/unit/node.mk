@@ -12,6 +12,7 @@ node_tests = test/unit/about.t \
 	test/unit/compose.t \
 	test/unit/sweep.t \
 	test/unit/sweepmany.t \
+	test/unit/sweepunseen.t \
 	test/unit/mended.t \
 	test/unit/staged.t \
 	test/unit/unfinished.t \
@@ -62,6 +63,7 @@ node_tests = test/unit/about.t \
 	test/unit/tally.t \
 	test/unit/template.t \
 	test/unit/view.t \
+	test/unit/viewunseen.t \
 	test/unit/work.t
 unit_tests += $(node_tests)
 bosslab = test/tap/bosslab.c test/tap/bosslab.h
@@ -202,6 +204,9 @@ test_unit_view_t_SOURCES = %D%/view.c test/tap/recordlab.c test/tap/recordlab.h 
 	test/tap/viewlab.c test/tap/viewlab.h
 test_unit_view_t_CPPFLAGS = $(test_cppflags)
 test_unit_view_t_LDADD = $(test_ldadd)
+test_unit_viewunseen_t_SOURCES = %D%/viewunseen.c test/tap/viewlab.c test/tap/viewlab.h
+test_unit_viewunseen_t_CPPFLAGS = $(test_cppflags)
+test_unit_viewunseen_t_LDADD = $(test_ldadd)
 
 test_unit_flushing_t_SOURCES = %D%/flushing.c test/tap/flushlab.c test/tap/flushlab.h
 test_unit_flushing_t_CPPFLAGS = $(test_cppflags)
@@ -300,6 +305,9 @@ test_unit_sweepmany_t_SOURCES = %D%/sweepmany.c test/tap/sweeplab.c \
 	test/tap/sweeplab.h
 test_unit_sweepmany_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweepmany_t_LDADD = $(test_ldadd)
+test_unit_sweepunseen_t_SOURCES = %D%/sweepunseen.c test/tap/sweeplab.c test/tap/sweeplab.h
+test_unit_sweepunseen_t_CPPFLAGS = $(test_cppflags)
+test_unit_sweepunseen_t_LDADD = $(test_ldadd)
 
 test_unit_staged_t_SOURCES = %D%/staged.c test/tap/filelab.c test/tap/filelab.h
 test_unit_staged_t_CPPFLAGS = $(test_cppflags)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What was sealed and lies in no cache that was looked at, in the view: it may lie in
+ * others, until a newer one of its template is whole. */
+#include "config.h"
+
+#include <string.h>
+
+#include "tap/tap.h"
+#include "tap/viewlab.h"
+
+static void must(int rc, const struct vel_err *err)
+{
+    if (rc < 0)
+        bail_out("%s", err->text);
+}
+
+/* Does the record of the view say the same of dataset 1? */
+static bool is_kept(const struct vel_view *view)
+{
+    struct vel_buf bytes;
+    struct vel_view other;
+    struct vel_err err = {0};
+    bool is;
+
+    vel_buf_init(&bytes);
+    must(vel_view_encode(view, &bytes, &err), &err);
+    must(vel_view_decode(bytes.data, bytes.len, &other, &err), &err);
+    is = vel_view_is_unseen(view, 1) == vel_view_is_unseen(&other, 1);
+    vel_view_fini(&other);
+    vel_buf_fini(&bytes);
+    return is;
+}
+
+enum { OLD = 1, NEW };
+
+/* Dataset 1 was sealed, and is in no cache that was looked at. */
+static void make_unseen(struct viewlab *lab)
+{
+    viewlab_plain(lab);
+    lab->of.nodes = NULL;
+    lab->of.n_nodes = 0;
+    lab->makers[0] = (struct vel_view_maker){OLD, "A", false};
+    lab->seals[0] = (struct vel_view_seal){.id = OLD,
+                                           .launch = "A",
+                                           .template = "ck ck.{step}.h5",
+                                           .verdict = 1,
+                                           .is_listed = true};
+    lab->of.n_makers = lab->of.n_seals = 1;
+}
+
+/* Dataset 2 is newer, of this template, and on the prefix. */
+static void add_newer(struct viewlab *lab, const char *template, bool is_leaders)
+{
+    lab->makers[1] = (struct vel_view_maker){NEW, "B", false};
+    lab->seals[1] = lab->seals[0];
+    lab->seals[1].id = NEW;
+    lab->seals[1].launch = "B";
+    lab->seals[1].template = template;
+    lab->entries[0] = (struct vel_entry){.dataset = {.id = NEW,
+                                                     .name = (char *)"ck",
+                                                     .use = VEL_USE_CHECKPOINT,
+                                                     .ranks = 1,
+                                                     .nodes = 1,
+                                                     .is_leaders = is_leaders},
+                                         .place = VEL_ON_PREFIX};
+    lab->of.n_makers = lab->of.n_seals = 2;
+    lab->of.n_entries = 1;
+}
+
+/* The view is made, and tells of dataset 1 that it is unseen, or lost for good. */
+static void says(struct viewlab *lab, bool is_unseen, const char *text)
+{
+    struct vel_view view;
+    struct vel_err err = {0};
+
+    must(vel_view_make(&lab->of, &view, &err), &err);
+    ok(vel_view_find_lost(&view, OLD) && !vel_view_find_dataset(&view, OLD) &&
+           vel_view_is_unseen(&view, OLD) == is_unseen &&
+           vel_view_has_unseen(&view) == is_unseen && is_kept(&view),
+       "%s", text);
+    vel_view_fini(&view);
+    viewlab_fini(lab);
+}
+
+static void unseen(void)
+{
+    struct viewlab lab;
+
+    make_unseen(&lab);
+    says(&lab, true, "what was sealed, and nobody has seen, may be in other caches");
+    make_unseen(&lab);
+    lab.seals[0].is_listed = false;
+    says(&lab, false, "without a seal that counts it is lost");
+    make_unseen(&lab);
+    lab.seals[0].verdict = 2;
+    says(&lab, false, "so is what was no checkpoint");
+    make_unseen(&lab);
+    lab.of.n_makers = 0;
+    says(&lab, false, "and what was removed from its caches");
+    make_unseen(&lab);
+    lab.dropped[lab.of.n_dropped++] = OLD;
+    says(&lab, false, "and what a person has dropped");
+    make_unseen(&lab);
+    add_newer(&lab, "ck ck.{step}.h5", true);
+    says(&lab, false, "and what has a newer one of its template that is whole");
+    make_unseen(&lab);
+    add_newer(&lab, "out out.{step}.h5", true);
+    says(&lab, true, "a newer one of another template is none");
+    make_unseen(&lab);
+    add_newer(&lab, "ck ck.{step}.h5", true);
+    lab.entries[0].place = VEL_ON_FLUSHING;
+    says(&lab, true, "nor is one that is not whole");
+    make_unseen(&lab);
+    lab.seals[0].template = "";
+    add_newer(&lab, "", false);
+    says(&lab, false, "of a session any newer checkpoint of a session is");
+    make_unseen(&lab);
+    lab.seals[0].template = "";
+    add_newer(&lab, "ck ck.{step}.h5", true);
+    says(&lab, true, "and files of HDF5 programs are none");
+}
+
+static void seen(void)
+{
+    struct viewlab lab;
+
+    make_unseen(&lab);
+    lab.of.nodes = lab.told;
+    lab.of.n_nodes = 1;
+    lab.told[0].held.n = 1;
+    ((struct vel_stock_encoding *)((struct vel_stock *)lab.told[0].held.items)
+         ->encodings.items)
+        ->is_whole = false;
+    says(&lab, false, "of what was seen, and is not enough, no more is expected");
+}
+
+int main(void)
+{
+    unseen();
+    seen();
+    return done_testing();
+}
