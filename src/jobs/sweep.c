@@ -381,6 +381,18 @@ static void sweep_stub(struct vel_sweeping *s, const struct vel_view_name *name)
     free(path);
 }
 
+bool vel_sweep_has_unseen_files(struct vel_fs *fs, const char *dir,
+                                const struct vel_view *view)
+{
+    for (size_t i = 0; i < view->lost.n; i++) {
+        int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
+
+        if (vel_view_is_unseen(view, id) && vel_id_is_of_leaders(fs, dir, id))
+            return true;
+    }
+    return false;
+}
+
 /* --- all --- */
 
 static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
@@ -423,8 +435,8 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
     if (rc == 0 && !s.is_cut)
         rc = sweep_datasets(&s, &names, err);
-    /* nobody knows the names of what was not seen */
-    if (!s.is_cut && !sweep->leaves_stubs && !vel_view_has_unseen(sweep->view))
+    if (!s.is_cut && !sweep->leaves_stubs &&
+        !vel_sweep_has_unseen_files(sweep->fs, sweep->dir, sweep->view))
         for (size_t i = 0; rc == 0 && i < sweep->view->names.n; i++)
             sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);

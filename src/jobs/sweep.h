@@ -25,6 +25,11 @@ struct vel_swept {
     int launches, meetings, stubs, datasets;
 };
 
+/* Are there datasets of HDF5 files that nobody has seen? Nobody knows their names then,
+ * and all stubs stay. */
+bool vel_sweep_has_unseen_files(struct vel_fs *fs, const char *dir,
+                                const struct vel_view *view);
+
 int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret,
               struct vel_err *err);
 

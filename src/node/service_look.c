@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "jobs/sweep.h"
 #include "meta/cachename.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
@@ -235,7 +236,7 @@ static int look_for_stub(struct vel_service_job *job, const struct vel_stub *stu
         !is_over)
         return vel_fail(err, VEL_EBUSY, "%s is a file of another program that runs",
                         job->name);
-    return !name && vel_view_has_unseen(job->view)
+    return !name && vel_sweep_has_unseen_files(service->fs, service->dir, job->view)
                ? place_unseen(job, stub->launch, ret, err)
                : place_lost(job->view, name, job->name, ret, err);
 }

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "conf/load.h"
 #include "jobs/stub.h"
+#include "jobs/sweep.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
 #include "meta/events.h"
@@ -323,17 +324,16 @@ static bool remove_stub(const struct vel_prerun *p, const struct vel_view_name *
 static int remove_stubs(struct vel_prerun *p, struct vel_prerun_done *ret,
                         struct vel_err *err)
 {
+    bool is_any = vel_sweep_has_unseen_files(p->of->fs, p->dir, &p->view);
     int64_t removed = 0;
     int rc;
 
-    for (size_t i = (size_t)p->of->node; i < p->view.names.n;
+    for (size_t i = (size_t)p->of->node; !is_any && i < p->view.names.n;
          i += (size_t)p->of->nodes) {
         const struct vel_view_name *name = vel_vec_at(&p->view.names, i);
-
         const struct vel_view_lost *lost = vel_view_find_lost(&p->view, name->lost);
 
-        if (name->id == 0 && (!lost || lost->reason != VEL_VIEW_PARTIAL) &&
-            !vel_view_has_unseen(&p->view))
+        if (name->id == 0 && (!lost || lost->reason != VEL_VIEW_PARTIAL))
             removed += remove_stub(p, name);
     }
     rc = vel_comm_allreduce(p->world, VEL_COMM_SUM, &removed, 1, err);

@@ -123,15 +123,6 @@ bool vel_view_is_unseen(const struct vel_view *view, int64_t id)
     return lost && lost->reason == VEL_VIEW_UNSEEN;
 }
 
-bool vel_view_has_unseen(const struct vel_view *view)
-{
-    for (size_t i = 0; i < view->lost.n; i++)
-        if (((struct vel_view_lost *)vel_vec_at(&view->lost, i))->reason ==
-            VEL_VIEW_UNSEEN)
-            return true;
-    return false;
-}
-
 bool vel_view_find_place(const struct vel_view_dataset *dataset, int rank,
                          size_t *ret_set, size_t *ret_place)
 {

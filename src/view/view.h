@@ -151,10 +151,9 @@ const struct vel_view_name *vel_view_find_name(const struct vel_view *view,
 const struct vel_view_dataset *vel_view_find_dataset(const struct vel_view *view,
                                                      int64_t id);
 const struct vel_view_lost *vel_view_find_lost(const struct vel_view *view, int64_t id);
-/* May all of a dataset, of any, lie in caches that nobody looked at? Then what is left
- * of it on the prefix stays. */
+/* May all of it lie in caches that nobody looked at? Then what is left of it on the
+ * prefix stays. */
 bool vel_view_is_unseen(const struct vel_view *view, int64_t id);
-bool vel_view_has_unseen(const struct vel_view *view);
 /* Has it told what it holds? */
 bool vel_view_has_node(const struct vel_view *view, const char *node);
 

@@ -78,6 +78,7 @@ other ranks create=ck.2.@.h5 write=2 close
 other ranks read=ck.2.@.h5 >"$dir/out"
 is "$(other ranks read=ck.1.@.h5),$(grep -c 'not found' "$dir/err")" "$none_1,0" 'when a newer one is whole nobody tells of it any more'
 is "$(launches)" 1 'nor keeps the records of its program' || note "$(ls .veloc)"
+is "$(find . -name '.ck*')" '' 'nor what a flush of it had begun'
 is "$(ranks read=ck.1.@.h5)" "$none_1" 'it does not come back then'
 
 killed 'then it is written anew'
