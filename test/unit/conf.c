@@ -188,6 +188,30 @@ static void stores(void)
     vel_conf_destroy(conf);
 }
 
+/* Where to look for what lies in caches. */
+static void listed_stores(void)
+{
+    struct vel_err err = {0};
+    struct vel_conf *conf = parse("CACHE_BASE=/tmp/c\nSTORE=/bb\nSTORE=/tmp/c/\n"
+                                  "CKPT=0 STORE=/bb TYPE=SINGLE\n",
+                                  &err);
+    struct vel_conf *but = parse("CACHE_BASE=/bb/\n", &err);
+    struct vel_buf text;
+
+    if (!conf || !but)
+        bail_out("%s", err.text);
+    vel_buf_init(&text);
+    vel_buf_puts(&text, "in ");
+    vel_conf_list_stores(conf, NULL, &text);
+    is_str(vel_buf_text(&text), "in /tmp/c, /bb", "a store is listed once");
+    vel_buf_clear(&text);
+    vel_conf_list_stores(conf, but, &text);
+    is_str(vel_buf_text(&text), "/tmp/c", "but those that other settings name");
+    vel_buf_fini(&text);
+    vel_conf_destroy(but);
+    vel_conf_destroy(conf);
+}
+
 int main(void)
 {
     sizes_and_times();
@@ -196,5 +220,6 @@ int main(void)
     precedence();
     a_user_line_replaces();
     stores();
+    listed_stores();
     return done_testing();
 }

@@ -25,7 +25,7 @@ read_1='ck.1.0.h5: all 1, 1000 cells, 1 at the end;ck.1.1.h5: all 1, 1000 cells,
 none_1='ck.1.0.h5: none;ck.1.1.h5: none;ck.1.2.h5: none'
 native() { "$point" "read=ck.$1.0.h5" "read=ck.$1.1.h5" "read=ck.$1.2.h5" | paste -sd';'; }
 other() { VELOC_CACHE_BASE="$dir/other" "$@"; }
-list() { "$top_builddir/src/cmd/h5veloc-ls" "$@"; }
+list() { "$top_builddir/src/cmd/h5veloc-ls"; }
 launches() { find .veloc -maxdepth 1 -name 'launch.*' | wc -l; }
 stubs() { grep -laxs 'h5veloc stub 2' ck.*.h5 | wc -l; }
 has() { like "$(grep -F "$1" "$dir/err")" "*$2*" "$3"; } # PATH SENTENCE TEXT: among what was told
@@ -62,6 +62,7 @@ killed 'not mounted'
 mv "$dir/old" "$dir/away" && mkdir "$dir/old"
 is "$(ranks tells read=ck.1.@.h5)" "$none_1" 'caches that are not mounted do not give it'
 has "$dir/p/ck.1.0.h5" "was not found in the caches that were looked at ($dir/old): mount those*" 'which is told'
+like "$(list | grep ' ck  *1 ')" '* no: no cache that was looked at holds any of it*' 'also by h5veloc-ls'
 rm -r "$dir/old" && mv "$dir/away" "$dir/old"
 recover
 is "$(native 1)" "$read_1" 'h5veloc-prerun --recover brings it to its names when they are'
