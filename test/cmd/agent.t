@@ -22,7 +22,7 @@ like "$(agent --status)" 'no h5veloc-agent answers on * for *' '--status without
 ok '--drain has nothing to wait for' agent --drain
 like "$(agent --stop 2>&1) $?" '*no h5veloc-agent of * is on * 0' '--stop finds none, which is no failure'
 is "$(left_in_base)" '' 'and nothing was made to look for one'
-like "$(VELOC_CNTL_BASE=n agent 2>&1) $?" '*CNTL_BASE=*no absolute path* 1' 'a setting that cannot be is told'
+like "$(VELOC_CNTL_BASE=n agent 2>&1) $?" '*CNTL_BASE=n: *its whole path* 1' 'a setting that cannot be is told'
 
 # --- messages
 mkdir logs

@@ -171,7 +171,7 @@ like "$(list "$(lab dir 1 0)")" '*1/4*no: set 1 of 1: members 1, 2, 3 of a set o
 like "$(VELOC_VIRTUAL_NODES=0 VELOC_CACHE_BASE="$dir/n" list)" \
     '*2 heat*unknown: no cache that was looked at holds any of it; other nodes did not tell*1 heat*yes, prefix*' \
     'of nodes that cannot be asked nothing is claimed'
-like "$(VELOC_CACHE_BASE=c list 2>&1) $?" '*the store c is no directory with its whole path 1' \
+like "$(VELOC_CACHE_BASE=c list 2>&1) $?" '*CACHE_BASE=c: *its whole path* 1' \
     'a setting that no program could use is told'
 ln -s c link
 like "$(list link)" '*2 heat*yes, rebuilt: rank 3 is lost*' 'a link is followed'
