@@ -176,10 +176,6 @@ static void levels(void)
                         "DATASET=x PATTERN=* LEVEL=6\n");
     is_int(level_of(conf, 1), 1, "LEVEL= is that CKPT line");
     vel_conf_destroy(conf);
-    conf = topolab_conf("CKPT=0 INTERVAL=1 STORE=/tmp/a TYPE=SINGLE\n"
-                        "DATASET=x PATTERN=* LEVEL=9\n");
-    is_int(level_of(conf, 1), -1, "one that is not there is refused");
-    vel_conf_destroy(conf);
 }
 
 static void homes(void)
