@@ -96,7 +96,8 @@ bool vel_batches_is_given(struct vel_batches *batches, const struct vel_batch_ke
 int vel_batches_give_up(struct vel_batches *batches, const char *dir, int64_t rank,
                         const char *name, struct vel_err *err);
 
-/* The order of a closed file that is of no dataset; 0: it is none. */
+/* The order of a file of this launch that is closed and of no dataset; 0: it is none.
+ * Those of other launches mean nothing here. */
 int64_t vel_batches_order(struct vel_batches *batches, const char *dir, int64_t rank,
                           const char *name);
 

@@ -204,7 +204,8 @@ int64_t vel_batches_order(struct vel_batches *batches, const char *dir, int64_t 
 
     pthread_mutex_lock(&batches->lock);
     file = vel_batches_file(batches, dir, rank, name, &batch);
-    if (file && vel_batch_is_left(vel_batch_rank(batch, rank), file))
+    if (file && batch->id.launch == batches->number &&
+        vel_batch_is_left(vel_batch_rank(batch, rank), file))
         order = file->order;
     vel_batches_unlock(batches);
     return order;

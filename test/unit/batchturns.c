@@ -49,6 +49,15 @@ static void dies(const char *launch, const char *node, const char *name)
     vel_batches_destroy(batches);
 }
 
+/* The order of a file of rank 0 in the first batch of the n-th launch. */
+static int64_t order_in(struct vel_batches *batches, int n, const char *name)
+{
+    char dir[700];
+
+    snprintf(dir, sizeof dir, "%s/%d.0/1", batchlab_home, n);
+    return vel_batches_order(batches, dir, 0, name);
+}
+
 static void taken_over(void)
 {
     struct vel_batches *batches;
@@ -66,6 +75,8 @@ static void taken_over(void)
     ok(batchlab_has(batches, "A", "a.h5") && batchlab_has(batches, "C", "c.h5"),
        "what they have left is the next one's");
     ok(!batchlab_has(batches, "B", "b.h5"), "but of one that lives");
+    is_int(order_in(batches, 1, "a.h5"), 0,
+           "when it was closed there says nothing of the next one's files");
     vel_batches_destroy(batches);
     batches = batchlab_begin("D");
     batchlab_must(vel_batches_adopt(batches, &err), &err);
