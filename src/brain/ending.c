@@ -48,6 +48,10 @@ bool vel_ending_owes(const struct vel_leader *leader)
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *lead = vel_lead_at(leader, i);
 
+        /* of what is published older ones are removed, which only a launch may */
+        if (lead->state == VEL_DATASET_FLUSHED &&
+            leader->ops->is_busy(leader->arg, lead->id))
+            return true;
         if (vel_lead_is_over(lead) || vel_connector_hands_back(leader, lead->id))
             continue;
         if (lead->state == VEL_DATASET_ANNOUNCED ? leader->now < leader->left_at + limit
