@@ -89,6 +89,8 @@ struct vel_flush_part {
 struct vel_flush_job {
     int64_t id, owner;                  /* D, K */
     int list;                           /* N of files.N, unlike that of other nodes */
+    const struct vel_entry *staged;     /* by an owner before K, whose number is in the
+                                           temporary names; NULL: by K */
     const struct vel_flush_part *parts; /* by rank */
     size_t n;
     const char *home;                /* where this node has it: CACHE/../dataset.D */
@@ -118,8 +120,8 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
                       const struct vel_flush_job *job,
                       struct vel_flush_copied *ret_copied, struct vel_err *err);
 
-/* The temporary files of files.N get their names. Everything is staged, and so it goes
- * forward only. */
+/* The temporary files of files.N get their names, by whomever they were staged.
+ * Everything is staged, and so it goes forward only. */
 int vel_flushing_name(const struct vel_flushing *flushing,
                       const struct vel_flush_job *job, struct vel_err *err);
 
@@ -169,14 +171,15 @@ int vel_flushing_rivals(const struct vel_flushing *flushing,
                         const struct vel_entry *entry, struct vel_vec *ret,
                         struct vel_err *err);
 
-/* Finish or undo what owners before `owner`, which is claimed, have left of a dataset,
- * when it is staged or is not to be flushed. (To go on with a flush that was not staged
- * nothing is undone: write the entry of `owner`, FLUSHING, and copy.) That is:
- * a staged one gets its names, but for those at which somebody has written since,
- * beside which its files come, and is PREFIX; of another the temporary files and lists
- * go, and it is CACHE, replaced by `by` (0: not). The entry is that of `owner`
+/* Finish or undo what owners before K, which is claimed, have left of a dataset that
+ * another one waits for, or that is not to be flushed; of the job id, owner and home
+ * count. (To go on with a flush nothing is undone: copy again, after writing the entry
+ * of K, FLUSHING, or name what is staged.) That is:
+ * a staged one gets its names, and is PREFIX; of another the temporary files and lists
+ * go, and it is CACHE, replaced by `by` (0: not). The entry is that of K
  * afterwards; *ret is what it says, to be freed. VEL_ENOENT: no such entry. */
-int vel_flushing_settle(const struct vel_flushing *flushing, int64_t id, int64_t owner,
-                        int64_t by, struct vel_entry *ret, struct vel_err *err);
+int vel_flushing_settle(const struct vel_flushing *flushing,
+                        const struct vel_flush_job *job, int64_t by,
+                        struct vel_entry *ret, struct vel_err *err);
 
 #endif

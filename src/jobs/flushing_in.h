@@ -14,8 +14,8 @@ struct vel_share {
     struct vel_err *err;
     struct vel_crew crew;             /* of this process alone */
     struct vel_vec files;             /* struct vel_flush_file */
-    struct vel_flush_target *targets; /* one per file, under K; empty for those that
-                                         were written through */
+    struct vel_flush_target *targets; /* one per file; empty for those that were
+                                         written through, or are in containers */
     struct vel_vec owners;            /* int64_t: all there ever were */
     struct vel_copying note;          /* what was noted last */
     size_t first;                     /* the file to go on with */
@@ -52,6 +52,8 @@ bool vel_share_is_wanted(const struct vel_share *s, size_t i);
 int vel_share_leave_out(struct vel_share *s, size_t i);
 int vel_share_drop_unwanted(struct vel_share *s);
 
+/* Whose number is in the temporary names of this share. */
+int64_t vel_share_whose(const struct vel_share *s);
 /* Where file i goes for an owner. */
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err);
@@ -60,7 +62,7 @@ int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
 int vel_share_save(struct vel_share *s);
 
 /* Remove the temporary names of a file, of all owners up to ours; of all files those of
- * one owner, 0: of a session; of all before ours. */
+ * one owner, 0: of a session; of all before ours but whose we name. */
 int vel_share_remove_file(struct vel_share *s, size_t i);
 int vel_share_remove_of(struct vel_share *s, int64_t owner);
 int vel_share_remove_past(struct vel_share *s);
@@ -79,11 +81,5 @@ int vel_share_forget(struct vel_share *s);
 bool vel_share_is_moved(const struct vel_share *s);
 int vel_share_move(struct vel_share *s);
 void vel_share_stop(struct vel_share *s);
-
-/* --- flushing_since: by the owner --- */
-
-/* Files of a staged dataset come beside what was written at their names since. */
-int vel_flushing_pass_by(const struct vel_crew *crew, const struct vel_entry *entry,
-                         struct vel_err *err);
 
 #endif

@@ -144,11 +144,19 @@ static int name_by(struct vel_share *s, size_t i, char **ret_path)
                              &vel_share_file(s, i)->listed, ret_path, s->err);
 }
 
+static int name_as_listed(struct vel_share *s, size_t i)
+{
+    int64_t whose = vel_share_whose(s);
+    const struct vel_entry entry = {.dataset = {.id = s->job->id},
+                                    .owner = whose,
+                                    .attempt = whose == 0 ? s->bare_attempt : 0};
+
+    return vel_flush_name_one(&s->crew, &entry, &vel_share_file(s, i)->listed, s->err);
+}
+
 /* Perhaps another one than it was to have, or none. */
 static int name_one(struct vel_share *s, size_t i, bool *is_other)
 {
-    const struct vel_entry entry = {.dataset = {.id = s->job->id},
-                                    .owner = s->job->owner};
     struct stat st;
     char *path = NULL;
     bool is_patch = vel_share_file(s, i)->listed.is_patch &&
@@ -156,8 +164,7 @@ static int name_one(struct vel_share *s, size_t i, bool *is_other)
     int rc = is_patch ? vel_share_name_patch(s, i, &path) : name_by(s, i, &path);
 
     if (rc == VEL_ENOENT && !is_patch)
-        return vel_flush_name_one(&s->crew, &entry, &vel_share_file(s, i)->listed,
-                                  s->err);
+        return name_as_listed(s, i);
     if (rc == VEL_EEXIST) {
         *is_other = true;
         return vel_share_leave_out(s, i);

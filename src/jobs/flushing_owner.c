@@ -355,54 +355,62 @@ int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *
 
 /* --- what owners before us have left --- */
 
-/* Whoever staged it may not have come to look at what stands at its names. */
-static int suspect_taken(const struct vel_flushing *f, int64_t id, struct vel_err *err)
+/* Files that another has staged get their names, and it is published by us. */
+static int finish(const struct vel_flushing *f, const struct vel_flush_job *of,
+                  struct vel_entry *entry, struct vel_err *err)
 {
-    char *path = vel_taken_path(f->dir, id);
-    int rc = path ? vel_fs_replace(f->fs, path, "", 0, 0600, err)
-                  : vel_out_of_memory(err, "publishing");
+    const struct vel_entry staged = *entry;
+    struct vel_flush_job job = {
+        .id = of->id, .owner = of->owner, .home = of->home, .staged = &staged};
+    int rc = 0;
 
-    free(path);
-    return rc;
+    for (; rc == 0 && job.list < staged.lists; job.list++)
+        rc = vel_flushing_name(f, &job, err);
+    entry->owner = of->owner;
+    entry->attempt = 0;
+    return rc < 0 ? rc : vel_flushing_publish(f, entry, err);
 }
 
-int vel_flushing_settle(const struct vel_flushing *flushing, int64_t id, int64_t owner,
-                        int64_t by, struct vel_entry *ret, struct vel_err *err)
+static int settle(const struct vel_flushing *f, const struct vel_flush_job *job,
+                  struct vel_entry *entry, int64_t by, struct vel_err *err)
+{
+    struct vel_crew crew = {0};
+    int rc = 0;
+
+    if (entry->place == VEL_ON_STAGED && !entry->failed)
+        return finish(f, job, entry, err);
+    if (entry->place == VEL_ON_FLUSHING) {
+        rc = make_crew(f, &crew, err);
+        if (rc == 0)
+            rc = vel_flush_take_back(&crew, entry, entry->attempt, err);
+        vel_comm_destroy(crew.world);
+    }
+    entry->owner = job->owner;
+    entry->attempt = 0;
+    if (entry->place != VEL_ON_PREFIX && by)
+        entry->replaced = by;
+    if (rc == 0)
+        rc = vel_entry_save(f->fs, f->dir, entry, err);
+    return rc == 0 && entry->place == VEL_ON_PREFIX ? tell_published(f, entry, err)
+                                                    : rc;
+}
+
+int vel_flushing_settle(const struct vel_flushing *flushing,
+                        const struct vel_flush_job *job, int64_t by,
+                        struct vel_entry *ret, struct vel_err *err)
 {
     struct vel_entry entry = {0};
-    struct vel_crew crew = {0};
-    int rc = vel_flushing_check_owner(flushing, id, owner, err);
+    int rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
 
     if (rc == 0)
-        rc = vel_entry_load(flushing->fs, flushing->dir, id, &entry, err);
-    if (rc < 0)
-        return rc == VEL_ENOENT ? rc
-                                : vel_wrap(err, rc, "settling dataset %" PRId64, id);
-    rc = make_crew(flushing, &crew, err);
-    /* under the number of whoever left it, whose names the files have */
-    if (rc == 0 && entry.place == VEL_ON_STAGED && !entry.failed) {
-        rc = suspect_taken(flushing, id, err);
-        if (rc == 0)
-            rc = vel_flushing_pass_by(&crew, &entry, err);
-        if (rc == 0)
-            rc = vel_flush_finish(&crew, &entry, err);
-    } else if (rc == 0 && entry.place == VEL_ON_FLUSHING) {
-        rc = vel_flush_take_back(&crew, &entry, entry.attempt, err);
-    }
-    vel_comm_destroy(crew.world);
-    if (rc == 0) {
-        entry.owner = owner;
-        entry.attempt = 0;
-        if (entry.place != VEL_ON_PREFIX && by)
-            entry.replaced = by;
-        rc = vel_entry_save(flushing->fs, flushing->dir, &entry, err);
-    }
-    if (rc == 0 && entry.place == VEL_ON_PREFIX)
-        rc = tell_published(flushing, &entry, err);
-    if (rc < 0) {
+        rc = vel_entry_load(flushing->fs, flushing->dir, job->id, &entry, err);
+    if (rc == VEL_ENOENT)
+        return rc;
+    if (rc == 0)
+        rc = settle(flushing, job, &entry, by, err);
+    if (rc == 0)
+        *ret = entry;
+    else
         vel_entry_fini(&entry);
-        return vel_wrap(err, rc, "settling dataset %" PRId64, id);
-    }
-    *ret = entry;
-    return 0;
+    return rc < 0 ? vel_wrap(err, rc, "settling dataset %" PRId64, job->id) : 0;
 }

@@ -36,9 +36,7 @@ static int publish_whole(struct vel_share *s, size_t i, char **ret_path)
     struct vel_xfer_file what = vel_share_what(s, i);
     struct vel_xfer_copied copied;
     char *work = NULL;
-    int rc = vel_share_find_source(s, i)
-                 ? vel_patch_work(target->temporary, s->job->id, &work, s->err)
-                 : vel_fail(s->err, VEL_ENOENT, "%s is not in the cache", file->name);
+    int rc = vel_patch_work(target->temporary, s->job->id, &work, s->err);
 
     if (rc < 0)
         return rc;
@@ -81,6 +79,8 @@ int vel_share_name_patch(struct vel_share *s, size_t i, char **ret_path)
                              s->job->may_resume, &why);
     if (rc == VEL_EEXIST || rc == VEL_ECORRUPT) {
         rc = tell_patched(s, i, NULL);
+        if (rc == 0 && !vel_share_find_source(s, i)) /* nor is a whole copy here */
+            rc = vel_fail(s->err, VEL_ECORRUPT, "%s", why.text);
         return rc == 0 ? publish_whole(s, i, ret_path) : rc;
     }
     if (rc < 0) /* part of it may be there: whoever goes on with it comes here again */

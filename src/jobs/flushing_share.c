@@ -41,6 +41,11 @@ int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                             err);
 }
 
+int64_t vel_share_whose(const struct vel_share *s)
+{
+    return s->job->staged ? s->job->staged->owner : s->job->owner;
+}
+
 static int find_targets(struct vel_share *s)
 {
     int rc = 0;
@@ -49,8 +54,9 @@ static int find_targets(struct vel_share *s)
     if (!s->targets)
         return vel_out_of_memory(s->err, "flushing");
     for (size_t i = 0; rc == 0 && i < s->files.n; i++)
-        if (!vel_share_file(s, i)->listed.is_through)
-            rc = vel_share_target(s, s->job->owner, i, &s->targets[i], s->err);
+        if (!vel_share_file(s, i)->listed.is_through &&
+            vel_share_file(s, i)->listed.container < 0)
+            rc = vel_share_target(s, vel_share_whose(s), i, &s->targets[i], s->err);
     return rc;
 }
 
@@ -132,8 +138,6 @@ int vel_share_list(struct vel_share *s)
     for (size_t i = 0; rc == 0 && i < listed.n; i++) {
         struct vel_flush_file file = {.listed = l[i]};
 
-        if (l[i].container >= 0)
-            continue;
         if (!vel_vec_push(&s->files, &file))
             rc = vel_out_of_memory(s->err, "flushing");
         else
@@ -210,10 +214,12 @@ int vel_share_remove_of(struct vel_share *s, int64_t owner)
 int vel_share_remove_past(struct vel_share *s)
 {
     const int64_t *k = s->owners.items;
-    int rc = s->has_bare ? vel_share_remove_of(s, 0) : 0;
+    int64_t whose = vel_share_whose(s);
+    int rc = s->has_bare && whose != 0 ? vel_share_remove_of(s, 0) : 0;
 
     for (size_t i = 0; rc == 0 && i < s->owners.n && k[i] < s->job->owner; i++)
-        rc = vel_share_remove_of(s, k[i]);
+        if (k[i] != whose)
+            rc = vel_share_remove_of(s, k[i]);
     return rc;
 }
 

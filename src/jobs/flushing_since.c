@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where somebody has written since, at the names of a dataset that an owner before us
- * has staged: what its files were to replace is not known here, as it is on the nodes
- * that have them. */
+/* Has somebody written since, at the name of a file that is to come there? What it was
+ * to replace is not known here, as it is on the node that has it. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -54,82 +53,4 @@ bool vel_flushing_is_since(struct vel_fs *fs, const char *dir, int64_t id,
 
     free(mark);
     return is;
-}
-
-/* *ret_path stays NULL: it has its name, or is to get it. */
-static int put_beside(const struct vel_crew *crew, const struct vel_entry *entry,
-                      const struct vel_listed *file, char **ret_path,
-                      struct vel_err *err)
-{
-    int64_t id = entry->dataset.id;
-    struct vel_flush_target target = {0};
-    char *beside = NULL;
-    int rc = vel_flush_target(crew, entry, file->name, &target, err);
-
-    if (rc < 0 ||
-        !vel_flushing_is_since(crew->fs, crew->dir, id, file->name, target.dest)) {
-        vel_flush_target_fini(&target);
-        return rc;
-    }
-    if (vel_fs_exists(crew->fs, target.temporary)) {
-        rc = vel_anchor_publish_beside(crew->fs, target.dest, id, target.temporary,
-                                       ret_path, err);
-        if (rc == 0)
-            vel_log(VEL_LOG_WARN,
-                    "%s was written by someone else, and stays: the file of dataset "
-                    "%" PRId64 " that was to come there is %s",
-                    target.dest, id, *ret_path);
-    } else { /* before a crash, perhaps */
-        beside = vel_anchor_beside(target.dest, id);
-        if (beside && vel_stands_untouched(crew->fs, beside, file)) {
-            *ret_path = beside;
-            beside = NULL;
-        }
-    }
-    free(beside);
-    vel_flush_target_fini(&target);
-    return rc;
-}
-
-static int pass_by_list(const struct vel_crew *crew, const struct vel_entry *entry,
-                        int list, struct vel_err *err)
-{
-    struct vel_vec files;
-    bool has_changed = false;
-    int rc =
-        vel_filelist_load(crew->fs, crew->dir, entry->dataset.id, list, &files, err);
-
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; rc == 0 && i < files.n; i++) {
-        struct vel_listed *file = vel_vec_at(&files, i);
-        char *path = NULL, *name = NULL;
-
-        if (file->container >= 0 || file->is_patch)
-            continue;
-        rc = put_beside(crew, entry, file, &path, err);
-        if (rc == 0 && path)
-            rc = vel_cachename_of(crew->prefix, path, &name, err);
-        if (rc == 0 && name) {
-            free(file->name);
-            file->name = name;
-            has_changed = true;
-        }
-        free(path);
-    }
-    if (rc == 0 && has_changed)
-        rc = vel_filelist_save(crew->fs, crew->dir, entry->dataset.id, list, &files,
-                               err);
-    vel_filelist_fini(&files);
-    return rc;
-}
-
-int vel_flushing_pass_by(const struct vel_crew *crew, const struct vel_entry *entry,
-                         struct vel_err *err)
-{
-    int rc = 0;
-
-    for (int l = 0; rc == 0 && l < entry->lists; l++)
-        rc = pass_by_list(crew, entry, l, err);
-    return rc;
 }

@@ -182,36 +182,23 @@ static int settle_rivals(struct vel_service *service, const struct vel_entry *en
     rc = vel_flushing_rivals(&service->flushing, entry, &rivals, err);
     for (size_t i = 0; rc == 0 && i < rivals.n; i++) {
         const struct vel_flush_rival *rival = vel_vec_at(&rivals, i);
+        struct vel_flush_job job = {.id = rival->id};
         struct vel_entry settled = {0};
-        int64_t owner;
+        char *home;
 
         if (rival->id > entry->dataset.id ||
             vel_leader_dataset(service->leader, rival->id) == VEL_DATASET_FLUSHING)
             continue;
-        rc = vel_service_claim_owner(service, rival->id, &owner, err);
+        rc = vel_service_claim_owner(service, rival->id, &job.owner, err);
+        job.home = home = vel_service_home_of(service, rival->id);
         if (rc == 0)
-            rc = vel_flushing_settle(&service->flushing, rival->id, owner,
-                                     entry->dataset.id, &settled, err);
+            rc = vel_flushing_settle(&service->flushing, &job, entry->dataset.id,
+                                     &settled, err);
         if (rc == 0)
             vel_entry_fini(&settled);
+        free(home);
     }
     vel_vec_fini(&rivals);
-    return rc;
-}
-
-/* An owner before us had staged it: its files have that one's number in their names, so
- * they get their final ones here. The entry says PREFIX then. */
-static int finish_former(struct vel_service *service, const struct vel_entry *entry,
-                         int64_t owner, struct vel_err *err)
-{
-    struct vel_entry settled = {0};
-    int rc = settle_rivals(service, entry, err);
-
-    if (rc == 0)
-        rc = vel_flushing_settle(&service->flushing, entry->dataset.id, owner, 0,
-                                 &settled, err);
-    if (rc == 0)
-        vel_entry_fini(&settled);
     return rc;
 }
 
@@ -227,15 +214,18 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
         return rc;
     if (place == VEL_ON_STAGED && entry.place == VEL_ON_STAGED &&
         entry.owner != seal->owner) {
-        rc = finish_former(service, &entry, seal->owner, err);
+        rc = settle_rivals(service, &entry, err); /* it stays as it is until its files
+                                                     have their names */
         vel_entry_fini(&entry);
         return rc;
     }
+    if (entry.place != VEL_ON_STAGED || entry.owner == seal->owner) {
+        rc = vel_seal_nodes(seal, &nodes, err);
+        entry.lists = (int)nodes.n;
+        vel_seal_nodes_fini(&nodes);
+    }
     entry.owner = seal->owner;
     entry.attempt = 0; /* a session's: our names have our number */
-    rc = vel_seal_nodes(seal, &nodes, err);
-    entry.lists = (int)nodes.n;
-    vel_seal_nodes_fini(&nodes);
     entry.is_encoded = seal->is_encoded;
     if (by > 0)
         entry.replaced = by;
@@ -289,6 +279,63 @@ bool vel_service_is_before(void *arg, int64_t id)
     struct vel_service *service = arg;
 
     return service->view && vel_view_find_dataset(service->view, id);
+}
+
+/* --- what owners before us have staged --- */
+
+/* The lists are those of the nodes that had it then; each is one node's now, that of
+ * the first rank of the list which anybody has. */
+static const char *whose_list(const struct vel_seal *seal, const struct vel_vec *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        for (size_t j = 0; j < seal->members.n; j++)
+            if (vel_seal_at(seal, j)->rank ==
+                ((const struct vel_listed *)vel_vec_at(files, i))->rank)
+                return vel_seal_at(seal, j)->node;
+    return vel_seal_at(seal, 0)->node;
+}
+
+static int name_staged(const struct vel_service_job *job, struct vel_flush_job *flush,
+                       struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    const char *node = job->node ? job->node : service->host.node;
+    int rc = 0;
+
+    for (flush->list = 0; rc == 0 && flush->list < flush->staged->lists;
+         flush->list++) {
+        struct vel_vec files;
+
+        rc = vel_filelist_load(service->fs, service->dir, flush->id, flush->list,
+                               &files, err);
+        if (rc < 0)
+            break;
+        bool is_ours = strcmp(whose_list(&job->seal, &files), node) == 0;
+
+        vel_filelist_fini(&files);
+        if (is_ours)
+            rc = vel_flushing_name(&service->flushing, flush, err);
+    }
+    return rc;
+}
+
+int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *flush,
+                     struct vel_err *err)
+{
+    struct vel_service *service = job->service;
+    struct vel_entry entry = {0};
+    int rc = vel_entry_load(service->fs, service->dir, flush->id, &entry, err);
+
+    if (rc < 0 && rc != VEL_ENOENT)
+        return rc;
+    if (rc == 0 && entry.place == VEL_ON_STAGED && entry.owner < flush->owner) {
+        flush->staged = &entry;
+        rc = name_staged(job, flush, err);
+    } else {
+        rc = vel_flushing_name(&service->flushing, flush, err);
+    }
+    vel_entry_fini(&entry);
+    return rc;
 }
 
 /* --- names --- */

@@ -139,7 +139,7 @@ enum copying { COPY, NAME, RETREAT };
 static int flush(struct vel_service_job *job, const struct vel_work_job *how,
                  enum copying what, struct vel_err *err)
 {
-    struct vel_flushing flushing = job->service->flushing;
+    const struct vel_flushing *flushing = &job->service->flushing;
     struct vel_flush_copied copied;
     struct places places;
     int rc = find_places(job, &places, err);
@@ -164,19 +164,17 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
         places_fini(&places);
         return rc;
     }
-    if (!places.home) /* whose names were known by where it was */
-        flushing.names = NULL;
     if (!places.home && what == COPY) {
         rc = vel_fail(err, VEL_ENOENT, "no cache of %s has dataset %" PRId64,
                       job->service->host.node, job->seal.id);
     } else if (what == COPY) {
-        rc = vel_flushing_copy(&flushing, &flush, &copied, err);
-        if (rc == 0 && flushing.has_delta)
+        rc = vel_flushing_copy(flushing, &flush, &copied, err);
+        if (rc == 0 && flushing->has_delta)
             tell_delta(job->service, job->seal.id, &copied);
     } else if (what == NAME) {
-        rc = vel_flushing_name(&flushing, &flush, err);
+        rc = vel_service_name(job, &flush, err);
     } else {
-        rc = vel_flushing_retreat(&flushing, &flush, err);
+        rc = vel_flushing_retreat(flushing, &flush, err);
     }
     places_fini(&places);
     return rc;

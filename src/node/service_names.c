@@ -16,13 +16,21 @@
 
 /* --- names on the prefix --- */
 
+/* As its placeholder is known; there is none of what another node has. */
+static struct vel_placeholder_file of_job(const struct vel_flush_job *job,
+                                          const struct vel_listed *file)
+{
+    return (struct vel_placeholder_file){job->home ? job->home : "", file->rank,
+                                         file->name};
+}
+
 /* Unlinked may also mean that an older version came there a moment ago: seen twice, it
  * is. */
 static bool is_wanted(void *arg, const struct vel_flush_job *job,
                       const struct vel_listed *file)
 {
     struct vel_service *service = arg;
-    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    const struct vel_placeholder_file of = of_job(job, file);
     enum vel_anchor_now now = VEL_ANCHOR_UNLINKED;
 
     for (int look = 0; look < 2 && now == VEL_ANCHOR_UNLINKED; look++) {
@@ -60,8 +68,9 @@ static int publish_left(struct vel_service *service, const struct vel_flush_job 
     return rc;
 }
 
-/* A part that has come from another node, or was made again, has no record of what its
- * files were to replace. VEL_ENOENT: this one may take the place of what is there. */
+/* A part that is on another node, has come from there, or was made again, has no record
+ * here of what its files were to replace. VEL_ENOENT: this one may take the place of
+ * what is there. */
 static int publish_unrecorded(struct vel_service *service,
                               const struct vel_flush_job *job, const char *temporary,
                               const struct vel_placeholder_file *of, char **ret_path,
@@ -85,7 +94,7 @@ static int publish(void *arg, const struct vel_flush_job *job, const char *tempo
                    const struct vel_listed *file, char **ret_path, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    const struct vel_placeholder_file of = of_job(job, file);
     enum vel_anchor_end end = VEL_ANCHOR_CANCELLED;
     char *path = NULL;
 
@@ -118,7 +127,7 @@ static int patching(void *arg, const struct vel_flush_job *job,
                     const struct vel_listed *file, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    const struct vel_placeholder_file of = of_job(job, file);
 
     return vel_placeholders_patching(service->placeholders, &of, err);
 }
@@ -127,7 +136,7 @@ static int patched(void *arg, const struct vel_flush_job *job,
                    const struct vel_listed *file, const char *path, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    const struct vel_placeholder_file of = of_job(job, file);
 
     return vel_placeholders_patched(service->placeholders, &of, path, err);
 }
@@ -136,7 +145,7 @@ static char *recorded(void *arg, const struct vel_flush_job *job,
                       const struct vel_listed *file)
 {
     struct vel_service *service = arg;
-    const struct vel_placeholder_file of = {job->home, file->rank, file->name};
+    const struct vel_placeholder_file of = of_job(job, file);
 
     return vel_placeholders_recorded(service->placeholders, &of);
 }

@@ -63,7 +63,8 @@ bool vel_service_renew_touched(struct vel_service *service, int64_t id,
     struct touched t = {.service = service, .name = of->name, .path = path};
 
     return vel_index_each(service->fs, service->dir, &older, has_bytes, &t, NULL) > 0 &&
-           vel_placeholders_set(service->placeholders, of, path, &maker, NULL) == 0;
+           (!*of->dir || /* it is not here */
+            vel_placeholders_set(service->placeholders, of, path, &maker, NULL) == 0);
 }
 
 void vel_service_renew(struct vel_service *service, int64_t id,

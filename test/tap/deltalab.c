@@ -223,7 +223,9 @@ int deltalab_settle(const struct deltalab *d, int64_t id, int64_t owner,
 
     flushlab_claim(&d->lab, id, owner);
     node_of(d, deltalab_fs(d), id, owner, &node);
-    rc = vel_flushing_settle(&node.flushing, id, owner, 0, &entry, err);
+    rc = vel_flushing_settle(&node.flushing,
+                             &(struct vel_flush_job){.id = id, .owner = owner}, 0,
+                             &entry, err);
     if (rc < 0)
         return rc;
     place = (int)entry.place;

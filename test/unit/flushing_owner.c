@@ -30,7 +30,8 @@ static void thawed(void)
     /* owner 1 is frozen here; 2 takes over before it has staged, and gives it up */
     flushlab_claim(&lab, 1, 2);
     flushlab_node(&lab, vel_fs_posix(), 1, 2, 0, &node);
-    ok(vel_flushing_settle(&node.flushing, 1, 2, 9, &entry, &err) == 0 &&
+    ok(vel_flushing_settle(&node.flushing, &(struct vel_flush_job){.id = 1, .owner = 2},
+                           9, &entry, &err) == 0 &&
            entry.place == VEL_ON_CACHE && entry.owner == 2 && entry.replaced == 9,
        "what is not staged is taken back by the next owner");
     vel_entry_fini(&entry);
@@ -72,7 +73,8 @@ static void late_rename(void)
        "a newer one of the same names, too");
     flushlab_claim(&lab, 1, 2);
     flushlab_node(&lab, vel_fs_posix(), 1, 2, 0, &node);
-    ok(vel_flushing_settle(&node.flushing, 1, 2, 2, &entry, &err) == 0 &&
+    ok(vel_flushing_settle(&node.flushing, &(struct vel_flush_job){.id = 1, .owner = 2},
+                           2, &entry, &err) == 0 &&
            entry.place == VEL_ON_PREFIX && flushlab_shows_all(&lab, 1, 1) &&
            flushlab_current(&lab) == 1,
        "who comes next finishes what is staged");
@@ -103,7 +105,9 @@ static int takeover(void *arg, const struct vel_flush_job *job, const char *temp
     if (flushlab_place(frozen, 2, NULL) != VEL_ON_PREFIX) {
         flushlab_claim(frozen, 1, 2);
         flushlab_node(frozen, vel_fs_posix(), 1, 2, 0, &node);
-        if (vel_flushing_settle(&node.flushing, 1, 2, 0, &entry, err) < 0)
+        if (vel_flushing_settle(&node.flushing,
+                                &(struct vel_flush_job){.id = 1, .owner = 2}, 0, &entry,
+                                err) < 0)
             bail_out("%s", err->text);
         vel_entry_fini(&entry);
         if (!flushlab_flush(frozen, 2, 1))
@@ -281,7 +285,8 @@ static void after_attempts(void)
     vel_entry_save(vel_fs_posix(), lab.dir, &entry, &err);
     flushlab_claim(&lab, 1, 1);
     flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
-    ok(vel_flushing_settle(&node.flushing, 1, 1, 0, &told, &err) == 0 &&
+    ok(vel_flushing_settle(&node.flushing, &(struct vel_flush_job){.id = 1, .owner = 1},
+                           0, &told, &err) == 0 &&
            told.place == VEL_ON_CACHE && told.owner == 1 && told.attempt == 0,
        "nor has what an owner takes back a number that its own would not have: %s",
        err.text);
