@@ -18,6 +18,7 @@ struct vel_share {
                                          written through, or are in containers */
     struct vel_vec owners;            /* int64_t: all there ever were */
     struct vel_copying note;          /* what was noted last */
+    struct vel_buf saved;             /* the list as this share has saved it last */
     size_t first;                     /* the file to go on with */
     uint64_t since;                   /* bytes since the last note */
     struct vel_delta *delta;          /* NULL: files are copied whole */
@@ -58,7 +59,7 @@ int64_t vel_share_whose(const struct vel_share *s);
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err);
 
-/* List the files on the prefix. */
+/* List the files on the prefix, if they are not listed so. */
 int vel_share_save(struct vel_share *s);
 
 /* Remove the temporary names of a file, of all owners up to ours; of all files those of

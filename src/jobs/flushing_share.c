@@ -23,6 +23,7 @@ void vel_share_fini(struct vel_share *s)
     vel_vec_fini(&s->owners);
     vel_delta_close(s->delta);
     vel_copying_fini(&s->note);
+    vel_buf_fini(&s->saved);
 }
 
 struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i)
@@ -100,6 +101,7 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
     vel_vec_init(&s->files, sizeof(struct vel_flush_file));
     vel_vec_init(&s->owners, sizeof(int64_t));
     vel_copying_init(&s->note);
+    vel_buf_init(&s->saved);
     s->note.id = job->id;
     rc = find_bare(s);
     return rc < 0
@@ -160,15 +162,27 @@ bool vel_share_find_source(struct vel_share *s, size_t i)
 int vel_share_save(struct vel_share *s)
 {
     struct vel_vec listed;
+    struct vel_buf text;
     int rc = 0;
 
     vel_vec_init(&listed, sizeof(struct vel_listed));
+    vel_buf_init(&text);
     for (size_t i = 0; rc == 0 && i < s->files.n; i++)
         if (!vel_vec_push(&listed, &vel_share_file(s, i)->listed))
             rc = vel_out_of_memory(s->err, "flushing");
     if (rc == 0)
+        rc = vel_filelist_encode(&listed, &text, s->err);
+    if (rc == 0 &&
+        (text.len != s->saved.len || memcmp(text.data, s->saved.data, text.len) != 0)) {
         rc = vel_filelist_save(s->crew.fs, s->crew.dir, s->job->id, s->job->list,
                                &listed, s->err);
+        vel_buf_fini(&s->saved);
+        if (rc == 0) {
+            s->saved = text;
+            vel_buf_init(&text);
+        }
+    }
+    vel_buf_fini(&text);
     vel_vec_fini(&listed); /* borrowed names */
     return rc;
 }
