@@ -78,7 +78,7 @@ static const struct vel_machine_row rows[] = {
     ROW(SEALED, DROP, 0, NONE, REMOVE_PARTS, LOST),
 
     ROW(ENCODED, REPORT, 0, NONE, TELL_STATE, ENCODED),
-    ROW(ENCODED, FLUSH, CHAIR | LIVE, FLUSHING, TELL_FLUSH, FLUSHING),
+    ROW(ENCODED, FLUSH, CHAIR | LIVE, NONE, TELL_FLUSH, FLUSHING),
     ROW(ENCODED, FLUSH, CHAIR, NONE, RELEASE, ENCODED),
     ROW(ENCODED, FLUSH, 0, NONE, START_COPY, FLUSHING),
     ROW(ENCODED, PUBLISH, 0, NONE, RENAME, FLUSHING),
@@ -166,7 +166,8 @@ enum vel_dataset_state vel_dataset_found(const struct vel_dataset_found *found)
     if (found->is_replaced)
         return VEL_DATASET_SUPERSEDED;
     switch (found->place) {
-    case VEL_ON_FLUSHING:
+    case VEL_ON_FLUSHING: /* it owes a flush, which may have begun */
+        return found->is_encoded ? VEL_DATASET_ENCODED : VEL_DATASET_FLUSHING;
     case VEL_ON_STAGED:
         return VEL_DATASET_FLUSHING;
     case VEL_ON_PREFIX:

@@ -158,6 +158,7 @@ struct vel_dataset_found {
     enum vel_seal_found seal;
     bool has_entry;
     enum vel_place_on_prefix place; /* of the entry */
+    bool is_encoded;                /* as it says */
     bool is_replaced;
     bool is_dropped;
 };

@@ -87,7 +87,9 @@ static bool write_encoded(struct vel_leader *leader, struct vel_lead *lead)
     bool was_encoded = lead->seal.is_encoded;
 
     lead->seal.is_encoded = true; /* as the entry says; or it stays as it was */
-    if (vel_chair_entry(leader, lead, VEL_ON_CACHE))
+    if (vel_chair_entry(leader, lead,
+                        lead->seal.what & VEL_OWED_FLUSH ? VEL_ON_FLUSHING
+                                                         : VEL_ON_CACHE))
         return true;
     lead->seal.is_encoded = was_encoded;
     return false;

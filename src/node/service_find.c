@@ -143,7 +143,7 @@ static int look_at(struct vel_service *service, struct vel_leader_found *found,
         found->found.has_entry = true;
         found->found.place = entry.place;
         found->found.is_replaced = entry.replaced > 0;
-        found->seal.is_encoded = entry.is_encoded;
+        found->found.is_encoded = found->seal.is_encoded = entry.is_encoded;
     }
     if (rc == 0)
         vel_entry_fini(&entry);

@@ -98,6 +98,7 @@ static void find_one(struct lab_leader *of, int64_t id, bool is_owed,
         .seal = dataset->is_sealed ? VEL_SEAL_MADE : VEL_SEAL_NONE,
         .has_entry = entry->is_there,
         .place = entry->place,
+        .is_encoded = found.seal.is_encoded,
         .is_replaced = entry->by != 0,
         .is_dropped = dataset->is_dropped};
     if (!vel_vec_push(ret, &found))
