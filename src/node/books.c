@@ -229,7 +229,7 @@ static void write_nodes(struct vel_books *b, int64_t nodes)
 
     if (vel_nodes_load(b->fs, b->dir, &before, NULL) < 0 || before != nodes)
         rc = vel_nodes_save(b->fs, b->dir, nodes, &why);
-    if (rc == VEL_ENOENT) /* another run records its own at the same moment */
+    if (rc == VEL_ENOENT || rc == VEL_EEXIST) /* another run records its own just now */
         rc = 0;
     tell_deaf(b, rc < 0 ? vel_wrap(&why, rc, "recording the number of nodes") : 0,
               &why);
