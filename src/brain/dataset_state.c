@@ -162,7 +162,7 @@ enum vel_dataset_state vel_dataset_found(const struct vel_dataset_found *found)
     if (found->seal == VEL_SEAL_NONE)
         return VEL_DATASET_ANNOUNCED;
     if (!found->has_entry)
-        return VEL_DATASET_SEALED;
+        return found->owes_encode ? VEL_DATASET_SEALED : VEL_DATASET_ENCODED;
     if (found->is_replaced)
         return VEL_DATASET_SUPERSEDED;
     switch (found->place) {

@@ -156,6 +156,7 @@ struct vel_dataset_found {
     bool has_map;
     bool is_unlisted; /* its launch was ended, and no seal of it was listed then */
     enum vel_seal_found seal;
+    bool owes_encode; /* as it says */
     bool has_entry;
     enum vel_place_on_prefix place; /* of the entry */
     bool is_encoded;                /* as it says */

@@ -318,6 +318,7 @@ void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *fou
     struct vel_seal seal;
 
     undropped.is_dropped = false; /* that is an event, below */
+    undropped.owes_encode = found->seal.what & VEL_OWED_ENCODE;
     enum vel_dataset_state state = vel_dataset_found(&undropped);
     if (!lead)
         return;

@@ -82,10 +82,15 @@ static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
     return true;
 }
 
+/* Where there is nothing to encode the seal has said so. */
 static bool write_encoded(struct vel_leader *leader, struct vel_lead *lead)
 {
     bool was_encoded = lead->seal.is_encoded;
 
+    if (!(lead->seal.what & VEL_OWED_ENCODE)) {
+        lead->seal.is_encoded = true;
+        return true;
+    }
     lead->seal.is_encoded = true; /* as the entry says; or it stays as it was */
     if (vel_chair_entry(leader, lead,
                         lead->seal.what & VEL_OWED_FLUSH ? VEL_ON_FLUSHING

@@ -18,7 +18,13 @@
 
 /* --- a dataset is made --- */
 
-/* One above all that the index knows of. */
+static void note_checkpoint(struct vel_service *service, int64_t checkpoint)
+{
+    if (checkpoint > service->checkpoints)
+        service->checkpoints = checkpoint;
+}
+
+/* One above all that the index and the view know of. */
 static int next_checkpoint(struct vel_service *service, int64_t *ret,
                            struct vel_err *err)
 {
@@ -29,13 +35,15 @@ static int next_checkpoint(struct vel_service *service, int64_t *ret,
         rc = vel_index_load(service->fs, service->dir, &entries, err);
         if (rc < 0)
             return rc;
-        for (size_t i = 0; i < entries.n; i++) {
-            const struct vel_entry *entry = vel_vec_at(&entries, i);
-
-            if (entry->dataset.checkpoint > service->checkpoints)
-                service->checkpoints = entry->dataset.checkpoint;
-        }
+        for (size_t i = 0; i < entries.n; i++)
+            note_checkpoint(
+                service,
+                ((struct vel_entry *)vel_vec_at(&entries, i))->dataset.checkpoint);
         vel_index_fini(&entries);
+        for (size_t i = 0; service->view && i < service->view->datasets.n; i++)
+            note_checkpoint(service, ((struct vel_view_dataset *)vel_vec_at(
+                                          &service->view->datasets, i))
+                                         ->about.checkpoint);
     }
     *ret = service->checkpoints + 1;
     return 0;

@@ -97,6 +97,7 @@ static void crash_anywhere(void)
     bool is_found = true, fits = true;
 
     memset(ways, 0, sizeof ways);
+    ways[0].found.owes_encode = true;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < m->nrows; k++) {
             const struct vel_machine_row *row = &m->rows[k];

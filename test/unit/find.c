@@ -205,8 +205,9 @@ int main(void)
     put_seal();
     finds(VEL_ON_CACHE, true, VEL_DATASET_ENCODED,
           "who did not hear that it is encoded finds it so");
-    finds(VEL_ON_FLUSHING, true, VEL_DATASET_FLUSHING,
-          "also while it is flushed: a node that is lost can be replaced");
+    finds(VEL_ON_FLUSHING, true, VEL_DATASET_ENCODED,
+          "also where the flush may have begun, which it does in its turn");
+    finds(VEL_ON_STAGED, true, VEL_DATASET_FLUSHING, "but not when all is copied");
     finds(VEL_ON_FLUSHING, false, VEL_DATASET_FLUSHING,
           "one that is flushed because it cannot be encoded is not");
     of_another();
