@@ -47,8 +47,7 @@ static void begin_leading(struct vel_leader *leader, struct vel_lead *lead)
              lead->seal.again.n > 0)
         lead->state = VEL_DATASET_ENCODED; /* it begins anew, when all can come */
     if (lead->state == VEL_DATASET_FLUSHING)
-        vel_chair_entry(leader, lead,
-                        lead->is_staged ? VEL_ON_STAGED : VEL_ON_FLUSHING);
+        vel_chair_go_on(leader, lead);
 }
 
 void vel_chair_adopt(struct vel_leader *leader)

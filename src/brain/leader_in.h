@@ -395,6 +395,8 @@ bool vel_chair_own(struct vel_leader *leader, struct vel_lead *lead);
 bool vel_chair_is_owner(struct vel_leader *leader, struct vel_lead *lead);
 bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
                      enum vel_place_on_prefix place);
+/* The same where another owner has begun to flush it. */
+bool vel_chair_go_on(struct vel_leader *leader, struct vel_lead *lead);
 void vel_chair_next_attempt(struct vel_leader *leader, struct vel_lead *lead);
 
 /* Another launch has it now. */

@@ -64,6 +64,14 @@ bool vel_chair_entry(struct vel_leader *leader, struct vel_lead *lead,
            leader->ops->entry(leader->arg, &lead->seal, place, lead->by, NULL) == 0;
 }
 
+bool vel_chair_go_on(struct vel_leader *leader, struct vel_lead *lead)
+{
+    if (!lead->is_staged)
+        return vel_chair_entry(leader, lead, VEL_ON_FLUSHING);
+    return vel_chair_own(leader, lead) && vel_chair_is_owner(leader, lead) &&
+           leader->ops->go_on(leader->arg, &lead->seal, NULL) == 0;
+}
+
 /* What the record says counts, be it another's. */
 static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
 {
@@ -82,12 +90,13 @@ static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
     return true;
 }
 
-/* Where there is nothing to encode the seal has said so. */
+/* Where there is nothing to encode the seal has said so; but what owners before us have
+ * staged, and is owed anew, is not staged any more. */
 static bool write_encoded(struct vel_leader *leader, struct vel_lead *lead)
 {
     bool was_encoded = lead->seal.is_encoded;
 
-    if (!(lead->seal.what & VEL_OWED_ENCODE)) {
+    if (!(lead->seal.what & VEL_OWED_ENCODE) && lead->seal.owner == 1) {
         lead->seal.is_encoded = true;
         return true;
     }
@@ -310,8 +319,7 @@ static bool has_claim(struct vel_leader *leader, struct vel_lead *lead)
     if (lead->seal.owner > 0)
         return true;
     if (lead->state == VEL_DATASET_FLUSHING)
-        return vel_chair_entry(leader, lead,
-                               lead->is_staged ? VEL_ON_STAGED : VEL_ON_FLUSHING);
+        return vel_chair_go_on(leader, lead);
     return vel_chair_own(leader, lead);
 }
 

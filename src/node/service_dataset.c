@@ -212,14 +212,7 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
 
     if (rc < 0)
         return rc;
-    if (place == VEL_ON_STAGED && entry.place == VEL_ON_STAGED &&
-        entry.owner != seal->owner) {
-        rc = settle_rivals(service, &entry, err); /* it stays as it is until its files
-                                                     have their names */
-        vel_entry_fini(&entry);
-        return rc;
-    }
-    if (entry.place != VEL_ON_STAGED || entry.owner == seal->owner) {
+    if (place != VEL_ON_PREFIX || entry.place < VEL_ON_STAGED) {
         rc = vel_seal_nodes(seal, &nodes, err);
         entry.lists = (int)nodes.n;
         vel_seal_nodes_fini(&nodes);
@@ -245,6 +238,18 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
         entry.place = place;
         rc = vel_entry_save(service->fs, service->dir, &entry, err);
     }
+    vel_entry_fini(&entry);
+    return rc;
+}
+
+int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_entry entry = {0};
+    int rc = vel_entry_load(service->fs, service->dir, seal->id, &entry, err);
+
+    if (rc == 0)
+        rc = settle_rivals(service, &entry, err);
     vel_entry_fini(&entry);
     return rc;
 }

@@ -326,6 +326,7 @@ int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
                             struct vel_err *err);
 int vel_service_entry(void *arg, const struct vel_seal *seal,
                       enum vel_place_on_prefix place, int64_t by, struct vel_err *err);
+int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *err);
 /* Files that are staged get their names, on a worker: this node's share, or that of the
  * node that the job is for. */
 int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *flush,

@@ -81,6 +81,7 @@ const struct vel_leader_ops vel_service_ops = {
     .claim_owner = vel_service_claim_owner,
     .owner = vel_service_owner,
     .entry = vel_service_entry,
+    .go_on = vel_service_go_on,
     .is_dropped = vel_service_is_dropped,
     .is_held = vel_service_is_held,
     .is_before = vel_service_is_before,
