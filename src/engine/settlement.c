@@ -7,17 +7,23 @@
 
 #include "base/path.h"
 #include "engine/settlement.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "record/record.h"
 
 enum { FORMAT = 1, BYTES_MOST = 1 << 20 };
 
+/* What is in other records, too: the same pointers. */
+static struct vel_made made_of(const struct vel_settlement *s)
+{
+    return (struct vel_made){s->dataset, s->is_flushed, s->nodes, s->n_nodes};
+}
+
 void vel_settlement_fini(struct vel_settlement *s)
 {
-    vel_dataset_fini(&s->dataset);
-    for (size_t i = 0; i < s->n_nodes; i++)
-        free(s->nodes[i]);
-    free(s->nodes);
+    struct vel_made made = made_of(s);
+
+    vel_made_fini(&made);
     free(s->seats);
     memset(s, 0, sizeof *s);
 }
@@ -41,27 +47,14 @@ static struct vel_node *list_numbers(const struct vel_settlement *s, size_t offs
     return list;
 }
 
-static struct vel_node *list_nodes(const struct vel_settlement *s)
-{
-    struct vel_node *list = vel_node_list();
-
-    for (size_t i = 0; list && i < s->n_nodes; i++)
-        if (vel_node_append_text(list, s->nodes[i]) < 0) {
-            vel_node_destroy(list);
-            return NULL;
-        }
-    return list;
-}
-
 static int put(struct vel_node *body, const struct vel_settlement *s)
 {
-    return vel_node_adopt(body, "dataset", vel_dataset_to_node(&s->dataset)) ||
-           vel_node_set_int(body, "level", s->level) ||
+    const struct vel_made made = made_of(s);
+
+    return vel_made_put(body, &made) || vel_node_set_int(body, "level", s->level) ||
            vel_node_set_text(body, "scheme", vel_scheme_name(s->scheme)) ||
            vel_node_set_int(body, "m", (int64_t)s->m) ||
            vel_node_set_bool(body, "encoded", s->is_encoded) ||
-           vel_node_set_bool(body, "flushed", s->is_flushed) ||
-           vel_node_adopt(body, "nodes", list_nodes(s)) ||
            vel_node_adopt(body, "node",
                           list_numbers(s, offsetof(struct vel_seat, node))) ||
            vel_node_adopt(body, "set",
@@ -102,30 +95,6 @@ static int get_numbers(const struct vel_node *body, const char *key, int64_t mos
         memcpy((char *)&s->seats[i] + offset, &seat, sizeof seat);
     }
     return rc < 0 ? vel_wrap(err, rc, "%s", key) : 0;
-}
-
-static int get_nodes(const struct vel_node *body, struct vel_settlement *s,
-                     struct vel_err *err)
-{
-    const struct vel_node *list;
-    int rc = vel_node_get_list(body, "nodes", &list, err);
-    size_t n = rc == 0 ? vel_node_count(list) : 0;
-
-    if (rc == 0 && (n == 0 || n > (size_t)s->dataset.ranks))
-        return vel_fail(err, VEL_ECORRUPT, "nodes: %zu of %d ranks", n,
-                        s->dataset.ranks);
-    s->nodes = calloc(n + 1, sizeof *s->nodes);
-    if (rc == 0 && !s->nodes)
-        rc = vel_out_of_memory(err, "a settlement");
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        const char *name;
-
-        rc = vel_node_text_at(list, i, &name, err);
-        if (rc == 0 && !(s->nodes[i] = strdup(name)))
-            rc = vel_out_of_memory(err, "a settlement");
-        s->n_nodes = i + 1;
-    }
-    return rc;
 }
 
 static int by_place(const void *a, const void *b)
@@ -199,20 +168,21 @@ static int make_seats(const struct vel_node *body, struct vel_settlement *s,
 static int get(const struct vel_node *body, struct vel_settlement *s,
                struct vel_err *err)
 {
-    const struct vel_node *dataset;
-    int rc = vel_node_get_object(body, "dataset", &dataset, err);
+    struct vel_made made;
+    int rc = vel_made_get(body, &made, err);
 
-    if (rc == 0)
-        rc = vel_dataset_from_node(dataset, &s->dataset, err);
-    if (rc == 0)
-        rc = make_seats(body, s, err);
+    if (rc < 0)
+        return rc;
+    s->dataset = made.dataset;
+    s->is_flushed = made.is_flushed;
+    s->nodes = made.nodes;
+    s->n_nodes = made.n_nodes;
+    rc = make_seats(body, s, err);
     if (rc < 0)
         return rc;
     if ((rc = vel_node_get_int(body, "level", 0, INT32_MAX, &s->level, err)) < 0 ||
         (rc = get_scheme(body, s, err)) < 0 ||
         (rc = vel_node_get_bool(body, "encoded", &s->is_encoded, err)) < 0 ||
-        (rc = vel_node_get_bool(body, "flushed", &s->is_flushed, err)) < 0 ||
-        (rc = get_nodes(body, s, err)) < 0 ||
         (rc = get_numbers(body, "node", (int64_t)s->n_nodes - 1, s,
                           offsetof(struct vel_seat, node), err)) < 0 ||
         (rc = get_numbers(body, "set", s->dataset.ranks - 1, s,
@@ -265,4 +235,20 @@ int vel_settlement_load(struct vel_fs *fs, const char *dir, int64_t id,
     vel_buf_fini(&bytes);
     free(path);
     return rc;
+}
+
+int vel_settled_made(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_made *ret, struct vel_err *err)
+{
+    struct vel_settlement settlement;
+    int rc = vel_id_made(fs, dir, id, ret, NULL);
+
+    if (rc == 0)
+        return 0;
+    rc = vel_settlement_load(fs, dir, id, &settlement, err);
+    if (rc < 0)
+        return rc;
+    *ret = made_of(&settlement);
+    free(settlement.seats);
+    return 0;
 }

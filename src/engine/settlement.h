@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settlement - record "settlement": what rank 0 tells the leader of a dataset when all
- * its parts are there: who has which part where, and what becomes of it
- * (doc/format-meta.txt).
+/* settlement - record "settlement": what rank 0 of a session tells the leader of a
+ * dataset when all its parts are there: who has which part where, and what becomes of
+ * it (doc/format-meta.txt).
  *
  * Who sits where is the same for all datasets of a level: it is gathered once.
  */
@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/scheme.h"
-#include "meta/dataset.h"
+#include "meta/made.h"
 #include "sys/fs.h"
 
 /* Where a rank's part lies, and its place in the sets of the level. */
@@ -49,5 +49,10 @@ int vel_settlement_decode(const void *bytes, size_t len, struct vel_settlement *
 char *vel_settlement_path(const char *dir, int64_t id);
 int vel_settlement_load(struct vel_fs *fs, const char *dir, int64_t id,
                         struct vel_settlement *ret, struct vel_err *err);
+
+/* What a dataset was when it was sealed: as leaders said who made it, or as a session
+ * has settled it. To be finished by the caller. */
+int vel_settled_made(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_made *ret, struct vel_err *err);
 
 #endif

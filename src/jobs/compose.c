@@ -124,29 +124,25 @@ static struct vel_seal_member *member_at(const struct vel_seal *seal, size_t i)
     return vel_vec_at(&seal->members, i);
 }
 
-static int list_nodes(const struct vel_seal *seal, struct vel_settlement *ret,
+static int list_nodes(const struct vel_seal *seal, struct vel_made *ret,
                       struct vel_err *err)
 {
     struct vel_seal_nodes nodes;
     int rc = vel_seal_nodes(seal, &nodes, err);
 
     ret->nodes = calloc(nodes.n + 1, sizeof *ret->nodes);
-    ret->seats = calloc(seal->members.n + 1, sizeof *ret->seats);
     for (size_t i = 0; ret->nodes && ret->n_nodes == i && i < nodes.n; i++) {
         ret->nodes[i] = strdup(nodes.names[i]);
         ret->n_nodes += ret->nodes[i] != NULL;
     }
-    for (size_t i = 0; rc == 0 && ret->seats && i < seal->members.n; i++)
-        ret->seats[i].node = (uint32_t)nodes.of[i];
-    if (rc == 0 && (!ret->nodes || !ret->seats || ret->n_nodes < nodes.n))
+    if (rc == 0 && (!ret->nodes || ret->n_nodes < nodes.n))
         rc = vel_out_of_memory(err, "a dataset");
     vel_seal_nodes_fini(&nodes);
     return rc;
 }
 
 static int deal(const struct vel_compose *of, size_t level, struct vel_seal *seal,
-                struct vel_settlement *ret, struct vel_err *ret_why,
-                struct vel_err *err)
+                struct vel_err *ret_why, struct vel_err *err)
 {
     size_t n = seal->members.n;
     const char **nodes = calloc(n + 1, sizeof *nodes);
@@ -165,19 +161,16 @@ static int deal(const struct vel_compose *of, size_t level, struct vel_seal *sea
         member->failures = (int64_t)seats.m;
         member->set = seats.places[i].set;
         member->place = seats.places[i].rank;
-        ret->seats[i].set = seats.places[i].set;
-        ret->seats[i].place = seats.places[i].rank;
     }
-    ret->scheme = seats.scheme;
-    ret->m = seats.m;
-    ret->is_encoded = seats.scheme != VEL_SINGLE && seal->verdict == VEL_VERDICT_SEALED;
+    if (seats.scheme != VEL_SINGLE && seal->verdict == VEL_VERDICT_SEALED)
+        seal->what |= VEL_OWED_ENCODE;
     vel_seats_fini(&seats);
     free(nodes);
     return rc;
 }
 
 static int describe(const struct vel_compose *of, const struct vel_seal *seal,
-                    struct vel_settlement *ret, struct vel_err *err)
+                    struct vel_made *ret, struct vel_err *err)
 {
     struct vel_dataset *d = &ret->dataset;
 
@@ -198,32 +191,28 @@ static int describe(const struct vel_compose *of, const struct vel_seal *seal,
 }
 
 int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
-                struct vel_settlement *ret, struct vel_err *ret_why,
-                struct vel_err *err)
+                struct vel_made *ret, struct vel_err *ret_why, struct vel_err *err)
 {
     bool is_partial = seal->verdict == VEL_VERDICT_PARTIAL;
-    struct vel_settlement settlement = {.is_flushed =
-                                            !is_partial || seal->what & VEL_OWED_FLUSH};
+    struct vel_made made = {.is_flushed = !is_partial || seal->what & VEL_OWED_FLUSH};
     size_t level = 0;
     int rc = choose_level(of, seal->verdict, &level, err);
 
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (member_at(seal, i)->rank != (int64_t)i)
             rc = vel_fail(err, VEL_EINVAL, "a dataset without a part of rank %zu", i);
-    settlement.level = (int64_t)level;
+    seal->what = made.is_flushed ? VEL_OWED_FLUSH : 0;
     if (rc == 0)
-        rc = list_nodes(seal, &settlement, err);
+        rc = list_nodes(seal, &made, err);
     if (rc == 0)
-        rc = deal(of, level, seal, &settlement, ret_why, err);
+        rc = deal(of, level, seal, ret_why, err);
     if (rc == 0)
-        rc = describe(of, seal, &settlement, err);
+        rc = describe(of, seal, &made, err);
     if (rc < 0) {
-        vel_settlement_fini(&settlement);
+        vel_made_fini(&made);
         return rc;
     }
     seal->id = of->id;
-    seal->what = (settlement.is_flushed ? VEL_OWED_FLUSH : 0) |
-                 (settlement.is_encoded ? VEL_OWED_ENCODE : 0);
-    *ret = settlement;
+    *ret = made;
     return 0;
 }

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "brain/seal.h"
 #include "conf/conf.h"
-#include "engine/settlement.h"
+#include "meta/made.h"
 
 struct vel_compose {
     const struct vel_conf *conf;
@@ -43,10 +43,9 @@ int vel_compose_first_level(const struct vel_conf *conf,
 
 /* Complete a seal, of which the key, the verdict and a member with node, files and
  * bytes for each rank are there: id, what, and of its members set, place, level, scheme
- * and failures; *ret is the same as record "settlement". *ret_why is a sentence when it
+ * and failures; *ret is what is said of it with its id. *ret_why is a sentence when it
  * has no redundancy though its level has some. */
 int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
-                struct vel_settlement *ret, struct vel_err *ret_why,
-                struct vel_err *err);
+                struct vel_made *ret, struct vel_err *ret_why, struct vel_err *err);
 
 #endif

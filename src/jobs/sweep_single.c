@@ -38,14 +38,14 @@ static bool has_own_name(struct vel_fs *fs, const char *prefix, const char *dir,
 static bool are_nodes_here(struct vel_fs *fs, const char *dir,
                            const struct vel_view *view, int64_t id)
 {
-    struct vel_settlement settlement;
-    bool are = vel_settlement_load(fs, dir, id, &settlement, NULL) == 0;
+    struct vel_made made;
+    bool are = vel_settled_made(fs, dir, id, &made, NULL) == 0;
 
     if (!are)
         return false;
-    for (size_t i = 0; are && i < settlement.n_nodes; i++)
-        are = vel_view_has_node(view, settlement.nodes[i]);
-    vel_settlement_fini(&settlement);
+    for (size_t i = 0; are && i < made.n_nodes; i++)
+        are = vel_view_has_node(view, made.nodes[i]);
+    vel_made_fini(&made);
     return are;
 }
 

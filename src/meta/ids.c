@@ -23,13 +23,15 @@ char *vel_id_launch_path(const char *dir, int64_t id)
     return path;
 }
 
-static int save_launch(struct vel_fs *fs, const char *dir, int64_t id,
-                       const struct vel_id_owner *owner, struct vel_err *err)
+int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
+               const struct vel_id_owner *owner, const struct vel_made *made,
+               struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
     char *path = vel_id_launch_path(dir, id);
     int rc = !body || !path || vel_node_set_text(body, "launch", owner->launch) ||
-                     (owner->is_leaders && vel_node_set_bool(body, "leaders", true))
+                     (owner->is_leaders && vel_node_set_bool(body, "leaders", true)) ||
+                     (made && vel_made_put(body, made))
                  ? vel_out_of_memory(err, "a dataset")
                  : vel_record_save(fs, path, "launch", FORMAT, body, err);
 
@@ -98,8 +100,8 @@ static int make_dir(struct vel_fs *fs, const char *dir, int64_t *id,
     }
 }
 
-int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
-                 const struct vel_id_owner *owner, int64_t *ret_id, struct vel_err *err)
+int vel_id_take(struct vel_fs *fs, const char *dir, int64_t above, int64_t *ret_id,
+                struct vel_err *err)
 {
     int64_t id = above;
     int rc = last_above(fs, dir, &id, err);
@@ -107,29 +109,66 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
     if (rc == 0)
         rc = make_dir(fs, dir, &id, err);
     if (rc == 0)
-        rc = save_launch(fs, dir, id, owner, err);
+        *ret_id = id;
+    return rc;
+}
+
+int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
+                 const struct vel_id_owner *owner, int64_t *ret_id, struct vel_err *err)
+{
+    int64_t id;
+    int rc = vel_id_take(fs, dir, above, &id, err);
+
+    if (rc == 0)
+        rc = vel_id_say(fs, dir, id, owner, NULL, err);
     if (rc == 0)
         *ret_id = id;
+    return rc;
+}
+
+static int load(struct vel_fs *fs, const char *dir, int64_t id,
+                struct vel_node **ret_body, struct vel_err *err)
+{
+    char *path = vel_id_launch_path(dir, id);
+    int version,
+        rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, ret_body, err)
+                  : vel_out_of_memory(err, "a dataset");
+
+    free(path);
+    return rc;
+}
+
+int vel_id_made(struct vel_fs *fs, const char *dir, int64_t id, struct vel_made *ret,
+                struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    int rc = load(fs, dir, id, &body, err);
+
+    if (rc == 0)
+        rc = vel_node_has(body, "dataset")
+                 ? vel_made_get(body, ret, err)
+                 : vel_fail(err, VEL_ENOENT, "nobody has said what dataset %lld is",
+                            (long long)id);
+    vel_node_destroy(body);
     return rc;
 }
 
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
                   bool *ret_is_leaders, struct vel_err *err)
 {
-    char *path = vel_id_launch_path(dir, id), *copy = NULL;
+    char *copy = NULL;
     struct vel_node *body = NULL;
     const char *launch;
     bool is_leaders = false;
-    int version,
-        rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, &body, err)
-                  : vel_out_of_memory(err, "a dataset");
+    int rc = load(fs, dir, id, &body, err);
 
     if (rc == 0)
         rc = vel_node_get_text(body, "launch", &launch, err);
     if (rc == 0 && ret_is_leaders && vel_node_has(body, "leaders"))
         rc = vel_node_get_bool(body, "leaders", &is_leaders, err);
     if (rc == 0 && !vel_launch_is_name(launch))
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: '%s' is no launch", path, launch);
+        rc = vel_fail(err, VEL_ECORRUPT, "dataset %lld: '%s' is no launch",
+                      (long long)id, launch);
     if (rc == 0) {
         copy = strdup(launch);
         rc = copy ? 0 : vel_out_of_memory(err, "a dataset");
@@ -139,7 +178,6 @@ int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_lau
     if (rc == 0 && ret_is_leaders)
         *ret_is_leaders = is_leaders;
     vel_node_destroy(body);
-    free(path);
     return rc;
 }
 

@@ -13,6 +13,7 @@ core_sources += \
 	%D%/halt_watch.c %D%/halt_watch.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/launch.c %D%/launch.h \
+	%D%/made.c %D%/made.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/over.c %D%/over.h \
 	%D%/owner.c %D%/owner.h \

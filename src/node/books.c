@@ -153,16 +153,16 @@ void vel_books_close(struct vel_books *b, uint64_t patience)
 static void add_dataset(struct vel_books *b, struct entry *entry)
 {
     struct vel_event *event = &entry->event;
-    struct vel_settlement settlement;
+    struct vel_made made;
 
     if (!b->log.path || event->id <= 0 || event->name ||
-        vel_settlement_load(b->fs, b->dir, event->id, &settlement, NULL) < 0)
+        vel_settled_made(b->fs, b->dir, event->id, &made, NULL) < 0)
         return;
-    entry->name = strdup(settlement.dataset.name);
+    entry->name = strdup(made.dataset.name);
     event->name = entry->name;
-    event->files = event->files ? event->files : settlement.dataset.files;
-    event->bytes = event->bytes ? event->bytes : settlement.dataset.bytes;
-    vel_settlement_fini(&settlement);
+    event->files = event->files ? event->files : made.dataset.files;
+    event->bytes = event->bytes ? event->bytes : made.dataset.bytes;
+    vel_made_fini(&made);
 }
 
 static void tell_deaf(struct vel_books *b, int rc, const struct vel_err *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the chair of the connector's datasets writes and reads: ids, settlements, and
+/* What the chair of the connector's datasets writes and reads: ids, what they are, and
  * the seals of a template (doc/protocol-leader.txt, 7). */
 #include "config.h"
 
@@ -72,29 +72,8 @@ static int list_uses(struct vel_service *service, double **ret_since,
     return 0;
 }
 
-static int save_settlement(struct vel_service *service,
-                           const struct vel_settlement *settlement, struct vel_err *err)
-{
-    char *path = vel_settlement_path(service->dir, settlement->dataset.id);
-    struct vel_buf bytes;
-    int64_t writer; /* a chair that is none any more may save it as well */
-    int rc;
-
-    vel_buf_init(&bytes);
-    rc = path ? vel_settlement_encode(settlement, &bytes, err)
-              : vel_out_of_memory(err, "a dataset");
-    if (rc == 0)
-        rc = vel_fs_writer(&writer, err);
-    if (rc == 0)
-        rc = vel_fs_replace_by(service->fs, path, writer, bytes.data, bytes.len, 0600,
-                               err);
-    vel_buf_fini(&bytes);
-    free(path);
-    return rc;
-}
-
 /* Once: nobody can do anything about it while the program runs. */
-static void tell_exposed(struct vel_service *service, const struct vel_settlement *of,
+static void tell_exposed(struct vel_service *service, const struct vel_made *of,
                          const struct vel_err *why)
 {
     if (service->has_told_exposed || why->status == VEL_OK)
@@ -119,7 +98,7 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
                              .created =
                                  vel_clock_wall(service->clock) / (int64_t)VEL_CLOCK_S};
     const struct vel_id_owner owner = {.launch = launch, .is_leaders = true};
-    struct vel_settlement settlement;
+    struct vel_made made;
     struct vel_err why = {0};
     double *since = NULL;
     int rc = next_checkpoint(service, &of.checkpoint, err);
@@ -128,22 +107,22 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
         rc = list_uses(service, &since, err);
     of.seconds_since = since;
     if (rc == 0)
-        rc = vel_id_claim(service->fs, service->dir,
-                          service->view ? service->view->highest : 0, &owner, &of.id,
-                          err);
+        rc = vel_id_take(service->fs, service->dir,
+                         service->view ? service->view->highest : 0, &of.id, err);
     if (rc == 0)
-        rc = vel_compose(&of, seal, &settlement, &why, err);
+        rc = vel_compose(&of, seal, &made, &why, err);
     free(since);
     if (rc < 0)
         return rc;
-    if (seal->verdict == VEL_VERDICT_SEALED)
-        service->last_use[settlement.level] = vel_clock_monotonic(service->clock);
-    rc = save_settlement(service, &settlement, err);
+    if (seal->verdict == VEL_VERDICT_SEALED && seal->members.n > 0)
+        service->last_use[vel_seal_member(seal, 0)->level] =
+            vel_clock_monotonic(service->clock);
+    rc = vel_id_say(service->fs, service->dir, of.id, &owner, &made, err);
     if (rc == 0) {
-        tell_exposed(service, &settlement, &why);
-        service->checkpoints += settlement.dataset.checkpoint > 0;
+        tell_exposed(service, &made, &why);
+        service->checkpoints += made.dataset.checkpoint > 0;
     }
-    vel_settlement_fini(&settlement);
+    vel_made_fini(&made);
     return rc;
 }
 

@@ -156,17 +156,17 @@ int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
 static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry *ret,
                        struct vel_err *err)
 {
-    struct vel_settlement settlement;
+    struct vel_made made;
     int rc = vel_entry_load(service->fs, service->dir, id, ret, err);
 
     if (rc != VEL_ENOENT)
         return rc;
-    rc = vel_settlement_load(service->fs, service->dir, id, &settlement, err);
+    rc = vel_settled_made(service->fs, service->dir, id, &made, err);
     if (rc < 0)
         return rc;
     *ret = (struct vel_entry){.place = VEL_ON_CACHE};
-    rc = vel_dataset_copy(&settlement.dataset, &ret->dataset, err);
-    vel_settlement_fini(&settlement);
+    rc = vel_dataset_copy(&made.dataset, &ret->dataset, err);
+    vel_made_fini(&made);
     return rc;
 }
 

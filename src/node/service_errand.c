@@ -229,13 +229,13 @@ static int thin_out(struct vel_service *service, const struct vel_view *view,
 
 static bool has_name(struct vel_service *service, int64_t id, const char *name)
 {
-    struct vel_settlement settlement;
+    struct vel_made made;
     bool has;
 
-    if (vel_settlement_load(service->fs, service->dir, id, &settlement, NULL) < 0)
+    if (vel_settled_made(service->fs, service->dir, id, &made, NULL) < 0)
         return false;
-    has = strcmp(settlement.dataset.name, name) == 0;
-    vel_settlement_fini(&settlement);
+    has = strcmp(made.dataset.name, name) == 0;
+    vel_made_fini(&made);
     return has;
 }
 

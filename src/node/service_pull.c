@@ -221,13 +221,12 @@ static int add_member(struct vel_view *view, struct vel_view_dataset *dataset,
 static int name_it(const struct vel_service *service, const struct vel_seal *seal,
                    struct vel_dataset *ret, struct vel_err *err)
 {
-    struct vel_settlement settlement;
-    int rc =
-        vel_settlement_load(service->fs, service->dir, seal->id, &settlement, NULL);
+    struct vel_made made;
+    int rc = vel_settled_made(service->fs, service->dir, seal->id, &made, NULL);
 
     if (rc == 0) {
-        rc = vel_dataset_copy(&settlement.dataset, ret, err);
-        vel_settlement_fini(&settlement);
+        rc = vel_dataset_copy(&made.dataset, ret, err);
+        vel_made_fini(&made);
         return rc;
     }
     *ret = (struct vel_dataset){.id = seal->id, .name = strdup(seal->template)};

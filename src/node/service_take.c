@@ -57,7 +57,7 @@ static bool is_to_stay(struct vel_service *service, const struct vel_seal *seal)
 static int take(struct vel_service *service, const char *launch,
                 const struct vel_seal *seal, struct vel_err *err)
 {
-    struct vel_settlement settlement;
+    struct vel_made made;
     struct vel_take what = {.fs = service->fs,
                             .conf = service->conf,
                             .node = service->host.node,
@@ -71,15 +71,15 @@ static int take(struct vel_service *service, const char *launch,
                             .seal = seal};
     char *home = vel_service_home_of(service, seal->id);
     char *after = seal->after ? vel_service_home_of(service, seal->after) : NULL;
-    int rc = vel_settlement_load(service->fs, service->dir, seal->id, &settlement, err);
+    int rc = vel_settled_made(service->fs, service->dir, seal->id, &made, err);
 
     if (rc == 0) {
-        what.dataset = &settlement.dataset;
+        what.dataset = &made.dataset;
         what.home = home;
         what.stays = !home && is_to_stay(service, seal);
         what.after = after;
         rc = vel_take(&what, err);
-        vel_settlement_fini(&settlement);
+        vel_made_fini(&made);
     }
     free(after);
     free(home);

@@ -106,21 +106,21 @@ static int make_of(struct vel_service *service, const struct vel_vec *nodes,
  * (engine/leftovers.c). */
 static void tell_unseen(struct vel_service *service, const struct vel_view *view)
 {
-    struct vel_settlement newest = {0};
+    struct vel_made newest = {0};
     struct vel_buf where;
     size_t n = 0;
 
     for (size_t i = 0; i < view->lost.n; i++) {
         int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
-        struct vel_settlement s = {0};
+        struct vel_made s = {0};
 
         if (!vel_view_is_unseen(view, id) ||
-            vel_settlement_load(service->fs, service->dir, id, &s, NULL) < 0)
+            vel_settled_made(service->fs, service->dir, id, &s, NULL) < 0)
             continue;
         if (s.dataset.is_leaders && n++ == 0)
             newest = s;
         else
-            vel_settlement_fini(&s);
+            vel_made_fini(&s);
     }
     if (n == 0)
         return;
@@ -133,7 +133,7 @@ static void tell_unseen(struct vel_service *service, const struct vel_view *view
             newest.dataset.id, newest.dataset.name, newest.dataset.version,
             n > 1 ? ", nor are older ones" : "", vel_buf_text(&where));
     vel_buf_fini(&where);
-    vel_settlement_fini(&newest);
+    vel_made_fini(&newest);
 }
 
 int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err)

@@ -62,12 +62,12 @@ static bool is_on_prefix(int64_t id)
 /* Is it to come there at all? A checkpoint of a session may be due for none. */
 static bool is_due(int64_t id)
 {
-    struct vel_settlement settlement;
+    struct vel_made made;
 
-    if (vel_settlement_load(vel_fs_posix(), vel_files_dir(), id, &settlement, NULL) < 0)
+    if (vel_settled_made(vel_fs_posix(), vel_files_dir(), id, &made, NULL) < 0)
         return true;
-    bool is = settlement.is_flushed;
-    vel_settlement_fini(&settlement);
+    bool is = made.is_flushed;
+    vel_made_fini(&made);
     return is;
 }
 

@@ -308,13 +308,12 @@ struct datasets {
 /* Not all of its ranks have written their files, or the settings do not ask for it. */
 static bool stays_in_caches(int64_t id)
 {
-    struct vel_settlement settlement;
+    struct vel_made made;
     bool stays = false;
 
-    if (vel_settlement_load(vel_fs_posix(), vel_files_dir(), id, &settlement, NULL) ==
-        0) {
-        stays = !settlement.is_flushed;
-        vel_settlement_fini(&settlement);
+    if (vel_settled_made(vel_fs_posix(), vel_files_dir(), id, &made, NULL) == 0) {
+        stays = !made.is_flushed;
+        vel_made_fini(&made);
     }
     return stays;
 }

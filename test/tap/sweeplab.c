@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/settlement.h"
 #include "jobs/compose.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
@@ -111,15 +110,7 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
     struct vel_listed listed = {.name = (char *)file, .container = -1};
     struct vel_vec list = {.items = &listed, .n = 1};
     struct vel_entry entry = {.owner = 1, .lists = 1, .place = VEL_ON_PREFIX};
-    struct vel_seat seat = {0};
-    struct vel_settlement settlement = {
-
-        .scheme = VEL_SINGLE,
-        .is_flushed = true,
-        .nodes = (char **)&node,
-        .n_nodes = 1,
-        .seats = &seat};
-    struct vel_buf bytes;
+    struct vel_made made = {.is_flushed = true, .nodes = (char **)&node, .n_nodes = 1};
     char path[4400];
     char *own;
     int64_t id;
@@ -127,7 +118,7 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
     snprintf(path, sizeof path, "%s/%s", sweeplab_prefix, file);
     tap_put_file(path, "data");
     own = vel_compose_name(NULL, path);
-    must(vel_id_claim(fs(), sweeplab_dir, 0, &maker, &id, &err));
+    must(vel_id_take(fs(), sweeplab_dir, 0, &id, &err));
     must(vel_filelist_save(fs(), sweeplab_dir, id, 0, &list, &err));
     entry.dataset = (struct vel_dataset){.id = id,
                                          .name = name ? (char *)name : own,
@@ -138,13 +129,8 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
                                          .nodes = 1,
                                          .files = 1};
     must(vel_entry_save(fs(), sweeplab_dir, &entry, &err));
-    settlement.dataset = entry.dataset;
-    vel_buf_init(&bytes);
-    must(vel_settlement_encode(&settlement, &bytes, &err));
-    snprintf(path, sizeof path, "%s/dataset.%lld/settlement", sweeplab_dir,
-             (long long)id);
-    must(vel_fs_replace(fs(), path, bytes.data, bytes.len, 0600, &err));
-    vel_buf_fini(&bytes);
+    made.dataset = entry.dataset;
+    must(vel_id_say(fs(), sweeplab_dir, id, &maker, &made, &err));
     free(own);
     return id;
 }

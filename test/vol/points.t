@@ -50,7 +50,7 @@ seal=$(cd .veloc/launch.first && echo seal.*)
 fresh "$step"
 PMI_RANK=0 PMI_SIZE=1 VELOC_LAUNCH=first VELOC_FLUSH_BANDWIDTH=1 HDF5_VOL_CONNECTOR=veloc \
     "${memcheck[@]}" "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
-is_sealed() { [ -e .veloc/dataset.1/settlement ] && [ -e ".veloc/launch.first/$seal" ]; }
+is_sealed() { [ -e .veloc/dataset.1/launch ] && [ -e ".veloc/launch.first/$seal" ]; }
 await is_sealed
 kill -9 $!
 wait 2>"$dir/killed"
