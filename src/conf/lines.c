@@ -27,18 +27,19 @@ static void put_pair(struct vel_buf *text, const char *key, const char *value)
     put_token(text, value);
 }
 
-static void put_line(const struct vel_line *line, struct vel_buf *text,
-                     struct vel_buf *value)
+void vel_conf_line_text(const struct vel_line *line, struct vel_buf *text)
 {
     const struct vel_parent_info info = vel_schema_parent(line->parent);
+    struct vel_buf value;
 
+    vel_buf_init(&value);
     put_pair(text, info.key, line->name);
     for (size_t i = 0; i < info.n; i++) {
         if (!(line->given >> i & 1))
             continue;
-        vel_field_text(&info.children[i], line->data, value);
+        vel_field_text(&info.children[i], line->data, &value);
         vel_buf_putc(text, ' ');
-        put_pair(text, info.children[i].key, vel_buf_text(value));
+        put_pair(text, info.children[i].key, vel_buf_text(&value));
     }
     if (line->parent == VEL_GROUPS) {
         const struct vel_groups_line *groups = line->data;
@@ -50,17 +51,17 @@ static void put_line(const struct vel_line *line, struct vel_buf *text,
             put_pair(text, pair->name, pair->value);
         }
     }
-    vel_buf_putc(text, '\n');
+    if (value.failed)
+        text->failed = true;
+    vel_buf_fini(&value);
 }
 
 void vel_conf_lines_text(const struct vel_conf *conf, struct vel_buf *text)
 {
-    struct vel_buf value;
-
-    vel_buf_init(&value);
-    for (size_t i = 0; i < conf->lines.n; i++)
-        put_line(vel_vec_at(&conf->lines, i), text, &value);
-    vel_buf_fini(&value);
+    for (size_t i = 0; i < conf->lines.n; i++) {
+        vel_conf_line_text(vel_vec_at(&conf->lines, i), text);
+        vel_buf_putc(text, '\n');
+    }
 }
 
 int vel_conf_lines_take(struct vel_conf *conf, const char *from, const char *text,

@@ -8,6 +8,9 @@
 #include "base/err.h"
 #include "conf/conf.h"
 
+/* Append one line, without its end, with the keys that were given on it. */
+void vel_conf_line_text(const struct vel_line *line, struct vel_buf *text);
+
 /* Append the lines, with the keys that were given on them; what was left open stays
  * open. */
 void vel_conf_lines_text(const struct vel_conf *conf, struct vel_buf *text);

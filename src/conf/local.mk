@@ -10,5 +10,6 @@ core_sources += \
 	%D%/near.c %D%/near.h \
 	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.def %D%/schema.h \
+	%D%/shared.c %D%/shared.h \
 	%D%/texts.c %D%/texts.h
 # End of conf

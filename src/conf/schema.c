@@ -125,6 +125,11 @@ static const struct {
 #include "conf/schema.def"
 };
 
+static const char *const own[] = {
+#define OWN(KEY) #KEY,
+#include "conf/schema.def"
+};
+
 #define COUNT(array) (sizeof array / sizeof array[0])
 
 static const char *const parent_keys[VEL_PARENTS] = {
@@ -161,6 +166,15 @@ size_t vel_schema_count(void)
 const struct vel_field *vel_schema_setting(size_t i)
 {
     return &settings[i];
+}
+
+bool vel_schema_is_own(const struct vel_field *field)
+{
+    bool is = field->type == VEL_TYPE_PATH;
+
+    for (size_t i = 0; !is && i < COUNT(own); i++)
+        is = strcmp(field->key, own[i]) == 0;
+    return is;
 }
 
 /* the key without VELOC_ or SCR_; NULL when it has none of them and must */

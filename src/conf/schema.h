@@ -33,6 +33,9 @@ struct vel_parent_info vel_schema_parent(enum vel_parent parent);
 size_t vel_schema_count(void);
 const struct vel_field *vel_schema_setting(size_t i);
 
+/* May a setting, or a key on a line, differ between processes of a launch? */
+bool vel_schema_is_own(const struct vel_field *field);
+
 /* Which way a key is written. */
 enum vel_spelling {
     VEL_SPELL_FILE, /* FLUSH, VELOC_FLUSH, SCR_FLUSH */
