@@ -87,8 +87,8 @@ static int save(const struct vel_service_of *of, char *path, struct vel_err *err
         vel_node_set_text(body, "named", of->named) ||
         vel_node_set_int(body, "ranks", of->ranks) ||
         (of->is_guest && vel_node_set_bool(body, "guest", true)) ||
-        put_homes(of, body) || put_settings(of->conf, body) ||
-        put_lines(of->conf, body))
+        (of->who && vel_node_set_text(body, "who", of->who)) || put_homes(of, body) ||
+        put_settings(of->conf, body) || put_lines(of->conf, body))
         rc = vel_out_of_memory(err, "a launch");
     /* all processes of the node come here at once */
     if (rc == 0 && !vel_fs_exists(of->fs, path))
@@ -123,6 +123,7 @@ void vel_about_fini(struct vel_about *about)
     free(about->dir);
     free(about->prefix_id);
     free(about->named);
+    free(about->who);
     vel_conf_destroy(about->conf);
     *about = (struct vel_about){0};
 }
@@ -222,6 +223,8 @@ static int get_all(const struct vel_node *body, struct vel_about *about,
         return rc;
     if (vel_node_has(body, "guest") &&
         (rc = vel_node_get_bool(body, "guest", &about->is_guest, err)) < 0)
+        return rc;
+    if (vel_node_has(body, "who") && (rc = get_text(body, "who", &about->who, err)) < 0)
         return rc;
     if (!vel_launch_is_name(about->launch) || !vel_host_is_name(about->host.node) ||
         !vel_host_is_name(about->host.user))

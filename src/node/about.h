@@ -13,6 +13,7 @@
 struct vel_about {
     struct vel_host host; /* the node, and the user */
     char *launch, *prefix, *dir, *prefix_id, *named;
+    char *who; /* whose settings they are, for people; NULL: it does not say */
     char **homes;
     size_t n_homes;
     int64_t ranks; /* 0: not known */

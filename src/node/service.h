@@ -32,6 +32,7 @@ struct vel_service_of {
     const char *dir;       /* PREFIX/.veloc, or a unit's below it */
     const char *prefix_id; /* the uuid in the caches' paths */
     const char *named;     /* nodes that the launcher names, by blanks; "": none */
+    const char *who;       /* whose settings they are, for people; NULL: nobody's */
     int64_t ranks;         /* of the launch; 0: not known */
     char *const *homes;    /* "CACHE/USER/ID" of each store on this node, each once */
     size_t n_homes;

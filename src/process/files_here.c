@@ -40,7 +40,7 @@ static struct here {
     pthread_mutex_t lock; /* guards all of it but what is set once */
     enum stage stage;
     pid_t pid;
-    struct vel_conf *conf;
+    struct vel_conf *own, *conf; /* as they were read, and in force */
     struct vel_host host;
     char *cwd, *prefix, *dir, *node;
     char prefix_id[VEL_PREFIX_ID];
@@ -70,10 +70,12 @@ static void forget(void)
     free(here.node);
     free(here.cwd);
     vel_host_fini(&here.host);
+    if (here.own != here.conf)
+        vel_conf_destroy(here.own);
     vel_conf_destroy(here.conf);
     here.shared = NULL;
     here.dir = here.prefix = here.node = here.cwd = NULL;
-    here.conf = NULL;
+    here.own = here.conf = NULL;
 }
 
 static int find_prefix(struct vel_err *err)
@@ -133,6 +135,7 @@ static int learn(const struct vel_files_of *of, struct vel_err *err)
         .user_file = of->config, .unlisted = of->unlisted, .dataset = of->dataset};
     int rc = vel_conf_create(&here.conf, err);
 
+    here.own = here.conf;
     if (rc == 0)
         rc = vel_conf_load(here.conf, fs(), &layers, err);
     if (rc < 0 || !here.conf->enable)
@@ -189,6 +192,22 @@ static int name_launch(const struct vel_background_of *of, struct vel_err *err)
     return vel_files_name_launch(&self, &here.launcher, here.launch, err);
 }
 
+/* In force is what this launch has agreed on, not one before it. A process alone has
+ * nobody to agree with; a session's settings are those of its rank 0. */
+static void agree(struct vel_background_of *of)
+{
+    bool is_alone = of->ranks == 1 || vel_files_has_session();
+    struct vel_conf *agreed;
+
+    if (here.conf != here.own)
+        vel_conf_destroy(here.conf);
+    here.conf = here.own;
+    of->conf = here.own;
+    agreed = is_alone ? NULL : vel_files_agree(of);
+    if (agreed)
+        of->conf = here.conf = agreed;
+}
+
 /* A session that works without leaders has the prefix for itself. */
 static int lock_prefix(struct vel_err *err)
 {
@@ -231,6 +250,8 @@ static int be_present(struct vel_err *err)
         rc = name_launch(&of, err);
         of.rank = (int)here.launcher.rank;
         of.ranks = (int)here.launcher.ranks;
+        if (rc == 0)
+            agree(&of);
         if (rc == 0)
             rc = vel_presence_open(&of, &here.presence, err);
         rc = rc == VEL_ECANCEL && i < LAUNCHES_MOST ? 0 : rc;

@@ -164,6 +164,13 @@ void vel_files_tell_unheeded(void);
 /* All is over: what has become of the files. */
 void vel_files_tell_end(void);
 
+/* --- files_agree.c --- */
+
+/* The process is in launch of->fresh, and has no leader yet. NULL: the settings
+ * of->conf are those of the launch, or that cannot be known. Else it was told that they
+ * are not: new ones, which are of->conf with what all processes must have in common. */
+struct vel_conf *vel_files_agree(const struct vel_background_of *of);
+
 /* --- files_hold.c --- */
 
 /* What a process knows of itself; borrowed. */

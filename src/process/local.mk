@@ -4,6 +4,7 @@ core_sources += \
 	%D%/attend.c %D%/attend.h \
 	%D%/orderly.c %D%/orderly.h \
 	%D%/files.c %D%/files.h %D%/files_in.h \
+	%D%/files_agree.c \
 	%D%/files_ask.c %D%/files_ask.h \
 	%D%/files_here.c \
 	%D%/files_hold.c \

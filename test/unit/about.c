@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "conf/lines.h"
+#include "conf/shared.h"
 #include "node/about.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -41,6 +42,7 @@ static int save(const char *launch, const char *endpoint)
                                       .dir = "/prefix/.veloc",
                                       .prefix_id = "id",
                                       .named = "",
+                                      .who = "rank 1 on n",
                                       .homes = homes,
                                       .n_homes = 1};
     struct vel_err err = {0};
@@ -94,6 +96,20 @@ static bool has_lines(const struct vel_conf *told)
            strcmp(group->name, "SWITCH") == 0 && strcmp(group->value, "s1") == 0;
 }
 
+/* Who reads it does not take it for other settings. */
+static bool means_the_same(const struct vel_about *about)
+{
+    struct vel_buf there, here;
+    bool is;
+
+    vel_buf_init(&there);
+    vel_buf_init(&here);
+    is = !vel_conf_differ(about->conf, conf, &there, &here);
+    vel_buf_fini(&there);
+    vel_buf_fini(&here);
+    return is;
+}
+
 static bool is_told(const char *endpoint, const char *launch)
 {
     struct vel_about about;
@@ -109,7 +125,8 @@ static bool is_told(const char *endpoint, const char *launch)
     }
     is = strcmp(about.launch, launch) == 0 && strcmp(about.prefix, "/prefix") == 0 &&
          about.n_homes == 1 && strcmp(about.homes[0], "/cache/user/id") == 0 &&
-         about.conf->flush == 3 && has_lines(about.conf);
+         about.conf->flush == 3 && has_lines(about.conf) && means_the_same(&about) &&
+         about.who && strcmp(about.who, "rank 1 on n") == 0;
     vel_about_fini(&about);
     return is;
 }
@@ -126,6 +143,8 @@ int main(void)
     snprintf(base, sizeof base, "%s", tap_path("cntl"));
     if (vel_host_init(&host, &err) < 0 || vel_conf_create(&conf, &err) < 0 ||
         vel_conf_set_by_program(conf, "FLUSH", "3", &err) < 0 ||
+        vel_conf_set_by_program(conf, "SEAL_AFTER", "1.25m", &err) < 0 ||
+        vel_conf_set_by_program(conf, "MODE", "SYNC", &err) < 0 ||
         vel_conf_lines_take(conf, "lines", lines, &err) < 0)
         bail_out("%s", err.text);
     tap_fresh_dir(base);
