@@ -335,5 +335,6 @@ void vel_flushing_init(struct vel_flushing *flushing, const struct vel_conf *con
                                                .clock = clock,
                                                .chunk = (size_t)conf->file_buf_size,
                                                .keeps_metadata = conf->copy_metadata,
-                                               .wants_crc = conf->crc_on_flush}};
+                                               .wants_crc = conf->crc_on_flush,
+                                               .leaves_dirs = true}};
 }

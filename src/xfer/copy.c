@@ -57,10 +57,13 @@ static int create_target(struct vel_copy_run *c, struct vel_err *err)
     struct vel_fs *fs = c->how->fs;
     const char *path = c->file->to;
     char *dir = vel_path_dir(path);
+    struct stat st;
 
     if (!dir)
         return vel_out_of_memory(err, path);
-    int rc = vel_fs_make_dirs(fs, dir, 0777, err);
+    int rc = c->how->leaves_dirs && fs->ops->lstat(fs, dir, &st) == 0
+                 ? 0
+                 : vel_fs_make_dirs(fs, dir, 0777, err);
     free(dir);
     if (rc == 0)
         rc = vel_fs_unlink(fs, path, err); /* what a crash left behind */

@@ -29,6 +29,7 @@ struct vel_copy_how {
     const struct vel_watch *watch; /* NULL: nobody */
     bool keeps_metadata;           /* mode and times of the source (COPY_METADATA) */
     bool wants_crc;                /* of files for which none is known, too */
+    bool leaves_dirs;              /* that are there: the caller brings them to disk */
     struct vel_clock *clock;       /* for FLUSH_PERCENT and vel_copy_resume.apart;
                                       NULL: those are not kept */
 };

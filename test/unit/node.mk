@@ -15,6 +15,7 @@ node_tests = test/unit/about.t \
 	test/unit/sweepunseen.t \
 	test/unit/mended.t \
 	test/unit/staged.t \
+	test/unit/filecost.t \
 	test/unit/unfinished.t \
 	test/unit/upkeep.t \
 	test/unit/connector.t \
@@ -308,6 +309,10 @@ test_unit_sweepmany_t_LDADD = $(test_ldadd)
 test_unit_sweepunseen_t_SOURCES = %D%/sweepunseen.c test/tap/sweeplab.c test/tap/sweeplab.h
 test_unit_sweepunseen_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweepunseen_t_LDADD = $(test_ldadd)
+
+test_unit_filecost_t_SOURCES = %D%/filecost.c test/tap/filelab.c test/tap/filelab.h
+test_unit_filecost_t_CPPFLAGS = $(test_cppflags)
+test_unit_filecost_t_LDADD = $(test_ldadd)
 
 test_unit_staged_t_SOURCES = %D%/staged.c test/tap/filelab.c test/tap/filelab.h
 test_unit_staged_t_CPPFLAGS = $(test_cppflags)

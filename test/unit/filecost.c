@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What one small file of a line costs from its creation until it is on the prefix: how
+ * often something is brought to the disk, and how many names change. The same for each,
+ * however many there were. */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tap/filelab.h"
+#include "tap/tap.h"
+
+/* Of a node without others, the program's own file included. The aim of issue 21 is 8
+ * and 6. */
+enum { FILES = 24, SYNCS = 26, NAMES = 9 };
+
+static atomic_int syncs, names;
+
+static int count_sync(struct vel_fs *fs, int fd)
+{
+    (void)fs;
+    syncs++;
+    return vel_fs_posix()->ops->fsync(vel_fs_posix(), fd);
+}
+
+static int count_rename(struct vel_fs *fs, const char *from, const char *to)
+{
+    (void)fs;
+    names++;
+    return vel_fs_posix()->ops->rename(vel_fs_posix(), from, to);
+}
+
+static int count_link(struct vel_fs *fs, const char *from, const char *to)
+{
+    (void)fs;
+    names++;
+    return vel_fs_posix()->ops->link(vel_fs_posix(), from, to);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* A leader has other things to do now and then. */
+static int median(const int *counts, int n)
+{
+    int sorted[FILES];
+
+    for (int i = 0; i < n; i++)
+        sorted[i] = counts[i];
+    qsort(sorted, (size_t)n, sizeof sorted[0], by_size);
+    return sorted[n / 2];
+}
+
+int main(void)
+{
+    static struct vel_fs_ops ops;
+    static struct vel_fs fs = {&ops};
+    struct filelab lab;
+    struct vel_err err = {0};
+    int of_syncs[FILES], of_names[FILES];
+
+    ops = *vel_fs_posix()->ops;
+    ops.fsync = count_sync;
+    ops.rename = count_rename;
+    ops.link = count_link;
+    filelab_init(&lab, "cost", 1, 1, "DATASET=ck PATTERN=ck.{step}\n");
+    lab.fs = &fs;
+    filelab_begin(&lab, "L1");
+    for (int i = 0; i < FILES; i++) {
+        int before = syncs, named = names;
+        char name[32];
+
+        snprintf(name, sizeof name, "ck.%d", i);
+        if (filelab_write(&lab, 0, name, "some bytes", &err) < 0)
+            bail_out("%s", err.text);
+        filelab_drain(&lab);
+        of_syncs[i] = syncs - before;
+        of_names[i] = names - named;
+    }
+    filelab_end(&lab);
+    is_int(filelab_published(&lab), FILES, "each file is a dataset on the prefix");
+    note("the last: %d to the disk, %d names", median(of_syncs + FILES / 2, FILES / 2),
+         median(of_names + FILES / 2, FILES / 2));
+    ok(median(of_syncs + FILES / 2, FILES / 2) <= SYNCS,
+       "%d times something is brought to the disk for it at most", SYNCS);
+    ok(median(of_names + FILES / 2, FILES / 2) <= NAMES,
+       "and %d names are made or changed", NAMES);
+    ok(median(of_syncs + FILES / 2, FILES / 2) <= median(of_syncs, FILES / 2) &&
+           median(of_names + FILES / 2, FILES / 2) <= median(of_names, FILES / 2),
+       "later ones cost no more than the first");
+    filelab_fini(&lab);
+    return done_testing();
+}
