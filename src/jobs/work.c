@@ -411,6 +411,17 @@ void vel_work_relieve(struct vel_work *work, uint64_t patience)
         vel_queue_submit(work->queue, errand, work, NULL, NULL);
 }
 
+bool vel_work_is_stuck(struct vel_work *work)
+{
+    bool is;
+
+    if (!enter(work))
+        return true;
+    is = count_busy(work).hung >= VEL_WORK_SPARE;
+    pthread_mutex_unlock(&work->lock);
+    return is;
+}
+
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate)
 {
     struct job *job;

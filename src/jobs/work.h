@@ -90,6 +90,9 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
 enum { VEL_WORK_SPARE = 8 };
 void vel_work_relieve(struct vel_work *work, uint64_t patience);
 
+/* So many hang that no job that uses the prefix begins any more? */
+bool vel_work_is_stuck(struct vel_work *work);
+
 /* Another rate, at once, for a job that waits or runs. */
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate);
 

@@ -31,7 +31,11 @@ static int look_at_storage(struct vel_service *service)
 
 static int health(void *arg, int what)
 {
-    return what == ASKS_STORAGE ? look_at_storage(arg) : 0;
+    struct vel_service *service = arg;
+
+    if (what == ASKS_WORKER)
+        return vel_work_is_stuck(service->work) ? VEL_EBUSY : 0;
+    return what == ASKS_STORAGE ? look_at_storage(service) : 0;
 }
 
 static void resign(void *arg)
