@@ -241,6 +241,9 @@ bool vel_ls_is_left(const struct vel_ls_unit *unit, int64_t id);
 void vel_ls_rows(struct vel_ls *ls, struct vel_ls_unit *unit);
 void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                   struct vel_ls_row *row);
+/* Is some of it on the prefix, and not all? Of what leaders flush nothing is before it
+ * is staged. */
+bool vel_ls_is_on_its_way(const struct vel_entry *entry);
 
 /* NULL: nobody has sealed it, or a launch that is not over. */
 const struct vel_seal *vel_ls_seal_of(const struct vel_ls_unit *unit, int64_t id);

@@ -190,6 +190,12 @@ static void judge_restored(const struct vel_view_dataset *d, struct vel_ls_row *
                                     : " are lost");
 }
 
+bool vel_ls_is_on_its_way(const struct vel_entry *entry)
+{
+    return entry->place == VEL_ON_STAGED ||
+           (entry->place == VEL_ON_FLUSHING && entry->owner == 0);
+}
+
 /* The view has no word for it: nothing of it counts, or its entry alone is left. */
 static void judge_entry(const struct vel_ls_row *row, struct vel_buf *why)
 {
@@ -208,7 +214,7 @@ static void judge_entry(const struct vel_ls_row *row, struct vel_buf *why)
         vel_buf_puts(why, "a restart could not read it from the prefix");
     else if (entry && entry->place == VEL_ON_REMOVING)
         vel_buf_puts(why, "it is being removed");
-    else if (entry && entry->place != VEL_ON_CACHE)
+    else if (entry && vel_ls_is_on_its_way(entry))
         vel_buf_puts(why, "not all of it came to the prefix");
     else if (entry)
         vel_buf_puts(why, "no cache that was looked at holds any of it");

@@ -150,7 +150,8 @@ static enum vel_ls_state state_of(const struct vel_ls_unit *unit,
         return VEL_LS_FLUSHED;
     if (row->owes_encode)
         return VEL_LS_ENCODING;
-    if (row->owes_flush || place == VEL_ON_FLUSHING || place == VEL_ON_STAGED)
+    if (row->owes_flush || (entry && vel_ls_is_on_its_way(entry)) ||
+        (place == VEL_ON_FLUSHING && row->restart != VEL_LS_NO))
         return VEL_LS_FLUSHING;
     if (row->sets.n == 0 && row->index >= 0)
         return VEL_LS_ANNOUNCED;

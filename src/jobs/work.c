@@ -387,13 +387,13 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
     return rc;
 }
 
-void vel_work_relieve(struct vel_work *work, uint64_t patience)
+bool vel_work_relieve(struct vel_work *work, uint64_t patience)
 {
     struct busy busy;
     bool is_needed, grows;
 
     if (!enter(work))
-        return;
+        return false;
     work->patience = patience;
     busy = count_busy(work);
     is_needed = busy.hung > 0 && find_first(work, NULL);
@@ -409,17 +409,7 @@ void vel_work_relieve(struct vel_work *work, uint64_t patience)
     }
     if (is_needed) /* its errand may have found too many at work */
         vel_queue_submit(work->queue, errand, work, NULL, NULL);
-}
-
-bool vel_work_is_stuck(struct vel_work *work)
-{
-    bool is;
-
-    if (!enter(work))
-        return true;
-    is = count_busy(work).hung >= VEL_WORK_SPARE;
-    pthread_mutex_unlock(&work->lock);
-    return is;
+    return busy.hung < VEL_WORK_SPARE;
 }
 
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate)

@@ -86,12 +86,10 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
 
 /* When all workers have been at jobs that use the prefix for so long (ns) without a
  * step of their watch, they hang: another one does what waits meanwhile; VEL_WORK_SPARE
- * at most, the last of them only what does not use the prefix. To be called often. */
+ * at most, the last of them only what does not use the prefix. To be called often.
+ * False: so many hang that no job that uses the prefix begins. */
 enum { VEL_WORK_SPARE = 8 };
-void vel_work_relieve(struct vel_work *work, uint64_t patience);
-
-/* So many hang that no job that uses the prefix begins any more? */
-bool vel_work_is_stuck(struct vel_work *work);
+bool vel_work_relieve(struct vel_work *work, uint64_t patience);
 
 /* Another rate, at once, for a job that waits or runs. */
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate);

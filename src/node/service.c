@@ -313,7 +313,8 @@ static int turn(struct vel_service *service, struct vel_err *err)
     vel_leader_tick(service->leader, now);
     vel_service_tell_unreachable(service);
     vel_service_take_results(service);
-    vel_work_relieve(service->work, service->limit_ms * VEL_CLOCK_MS / HANGS);
+    service->takes_jobs =
+        vel_work_relieve(service->work, service->limit_ms * VEL_CLOCK_MS / HANGS);
     vel_leader_tick(service->leader, now); /* of what was cancelled it is not told */
     vel_muster_tick(service->muster, now);
     look_for_processes(service);

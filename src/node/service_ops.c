@@ -34,7 +34,7 @@ static int health(void *arg, int what)
     struct vel_service *service = arg;
 
     if (what == ASKS_WORKER)
-        return vel_work_is_stuck(service->work) ? VEL_EBUSY : 0;
+        return service->takes_jobs ? 0 : VEL_EBUSY;
     return what == ASKS_STORAGE ? look_at_storage(service) : 0;
 }
 

@@ -301,17 +301,6 @@ static int op_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_our
     return 0;
 }
 
-static int op_go_on(void *arg, const struct vel_seal *seal, struct vel_err *err)
-{
-    struct lab *lab = ((struct lab_leader *)arg)->lab;
-
-    (void)err;
-    if (seal->owner < 1 || seal->owner > dataset_of(lab, seal->id)->owner)
-        lab_is_wrong(lab, "dataset %lld is gone on with by nobody",
-                     (long long)seal->id);
-    return 0;
-}
-
 static int op_entry(void *arg, const struct vel_seal *seal,
                     enum vel_place_on_prefix place, int64_t by, struct vel_err *err)
 {
@@ -479,7 +468,7 @@ const struct vel_leader_ops lab_ops = {
     .claim_owner = op_claim_owner,
     .owner = op_owner,
     .entry = op_entry,
-    .go_on = op_go_on,
+    .go_on = lab_go_on,
     .is_dropped = op_is_dropped,
     .is_held = lab_is_held,
     .is_before = lab_is_before,
