@@ -70,33 +70,16 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/image_decode/empty.hex \
 	test/fuzz/corpus/image_decode/plain.hex \
 	test/fuzz/corpus/image_decode/two.hex \
-	test/fuzz/corpus/leader_decode/bad-closed-outside \
-	test/fuzz/corpus/leader_decode/bad-closed-size \
-	test/fuzz/corpus/leader_decode/bad-copying-offset \
-	test/fuzz/corpus/leader_decode/bad-copying-owner \
-	test/fuzz/corpus/leader_decode/bad-copying-transfer \
 	test/fuzz/corpus/leader_decode/bad-endpoint-epoch \
 	test/fuzz/corpus/leader_decode/bad-launch-kind \
 	test/fuzz/corpus/leader_decode/bad-launch-name \
-	test/fuzz/corpus/leader_decode/bad-new-generation \
-	test/fuzz/corpus/leader_decode/bad-new-kind \
-	test/fuzz/corpus/leader_decode/bad-new-launch \
-	test/fuzz/corpus/leader_decode/bad-owed-node \
-	test/fuzz/corpus/leader_decode/bad-owed-nothing \
-	test/fuzz/corpus/leader_decode/bad-owed-order \
 	test/fuzz/corpus/leader_decode/bad-seal-id \
 	test/fuzz/corpus/leader_decode/bad-seal-node \
 	test/fuzz/corpus/leader_decode/bad-seal-short \
 	test/fuzz/corpus/leader_decode/bad-seal-verdict \
 	test/fuzz/corpus/leader_decode/bad-seals-outside \
-	test/fuzz/corpus/leader_decode/good-closed \
-	test/fuzz/corpus/leader_decode/good-copying \
-	test/fuzz/corpus/leader_decode/good-copying-transfer \
 	test/fuzz/corpus/leader_decode/good-endpoint \
 	test/fuzz/corpus/leader_decode/good-launch \
-	test/fuzz/corpus/leader_decode/good-new \
-	test/fuzz/corpus/leader_decode/good-owed \
-	test/fuzz/corpus/leader_decode/good-owed-failed \
 	test/fuzz/corpus/leader_decode/good-seal \
 	test/fuzz/corpus/leader_decode/good-seals \
 	test/fuzz/corpus/ledger_decode/begin-lost \
