@@ -47,6 +47,7 @@ struct vel_writing {
     bool is_later;    /* encoded in the background, and SINGLE till then */
     bool is_bypass;   /* to the prefix, under temporary names */
     bool takes_names; /* where files of other datasets were */
+    int64_t news;     /* of the background, when all its files were there */
     bool was_full;    /* a file of this rank found no room */
     size_t due;       /* the level that desc is, or stands for */
     char *level, *dir;

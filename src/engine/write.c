@@ -231,7 +231,7 @@ static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
     const struct vel_writing *w = &s->writing;
     struct vel_dataset *d = &s->writing.map.dataset;
     struct vel_dataset mine = {0};
-    int64_t sums[4], cached = 0;
+    int64_t sums[5], cached = 0;
     int rc = vel_session_may(s, VEL_DO_COMPLETE, err);
 
     if (rc == 0 && !is_valid)
@@ -244,7 +244,8 @@ static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
     sums[2] = rc == 0 && s->world->rank == 0 && !w->is_bypass &&
               vel_session_flush_due(s, d, w->desc->is_exposed, false);
     sums[3] = w->takes_names;
-    rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_SUM, sums, 4, err);
+    sums[4] = s->background && s->world->rank == 0 ? vel_session_news(s) : 0;
+    rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_SUM, sums, 5, err);
     if (rc < 0)
         return rc;
     s->last_bytes = (uint64_t)cached;
@@ -252,6 +253,7 @@ static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
     d->files = sums[0];
     d->bytes = sums[1];
     s->writing.takes_names = sums[3];
+    s->writing.news = sums[4];
     *ret_flush = sums[2];
     return d->files > 1 && !s->crew.packs ? check_names(s, err) : 0;
 }
@@ -426,6 +428,7 @@ int vel_session_complete(struct vel_session *session, bool is_valid,
     struct vel_err own = {0};
     size_t others = s->held.n;
     bool flush = false;
+    int64_t news;
     int rc = total(s, is_valid, &flush, &own);
 
     if (s->state != VEL_WRITING)
@@ -444,9 +447,12 @@ int vel_session_complete(struct vel_session *session, bool is_valid,
         s->held.n = others;
         return give_up(s, rc, &own, err);
     }
+    news = s->writing.news;
     enter(s, &held);
     if (flush && !s->background)
         rc = vel_session_flush_now(s, vel_session_held(s, others), err);
+    else if (vel_session_learn(s, news, &own) < 0) /* complete it is all the same */
+        vel_log_shared(VEL_LOG_WARN, "%s", own.text);
     vel_session_evict_old(s);
     vel_session_sweep(s);
     return rc;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/health.h"
 #include "tap/behindlab.h"
@@ -239,6 +240,47 @@ static void what_is_to_be_flushed_stays(void)
     standin_destroy(l.standin);
 }
 
+static void retry_all(struct standin *standin)
+{
+    standin_retry(standin);
+    while (standin_done(standin).flushed < 2)
+        usleep(1000);
+}
+
+/* What the background has done while a checkpoint was written. */
+static int hear(struct behindlab *l, struct vel_session *s, int rank,
+                struct vel_err *err)
+{
+    int64_t *n = l->note[rank];
+    int rc = seslab_checkpoint(&l->lab, s, 1, err);
+
+    if (rc == 0)
+        rc = seslab_checkpoint(&l->lab, s, 2, err);
+    vel_session_wait(s, NULL);
+    if (rc == 0)
+        rc = seslab_begin(&l->lab, s, 3, err);
+    n[0] = behindlab_scheme(l, s, 1);
+    behindlab_alone(l, s, retry_all);
+    if (rc == 0)
+        rc = seslab_write(&l->lab, s, 3, err);
+    n[1] = behindlab_scheme(l, s, 1);
+    return rc;
+}
+
+static void news_are_heard_when_it_is_complete(void)
+{
+    struct behindlab l;
+
+    behindlab_init(&l);
+    seslab_set(&l.lab, "FLUSH", "1");
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    standin_fail(l.standin, 0, 2);
+    ok(behindlab_run(&l, hear), "while a checkpoint is written others are flushed");
+    ok(behindlab_all(&l, 0, VEL_XOR) && behindlab_all(&l, 1, 0),
+       "when it is complete the older of them leaves the cache");
+    standin_destroy(l.standin);
+}
+
 /* --- drop --- */
 
 static int drop(struct behindlab *l, struct vel_session *s, int rank,
@@ -344,6 +386,7 @@ int main(void)
     without_a_leader_nothing_is_complete();
     a_full_store_waits_for_the_background();
     what_is_to_be_flushed_stays();
+    news_are_heard_when_it_is_complete();
     a_dropped_one_is_not_worked_on();
     health_is_asked_for();
     without_a_leader_there_is_no_session();
