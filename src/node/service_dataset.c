@@ -170,8 +170,8 @@ static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry
     return rc;
 }
 
-/* Whoever shares a name with it and is on its way is settled before it renames: what
- * this launch leads the brain has settled already. */
+/* Whoever shares a name with it and is on its way is settled before it renames; but
+ * what the brain knows, which tells those in their order. */
 static int settle_rivals(struct vel_service *service, const struct vel_entry *entry,
                          struct vel_err *err)
 {
@@ -182,12 +182,13 @@ static int settle_rivals(struct vel_service *service, const struct vel_entry *en
     rc = vel_flushing_rivals(&service->flushing, entry, &rivals, err);
     for (size_t i = 0; rc == 0 && i < rivals.n; i++) {
         const struct vel_flush_rival *rival = vel_vec_at(&rivals, i);
+        enum vel_dataset_state state = vel_leader_dataset(service->leader, rival->id);
         struct vel_flush_job job = {.id = rival->id};
         struct vel_entry settled = {0};
         char *home;
 
         if (rival->id > entry->dataset.id ||
-            vel_leader_dataset(service->leader, rival->id) == VEL_DATASET_FLUSHING)
+            (state >= VEL_DATASET_SEALED && state <= VEL_DATASET_FLUSHING))
             continue;
         rc = vel_service_claim_owner(service, rival->id, &job.owner, err);
         job.home = home = vel_service_home_of(service, rival->id);
