@@ -46,7 +46,7 @@ static bool is_here(const struct work *w, const struct vel_seal_member *member)
 
 /* --- where to --- */
 
-static int choose_level(struct work *w, bool stays)
+static int choose_level(struct work *w, const char *home)
 {
     const struct vel_take *take = w->take;
     int rc;
@@ -54,7 +54,7 @@ static int choose_level(struct work *w, bool stays)
     free(w->level);
     free(w->home);
     w->level = w->home = NULL;
-    rc = vel_take_level(take, &w->sources, stays, &w->level, w->err);
+    rc = vel_take_level(take, &w->sources, home, &w->level, w->err);
     if (rc < 0)
         return rc;
     w->is_moved = vel_take_is_moved(take, &w->sources, w->level);
@@ -418,22 +418,40 @@ static int make_parts(struct work *w)
     return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->home, w->err) : rc;
 }
 
-/* The store of the level refuses: a program never fails because of that. Nothing was
- * there before, so what is there now is a copy. */
-static int stay(struct work *w, struct vel_err *why)
+/* Nothing was there before, so what is there now is a copy. */
+static int remove_copy(struct work *w)
 {
     int rc;
 
-    vel_log(VEL_LOG_WARN,
-            "dataset %" PRId64 " stays in the store where it was written: %s",
-            w->take->seal->id, why->text);
     vel_placeholders_forget(w->take->placeholders, w->home, -1);
     rc = vel_fs_remove_tree(w->take->fs, w->home, w->err);
     if (rc == 0 && vel_fs_exists(w->take->fs, w->level))
         rc = vel_fs_sync_dir(w->take->fs, w->level, w->err);
-    if (rc == 0)
-        rc = choose_level(w, true);
-    return rc == 0 ? make_parts(w) : rc;
+    return rc;
+}
+
+/* The store of the level refuses: a program never fails because of that. Where files
+ * are in several, another may have room. */
+static int stay(struct work *w, struct vel_err *why)
+{
+    int rc = vel_fail(w->err, (enum vel_status)why->status, "%s", why->text);
+
+    vel_log(VEL_LOG_WARN,
+            "dataset %" PRId64 " stays in the store where it was written: %s",
+            w->take->seal->id, why->text);
+    for (size_t i = 0; rc < 0 && i < w->sources.n; i++) {
+        const char *home = vel_take_home(w->take, vel_vec_at(&w->sources, i));
+
+        if (vel_path_below(home, w->level))
+            continue;
+        rc = remove_copy(w);
+        if (rc == 0)
+            rc = choose_level(w, home);
+        if (rc < 0)
+            return rc;
+        rc = make_parts(w);
+    }
+    return rc;
 }
 
 static int take_all(struct work *w)
@@ -465,7 +483,7 @@ int vel_take(const struct vel_take *take, struct vel_err *err)
     make_identity(&w);
     rc = vel_take_find_sources(take, &w.sources, err);
     if (rc == 0)
-        rc = choose_level(&w, take->stays);
+        rc = choose_level(&w, NULL);
     if (rc == 0)
         rc = take_all(&w);
     vel_batch_list_fini(&w.sources);

@@ -31,9 +31,13 @@ struct vel_take {
     bool is_over; /* the launch: other leaders may have its files in their ledgers */
     const struct vel_seal *seal;
     const struct vel_dataset *dataset; /* as it was settled */
-    const char *home; /* where parts of it are already: LEVEL/dataset.D; or NULL */
-    bool stays; /* there is no room in the store of its level: it stays where it is */
+    const char *home;  /* where parts of it are already: LEVEL/dataset.D; or NULL */
     const char *after; /* the same of seal->after */
+
+    /* In which cache parts are made; `from` is where files of it are, NULL: nowhere. No
+     * function: in that of the level's store. */
+    const char *(*choose)(void *arg, const struct vel_seal *seal, const char *from);
+    void *arg;
 };
 
 int vel_take(const struct vel_take *take, struct vel_err *err);

@@ -13,10 +13,11 @@ int vel_take_find_sources(const struct vel_take *take, struct vel_vec *ret,
                           struct vel_err *err);
 
 /* The directory of the level in which the parts are made: where some are already, else
- * in the cache of the level's store. If that is not here, or the files stay, in the
- * cache where they are. New string. */
+ * in `home`; NULL: in the one that is chosen. New string. */
 int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
-                   bool stays, char **ret_level, struct vel_err *err);
+                   const char *home, char **ret_level, struct vel_err *err);
+/* The cache where such files are; NULL: none of ours. */
+const char *vel_take_home(const struct vel_take *take, const struct vel_batch *batch);
 /* Is that another cache than one of the files'? */
 bool vel_take_is_moved(const struct vel_take *take, const struct vel_vec *sources,
                        const char *level);

@@ -22,8 +22,7 @@ static char *level_in(const char *home, int64_t index)
     return vel_buf_take(&path, NULL);
 }
 
-/* The cache that a batch is in; NULL: in none. */
-static const char *home_of(const struct vel_take *take, const struct vel_batch *batch)
+const char *vel_take_home(const struct vel_take *take, const struct vel_batch *batch)
 {
     for (size_t i = 0; i < take->n_homes; i++)
         if (vel_path_below(take->homes[i], batch->dir))
@@ -35,7 +34,7 @@ bool vel_take_is_moved(const struct vel_take *take, const struct vel_vec *source
                        const char *level)
 {
     for (size_t i = 0; i < sources->n; i++) {
-        const char *home = home_of(take, vel_vec_at(sources, i));
+        const char *home = vel_take_home(take, vel_vec_at(sources, i));
 
         if (!home || !vel_path_below(home, level))
             return true;
@@ -44,18 +43,21 @@ bool vel_take_is_moved(const struct vel_take *take, const struct vel_vec *source
 }
 
 int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
-                   bool stays, char **ret_level, struct vel_err *err)
+                   const char *home, char **ret_level, struct vel_err *err)
 {
     int64_t index =
         take->seal->members.n > 0 ? vel_seal_member(take->seal, 0)->level : 0;
     size_t at = vel_seats_home(take->conf, (size_t)index, take->homes, take->n_homes);
-    const char *home = sources->n > 0 ? home_of(take, vel_vec_at(sources, 0)) : NULL;
+    const char *from =
+        sources->n > 0 ? vel_take_home(take, vel_vec_at(sources, 0)) : NULL;
 
     if (take->n_homes == 0)
         return vel_fail(err, VEL_ENOENT, "%s has no cache", take->node);
-    if (!stays && at < take->n_homes)
-        home = take->homes[at];
+    if (!home && !take->home && take->choose)
+        home = take->choose(take->arg, take->seal, from);
     else if (!home)
+        home = at < take->n_homes ? take->homes[at] : from;
+    if (!home)
         home = take->homes[0];
     *ret_level = take->home ? vel_path_dir(take->home) : level_in(home, index);
     return *ret_level ? 0 : vel_out_of_memory(err, "a dataset");

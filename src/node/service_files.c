@@ -38,23 +38,28 @@ const struct vel_line *vel_service_line(const struct vel_service *service,
     return vel_compose_line(service->conf, template);
 }
 
-/* Where new files of a rule (NULL: of none) go; no cache: n_homes. */
-static int choose_home(const struct vel_service *service,
-                       const struct vel_dataset_rule *rule, size_t *ret_level,
-                       size_t *ret_home, struct vel_err *err)
+/* In whose store new files of a rule (NULL: of none) are, if that has room. */
+static int choose_level(const struct vel_service *service,
+                        const struct vel_dataset_rule *rule, size_t *ret_level,
+                        struct vel_err *err)
 {
     int rc = vel_compose_first_level(service->conf, rule, ret_level, err);
 
-    if (rc < 0)
-        return rc;
-    if (vel_seats_is_bypass(service->conf, *ret_level))
-        return vel_fail(err, VEL_ESTATE,
-                        "its level goes straight to the prefix (BYPASS=1)");
-    *ret_home =
-        vel_seats_home(service->conf, *ret_level, service->homes, service->n_homes);
-    return *ret_home < service->n_homes
-               ? 0
-               : vel_fail(err, VEL_ENOENT, "this node has no cache for its level");
+    return rc == 0 && vel_seats_is_bypass(service->conf, *ret_level)
+               ? vel_fail(err, VEL_ESTATE,
+                          "its level goes straight to the prefix (BYPASS=1)")
+               : rc;
+}
+
+static bool has_home(const struct vel_service *service, size_t level)
+{
+    size_t store;
+
+    for (size_t k = 0; vel_seats_spill(service->conf, level, k, &store); k++)
+        if (vel_seats_home(service->conf, store, service->homes, service->n_homes) <
+            service->n_homes)
+            return true;
+    return false;
 }
 
 /* Without a cache on this node alone it is a part of its key all the same. */
@@ -62,7 +67,7 @@ static void decide(const struct vel_service *service,
                    const struct vel_dataset_rule *rule, struct vel_leader_rule *ret)
 {
     struct vel_err why = {0};
-    size_t level, home;
+    size_t level;
 
     if (!rule && service->conf->unlisted == VEL_UNLISTED_LIVE) {
         ret->is_native = true;
@@ -70,10 +75,12 @@ static void decide(const struct vel_service *service,
     } else if (rule && rule->kind == VEL_KIND_NONE) {
         ret->is_native = true;
         snprintf(ret->why, sizeof ret->why, "its DATASET line says KIND=NONE");
-    } else if (choose_home(service, rule, &level, &home, &why) < 0 &&
-               (!rule || why.status != VEL_ENOENT)) {
+    } else if (choose_level(service, rule, &level, &why) < 0) {
         ret->is_native = true;
         snprintf(ret->why, sizeof ret->why, "%.*s", (int)sizeof ret->why - 1, why.text);
+    } else if (!rule && !has_home(service, level)) {
+        ret->is_native = true;
+        snprintf(ret->why, sizeof ret->why, "this node has no cache for its level");
     }
 }
 
@@ -280,25 +287,57 @@ static int kind_of(const struct vel_line *line, const char *template)
     return kinds[((const struct vel_dataset_rule *)line->data)->kind];
 }
 
+/* In the store of a level, the files of which are of another one, maybe. */
+static int make_batch(struct vel_service *service, const struct vel_leader_key *key,
+                      size_t level, size_t store, char **ret_dir, struct vel_err *err)
+{
+    const struct vel_batch_key borrowed = key_of(service, key);
+    const struct vel_line *line = vel_service_line(service, key->template);
+    size_t home = 0;
+    int rc =
+        vel_service_find_room(service, level, store, service->largest_part, &home, err);
+
+    return rc < 0 ? rc
+                  : vel_batches_make(service->batches[home], &borrowed, (int64_t)level,
+                                     kind_of(line, key->template), ret_dir, err);
+}
+
+/* In its own store, or the next one that takes it. When none does the first says why,
+ * but for one that may have room later. */
+static int make_somewhere(struct vel_service *service, const struct vel_leader_key *key,
+                          size_t level, char **ret_dir, struct vel_err *err)
+{
+    struct vel_err first = {0}, why = {0};
+    size_t store;
+    int rc = VEL_ENOENT;
+
+    for (size_t k = 0; rc < 0 && rc != VEL_ECANCEL && rc != VEL_ENOMEM &&
+                       vel_seats_spill(service->conf, level, k, &store);
+         k++) {
+        rc = make_batch(service, key, level, store, ret_dir, &why);
+        if (rc < 0 && (k == 0 || (rc == VEL_ENOSPC && first.status != VEL_ENOSPC)))
+            first = why;
+        if (rc == 0 && service->last_part == 0)
+            vel_service_tell_unused_stores(service, level, store);
+        if (rc == 0 && k > 0)
+            vel_service_tell_spill(service, level, store, &first);
+    }
+    return rc < 0 ? vel_fail(err, first.status, "%s", first.text) : 0;
+}
+
 int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *ret_part,
                          struct vel_err *err)
 {
     struct vel_service *service = arg;
     const struct vel_line *line = vel_service_line(service, key->template);
-    struct vel_batch_key borrowed;
     char *dir = NULL;
-    size_t index = 0, home = 0;
-    int rc = choose_home(service, line ? line->data : NULL, &index, &home, err);
+    size_t level = 0;
+    int rc = choose_level(service, line ? line->data : NULL, &level, err);
 
     if (rc == 0 && service->above < 0)
         rc = vel_id_last(service->fs, service->dir, &service->above, err);
-    borrowed = key_of(service, key);
     if (rc == 0)
-        rc = vel_service_check_room(service, index, service->homes[home],
-                                    service->largest_part, err);
-    if (rc == 0)
-        rc = vel_batches_make(service->batches[home], &borrowed, (int64_t)index,
-                              kind_of(line, key->template), &dir, err);
+        rc = make_somewhere(service, key, level, &dir, err);
     if (rc == 0)
         rc = know_part(service, dir, ret_part, err);
     if (rc == 0)

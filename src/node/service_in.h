@@ -165,9 +165,10 @@ struct vel_service {
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest;       /* all older seals have been read */
     bool has_told_exposed, has_told_over;
-    bool is_first_chair, takes_jobs; /* that use the prefix: not all hang there */
-    uint64_t lines_used;             /* bit i: DATASET line i has had a file */
-    char *stray;                     /* the first file that no line has */
+    bool is_first_chair, takes_jobs;  /* that use the prefix: not all hang there */
+    uint64_t told_spills, lines_used; /* bit i: files of level i go to another store;
+                                         DATASET line i has had a file */
+    char *stray;                      /* the first file that no line has */
     struct vel_vec written; /* char *: shapes of names that this launch may write */
     atomic_bool has_told_stays, has_thinned; /* what launches before left in caches */
     int64_t checkpoints;

@@ -17,9 +17,22 @@ int64_t vel_service_keep_of(const struct vel_service *service,
 int64_t vel_service_keep(void *arg, const struct vel_seal *seal, int64_t *ret_store,
                          bool *ret_has_line);
 
-/* Is there room in `home`, the cache of a level here, for another part of so many
- * bytes? VEL_ENOSPC. */
-int vel_service_check_room(const struct vel_service *service, size_t level,
-                           const char *home, uint64_t bytes, struct vel_err *err);
+/* Which of this node's caches is that of the store of level `store`, for another part
+ * of so many bytes of `level`? VEL_ENOENT: it has none; VEL_ENOSPC: there is no room.
+ */
+int vel_service_find_room(const struct vel_service *service, size_t level, size_t store,
+                          uint64_t bytes, size_t *ret_home, struct vel_err *err);
+
+/* The cache for parts of a dataset of `level` that are not on this node yet: that of
+ * its store, or of the next one with room; where none has any the first of them. */
+const char *vel_service_home_for(const struct vel_service *service, size_t level,
+                                 uint64_t bytes);
+
+/* A file of `level` goes to the store of level `store`. Told once: why it is not its
+ * own; and with the first file which stores of other levels are not used. */
+void vel_service_tell_spill(struct vel_service *service, size_t level, size_t store,
+                            const struct vel_err *why);
+void vel_service_tell_unused_stores(const struct vel_service *service, size_t level,
+                                    size_t store);
 
 #endif

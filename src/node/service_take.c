@@ -33,25 +33,31 @@ static bool is_elsewhere(const struct vel_service *service, const struct vel_sea
                vel_seats_store_level(service->conf, level);
 }
 
-/* Has that store no room for this node's parts? */
-static bool is_to_stay(struct vel_service *service, const struct vel_seal *seal)
+/* Where this node's parts are made: files come to the store of the level when it is
+ * another one than where such files are written, and has room. What was written in yet
+ * another one, for want of room, does not go back. */
+static const char *choose_home(void *arg, const struct vel_seal *seal, const char *from)
 {
+    struct vel_service *service = arg;
     size_t level = seal->members.n > 0 ? (size_t)vel_seal_at(seal, 0)->level : 0;
     size_t at = vel_seats_home(service->conf, level, service->homes, service->n_homes);
     struct vel_err why = {0};
     uint64_t bytes = 0;
 
-    if (at == service->n_homes || !is_elsewhere(service, seal, level))
-        return false;
     for (size_t i = 0; i < seal->members.n; i++)
         if (strcmp(vel_seal_at(seal, i)->node, service->host.node) == 0)
             bytes += (uint64_t)vel_seal_at(seal, i)->bytes;
-    if (vel_service_check_room(service, level, service->homes[at], bytes, &why) == 0)
-        return false;
+    if (!from)
+        return vel_service_home_for(service, level, bytes);
+    if (at == service->n_homes || service->homes[at] == from ||
+        !is_elsewhere(service, seal, level))
+        return from;
+    if (vel_service_find_room(service, level, level, bytes, &at, &why) == 0)
+        return service->homes[at];
     if (!atomic_exchange(&service->has_told_stays, true))
         vel_log(VEL_LOG_WARN, "datasets stay in the store where they were written: %s",
                 why.text);
-    return true;
+    return from;
 }
 
 static int take(struct vel_service *service, const char *launch,
@@ -68,7 +74,9 @@ static int take(struct vel_service *service, const char *launch,
                             .n_homes = service->n_homes,
                             .placeholders = service->placeholders,
                             .is_over = strcmp(launch, service->launch) != 0,
-                            .seal = seal};
+                            .seal = seal,
+                            .choose = choose_home,
+                            .arg = service};
     char *home = vel_service_home_of(service, seal->id);
     char *after = seal->after ? vel_service_home_of(service, seal->after) : NULL;
     int rc = vel_settled_made(service->fs, service->dir, seal->id, &made, err);
@@ -76,7 +84,6 @@ static int take(struct vel_service *service, const char *launch,
     if (rc == 0) {
         what.dataset = &made.dataset;
         what.home = home;
-        what.stays = !home && is_to_stay(service, seal);
         what.after = after;
         rc = vel_take(&what, err);
         vel_made_fini(&made);

@@ -33,8 +33,8 @@ static int make_all(struct vel_fs *fs, const struct vel_stores *stores,
             vel_cache_make_home(fs, store->base, host->user, prefix_id,
                                 &ret->items[ret->n], &why) == 0)
             ret->n++;
-        else if (stores->n > 1)
-            vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
+        else if (stores->n > 1) /* whoever leads tells it when there is a file */
+            vel_log(VEL_LOG_INFO, "store %s is not used: %s", store->name, why.text);
     }
     return ret->n > 0 ? 0
                       : vel_fail(err, VEL_ENOENT,

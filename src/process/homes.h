@@ -15,8 +15,8 @@ struct vel_homes {
     size_t n;
 };
 
-/* Of every store of this node that can be used, made when it is not there; what cannot
- * is told. VEL_ENOENT: none. `host` has the node as the settings call it. */
+/* Of every store of this node that can be used, made when it is not there. VEL_ENOENT:
+ * none. `host` has the node as the settings call it. */
 int vel_homes_make(struct vel_fs *fs, const struct vel_conf *conf,
                    const struct vel_host *host, const char *prefix_id,
                    struct vel_homes *ret, struct vel_err *err);

@@ -82,6 +82,37 @@ size_t vel_seats_store_level(const struct vel_conf *conf, size_t level)
     return first;
 }
 
+static bool takes_files(const struct vel_conf *conf, size_t level)
+{
+    struct vel_ckpt ckpt;
+
+    return vel_level_at(conf, level, &ckpt) && ckpt.enabled && !ckpt.bypass;
+}
+
+/* The first of those with its store that take files. */
+static bool stands_for_store(const struct vel_conf *conf, size_t level)
+{
+    bool is_first = takes_files(conf, level);
+
+    for (size_t i = 0; is_first && i < level; i++)
+        is_first = !takes_files(conf, i) || !is_same_store(conf, i, level);
+    return is_first;
+}
+
+bool vel_seats_spill(const struct vel_conf *conf, size_t first, size_t k,
+                     size_t *ret_level)
+{
+    struct vel_ckpt level;
+
+    *ret_level = first;
+    for (size_t i = 0; k > 0 && vel_level_at(conf, i, &level); i++)
+        if (stands_for_store(conf, i) && !is_same_store(conf, i, first)) {
+            *ret_level = i;
+            k--;
+        }
+    return k == 0;
+}
+
 /* NULL: the directory has no line. */
 static const struct vel_line *line_at(const struct vel_conf *conf, const char *dir)
 {

@@ -35,6 +35,12 @@ bool vel_seats_is_bypass(const struct vel_conf *conf, size_t level);
  * (any more) is alone. */
 size_t vel_seats_store_level(const struct vel_conf *conf, size_t level);
 
+/* A level whose store takes what is to be in that of `first`: that itself (k 0), and
+ * when it cannot the others, each once, in the order of the levels. False: there are no
+ * more. */
+bool vel_seats_spill(const struct vel_conf *conf, size_t first, size_t k,
+                     size_t *ret_level);
+
 /* So many complete datasets stay in the level's store: COUNT, else CACHE_SIZE. */
 int64_t vel_seats_count(const struct vel_conf *conf, size_t level);
 

@@ -10,6 +10,7 @@
 #include "base/crc.h"
 #include "base/path.h"
 #include "base/vec.h"
+#include "topo/group_lines.h"
 #include "topo/same.h"
 #include "topo/store.h"
 
@@ -53,22 +54,34 @@ int64_t vel_store_limit(const struct vel_conf *conf, const char *dir)
 
 /* Virtual nodes share a file system, and must not share what a real node has alone. A
  * value may be any text, so only the name of a node becomes part of a path as it is. */
-static char *base_of(const struct build *b, const struct vel_store *store)
+static char *base_of(const struct vel_conf *conf, const char *name, const char *group,
+                     const char *value)
 {
-    const struct vel_group *group = store->group;
     struct vel_buf own;
 
-    if (b->conf->virtual_nodes == 0 || strcmp(group->name, "WORLD") == 0)
-        return strdup(store->name);
+    if (conf->virtual_nodes == 0 || strcmp(group, "WORLD") == 0)
+        return strdup(name);
     vel_buf_init(&own);
-    if (strcmp(group->name, "NODE") == 0)
-        vel_buf_puts(&own, group->value);
+    if (strcmp(group, "NODE") == 0)
+        vel_buf_puts(&own, value);
     else
         vel_buf_printf(&own, "group.%08x",
-                       (unsigned)vel_crc32c(0, group->value, strlen(group->value)));
-    char *base = own.failed ? NULL : vel_path_join(store->name, vel_buf_text(&own));
+                       (unsigned)vel_crc32c(0, value, strlen(value)));
+    char *base = own.failed ? NULL : vel_path_join(name, vel_buf_text(&own));
     vel_buf_fini(&own);
     return base;
+}
+
+char *vel_store_base(const struct vel_conf *conf, const char *dir, const char *node)
+{
+    const struct vel_line *line;
+    const char *group = "NODE", *value;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
+        if (vel_path_is_same(line->name, dir))
+            group = ((const struct vel_store_line *)line->data)->group;
+    value = vel_group_value(conf, node, group);
+    return value ? base_of(conf, dir, group, value) : NULL;
 }
 
 static int set_group(const struct build *b, struct vel_store *store, const char *key,
@@ -79,7 +92,8 @@ static int set_group(const struct build *b, struct vel_store *store, const char 
         return vel_fail(b->err, VEL_ECONFIG,
                         "%s=%s: GROUP=%s is unknown, since no GROUPS line defines it",
                         key, store->name, name);
-    store->base = base_of(b, store);
+    store->base =
+        base_of(b->conf, store->name, store->group->name, store->group->value);
     return store->base ? 0 : vel_out_of_memory(b->err, "describing stores");
 }
 

@@ -40,6 +40,10 @@ struct vel_stores {
     size_t n;
 };
 
+/* The directory in a store where a node keeps its things, as struct vel_store has it; a
+ * new string. NULL: out of memory, or the node is in no group that shares it. */
+char *vel_store_base(const struct vel_conf *conf, const char *dir, const char *node);
+
 /* Collective over world; the same failure on all ranks. The STORE lines, and a store
  * for CACHE_BASE and for each CKPT's STORE that has no line: shared by a node, with the
  * defaults. VEL_ECONFIG: a store's GROUP is not there, or the ranks were told different

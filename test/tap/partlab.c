@@ -20,7 +20,8 @@ enum { RANKS = 4 };
 
 /* Rank 0 has a file in a directory and, unless an argument says otherwise, a late one,
  * rank 1 none; the others are on another node. */
-static const char *const names[] = {"d/a.0", "late.0"};
+static const char *const names[] = {"d/a.0", "late.0"}, *const spilt[] = {"d/b.1"};
+bool partlab_is_spilt;
 
 const char *partlab_in(const char *dir, const char *name)
 {
@@ -83,10 +84,11 @@ struct vel_batches *partlab_begin(struct vel_fs *fs, const char *dir, int cache)
     return made;
 }
 
-/* The first of the first launch is 1.0/1. */
-static void put_new(const char *dir, int files)
+/* The first of the first launch in each cache is 1.0/1. */
+static void put_new(const char *dir, int cache, int64_t rank, const char *const *called,
+                    int files)
 {
-    struct vel_batches *batches = partlab_begin(vel_fs_posix(), dir, 0);
+    struct vel_batches *batches = partlab_begin(vel_fs_posix(), dir, cache);
     struct vel_placeholders *placeholders =
         vel_placeholders_create(vel_fs_posix(), &batches, 1);
     char launch[] = "L", template[] = "t", step[] = "1";
@@ -97,17 +99,18 @@ static void put_new(const char *dir, int files)
 
     partlab_must(vel_batches_make(batches, &key, 0, 0, &made, &err), &err);
     for (int i = 0; i < files; i++) {
-        const struct vel_placeholder_file of = {made, 0, names[i]};
+        const struct vel_placeholder_file of = {made, rank, called[i]};
         const struct vel_stub_maker maker = {.launch = "L"};
         char *path = NULL;
 
-        partlab_must(vel_batches_open(batches, made, 0, names[i], &path, &err), &err);
-        tap_put_file(path, names[i]);
+        partlab_must(vel_batches_open(batches, made, rank, called[i], &path, &err),
+                     &err);
+        tap_put_file(path, called[i]);
         free(path);
-        partlab_must(vel_batches_close(batches, made, 0, names[i], i + 1, 5, &err),
+        partlab_must(vel_batches_close(batches, made, rank, called[i], i + 1, 5, &err),
                      &err);
         partlab_must(vel_placeholders_set(placeholders, &of,
-                                          partlab_in(partlab_in(dir, "p"), names[i]),
+                                          partlab_in(partlab_in(dir, "p"), called[i]),
                                           &maker, &err),
                      &err);
     }
@@ -123,7 +126,9 @@ void partlab_prepare(const char *dir, void *arg)
 
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
         tap_fresh_dir(partlab_in(dir, dirs[i]));
-    put_new(dir, arg ? 1 : 2);
+    put_new(dir, 0, 0, names, arg ? 1 : 2);
+    if (partlab_is_spilt)
+        put_new(dir, 1, 1, spilt, 1);
     /* written to another name, and renamed */
     rename(partlab_in(dir, "p/d/a.0"), partlab_in(dir, "p/d/A.0"));
 }
@@ -152,8 +157,9 @@ static void make_seal(struct vel_seal *seal)
                                          .level = partlab_is_far,
                                          .scheme = VEL_XOR,
                                          .failures = 1,
-                                         .files = i == 0 && !partlab_has_none,
-                                         .upto = i == 0};
+                                         .files = (i == 0 && !partlab_has_none) ||
+                                                  (i == 1 && partlab_is_spilt),
+                                         .upto = i <= partlab_is_spilt};
 
         partlab_must(vel_seal_add(seal, &member, &err), &err);
     }

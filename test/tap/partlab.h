@@ -15,6 +15,7 @@ extern const char *const partlab_caches[2];
 extern bool partlab_is_far;   /* the level has a store of its own, */
 extern bool partlab_is_apart; /* on another disk */
 extern bool partlab_has_none; /* of files: no part has */
+extern bool partlab_is_spilt; /* rank 1 has a file, in the other cache */
 
 /* "DIR/NAME"; good for some more calls. */
 const char *partlab_in(const char *dir, const char *name);

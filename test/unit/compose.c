@@ -210,6 +210,34 @@ static void homes(void)
     vel_conf_destroy(conf);
 }
 
+/* The levels whose stores take files of a level, in turn. */
+static bool spills(const struct vel_conf *conf, size_t first, const char *levels)
+{
+    size_t k = 0, level;
+
+    while (vel_seats_spill(conf, first, k, &level))
+        if (levels[k++] != (char)('0' + level))
+            return false;
+    return levels[k] == '\0';
+}
+
+static void next_stores(void)
+{
+    struct vel_conf *conf = topolab_conf(
+        "CKPT=0 STORE=/a TYPE=SINGLE\nCKPT=1 INTERVAL=2 STORE=/b TYPE=XOR ENABLED=0\n"
+        "CKPT=2 INTERVAL=2 STORE=/a TYPE=XOR\nCKPT=3 INTERVAL=4 STORE=/b TYPE=XOR\n"
+        "CKPT=4 INTERVAL=4 STORE=/c TYPE=XOR BYPASS=1\n"
+        "CKPT=5 INTERVAL=8 STORE=/d TYPE=XOR\nCKPT=6 INTERVAL=8 STORE=/b TYPE=XOR\n");
+
+    ok(spills(conf, 0, "035"), "what a store cannot take goes to the next CKPT line's");
+    ok(spills(conf, 2, "235"), "of another store, each once");
+    ok(spills(conf, 5, "503"), "or to one before it");
+    vel_conf_destroy(conf);
+    conf = topolab_conf("STORE=/a\nSTORE=/b\nCACHE_BASE=/a\n");
+    ok(spills(conf, 0, "0"), "without CKPT lines there is one");
+    vel_conf_destroy(conf);
+}
+
 int main(void)
 {
     whole();
@@ -217,5 +245,6 @@ int main(void)
     levels();
     levels_by_time();
     homes();
+    next_stores();
     return done_testing();
 }

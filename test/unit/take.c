@@ -68,6 +68,14 @@ static bool is_somewhere(const char *dir)
            tap_file_is(partlab_in(part, "a.0"), "d/a.0");
 }
 
+/* The same of what rank 1 has. */
+static bool is_spilt_somewhere(const char *dir)
+{
+    return !partlab_is_spilt ||
+           tap_file_is(partlab_in(dir, "f/u/id/1.0/1/rank.1/d/b.1"), "d/b.1") ||
+           tap_file_is(partlab_in(partlab_dataset_dir(dir), "rank.1/d/b.1"), "d/b.1");
+}
+
 /* Is it still of no dataset? */
 static bool is_listed(const char *dir)
 {
@@ -75,7 +83,8 @@ static bool is_listed(const char *dir)
     bool is = false;
 
     vel_vec_init(&found, sizeof(struct vel_batch));
-    if (vel_batches_read(vel_fs_posix(), partlab_in(dir, "c/u/id"), &found, NULL) < 0)
+    if (vel_batches_read(vel_fs_posix(), partlab_in(dir, "c/u/id"), &found, NULL) < 0 ||
+        vel_batches_read(vel_fs_posix(), partlab_in(dir, "f/u/id"), &found, NULL) < 0)
         return true;
     for (size_t i = 0; i < found.n; i++) {
         const struct vel_batch_rank *rank = vel_batch_rank(vel_vec_at(&found, i), 0);
@@ -158,7 +167,7 @@ static enum sweep_state check(const char *dir, void *arg)
     bool told = !is_listed(dir);
     bool owes = owed(dir) == 3;
 
-    if (!is_somewhere(dir) || (!arg && !has_late(dir))) {
+    if (!is_somewhere(dir) || !is_spilt_somewhere(dir) || (!arg && !has_late(dir))) {
         note("a file is not where it can be");
         return SWEEP_BROKEN;
     }
@@ -166,8 +175,8 @@ static enum sweep_state check(const char *dir, void *arg)
         note("a part was told, and nothing is owed for it");
         return SWEEP_BROKEN;
     }
-    return told && is_part(dir, 0, 1) && is_part(dir, 1, 0) && has_anchors(dir) &&
-                   owes && (!arg || is_gone(dir))
+    return told && is_part(dir, 0, 1) && is_part(dir, 1, partlab_is_spilt) &&
+                   has_anchors(dir) && owes && (!arg || is_gone(dir))
                ? SWEEP_NEW
                : SWEEP_OLD;
 }
@@ -318,6 +327,9 @@ int main(void)
     sweep_run(&sweep);
     partlab_is_apart = true;
     whole.name = "taking all files there are to another disk";
+    sweep_run(&whole);
+    partlab_is_spilt = true;
+    whole.name = "taking files that are in two stores";
     sweep_run(&whole);
     return done_testing();
 }

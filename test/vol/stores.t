@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What STORE and CKPT lines say holds for HDF5 files: COUNT of their datasets stay in a store, BYTES bounds what is there,
-# and each lies in the store of the level that is due.
+# each lies in the store of the level that is due, and where that has none for it in the next one.
 # (A store that is not enabled is in settings.t.)
 : "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
@@ -122,4 +122,110 @@ if unshare -m true 2>/dev/null; then
 else
     skip 2 'there are no mount namespaces here'
 fi
+
+# --- the next store ---
+
+# three OP...: by three ranks, on a node each, @ is the rank; what they say
+export VELOC_PEER_TIMEOUT=20
+three() {
+    local r
+    for r in 0 1 2; do
+        (cd "$dir/prefix" && VELOC_LAUNCH=three PMI_RANK=$r PMI_SIZE=3 HDF5_VOL_CONNECTOR=veloc VELOC_VIRTUAL_NODES=3 VELOC_QUIET=1 \
+            timeout -s KILL 90 "$top_builddir/test/vol/point" "${@//@/$r}" 2>>"$dir/out") &
+    done 2>/dev/null
+    wait
+}
+# spill SETTINGS...: in two stores; three that write two steps and are killed before anything is on the prefix
+spill() {
+    printf '%s\n' 'DATASET=ck PATTERN=ck.{step}.{rank}.h5' "CKPT=0 TYPE=XOR STORE=$dir/cache" "CKPT=1 TYPE=SINGLE INTERVAL=1000000 STORE=$dir/other" \
+        "STORE=$dir/other COUNT=9" "$@" >"$dir/prefix/.velocconf"
+    : >"$dir/out"
+    VELOC_FLUSH_BANDWIDTH=1 three create=ck.1.@.h5 write=1@ close protected=ck.1.@.h5 create=ck.2.@.h5 write=2@ close protected=ck.2.@.h5 \
+        meet=../done kill 2>/dev/null
+    rm -f "$dir"/done.?
+}
+# lie STORE: how many files of each step lie there, of which nodes
+lie() {
+    find "$dir/$1" -path '*/index.0/dataset.*' -name 'ck.*.h5' | sed 's:.*\.v\(.\)/.*/ck\.\(.\)\..*:\2 \1:' | sort |
+        awk '{ of[$1] = of[$1] $2 } END { for (i in of) print i ":" of[i] }' | sort | paste -sd' '
+}
+# each file as ls tells it: its name, and the store where it is
+told() {
+    "$top_builddir/src/cmd/h5veloc-ls" -r --json "$dir/prefix" | python3 -c '
+import json, sys
+for d in json.load(sys.stdin)["datasets"]:
+    for f in d["contents"]:
+        if not f["redundancy"]:
+            print(d["restart"], d["level"], f["name"], f["path"] and f["path"][len(sys.argv[1]):].split("/")[1])' "$dir" | sort | paste -sd,
+}
+back() { # who has read his own stays for the others
+    three read=ck.1.@.h5 read=ck.2.@.h5 meet=../read 2>&1 | sort | sed 's/, 1000 cells.*//' | paste -sd,
+    rm -f "$dir"/read.?
+}
+all='ck.1.0.h5: all 10,ck.1.1.h5: all 11,ck.1.2.h5: all 12,ck.2.0.h5: all 20,ck.2.1.h5: all 21,ck.2.2.h5: all 22'
+not_used() { lines | grep -v 'stays in the cache'; }
+
+anew
+rmdir "$dir/cache"
+spill "STORE=$dir/cache COUNT=9 MKDIR=0"
+is "$(lie other)" '1:012 2:012' 'where the store of the level is not there files go to the next one'
+ok 'which nobody makes' test ! -e "$dir/cache"
+like "$(not_used)" "*store $dir/cache is not used: $dir/cache is not there, and is not made because of MKDIR=0: make or mount it *; files go to $dir/other*" \
+    'what is not used is told, why, and what is'
+is "$(not_used | wc -l)" 3 'once by each node'
+is "$(told)" 'cache 0 ck.1.0.h5 other,cache 0 ck.1.1.h5 other,cache 0 ck.1.2.h5 other,cache 0 ck.2.0.h5 other,cache 0 ck.2.1.h5 other,cache 0 ck.2.2.h5 other' \
+    'h5veloc-ls knows where they are'
+rm -rf "$dir"/other/*.v1
+is "$(back)" "$all" 'they are protected, and what a lost node had is rebuilt'
+
+anew
+spill "STORE=$dir/cache COUNT=9 BYTES=1000"
+is "$(lie cache),$(lie other)" 1:012,2:012 'the first dataset for which it has no room goes to the next store'
+like "$(not_used)" "*warn: *$dir/cache/*has no room for another dataset: BYTES *; files go to $dir/other*" 'which is told'
+is "$(not_used | wc -l)" 3 'once by each node'
+like "$(told)" '*cache 0 ck.1.2.h5 cache,cache 0 ck.2.0.h5 other,*' 'h5veloc-ls knows where each is'
+is "$(back)" "$all" 'the next launch reads both'
+anew
+run 6 "CKPT=0 TYPE=XOR STORE=$dir/cache" "CKPT=1 TYPE=XOR INTERVAL=4 STORE=$dir/other" "STORE=$dir/cache COUNT=9 BYTES=1000" "STORE=$dir/other COUNT=9"
+is "$result,$(files),$(kept cache),$(kept other)" 0,18,0,1,2,3,4,5 'and in the end all files of all are on the prefix'
+is "$(lines | grep -c .)" 3 'while nothing else is told'
+
+# one node alone
+node=$(uname -n) && node=${node%%.*}
+anew
+: >"$dir/cache/$node.v1"
+spill "STORE=$dir/cache COUNT=9"
+is "$(lie cache),$(lie other)" '1:02 2:02,1:1 2:1' 'a node whose store cannot be used takes the next one, and the others their own'
+like "$(not_used)" "*store $dir/cache is not used: *$node.v1*; files go to $dir/other*" 'that one tells it'
+is "$(not_used | wc -l)" 1 'alone'
+is "$(back)" "$all" 'all parts are one dataset'
+anew
+: >"$dir/cache/$node.v1"
+spill "STORE=$dir/cache COUNT=9"
+rm -rf "$dir"/other/*.v1
+is "$(back)" "$all" 'of which that node'
+anew
+: >"$dir/cache/$node.v1"
+spill "STORE=$dir/cache COUNT=9"
+rm -rf "$dir"/cache/*.v2
+is "$(back)" "$all" 'or another may be lost'
+full() { # shellcheck disable=SC2016 # the inner shell expands them
+    dir=$dir top_builddir=$top_builddir node=$node unshare -m bash -c "$(declare -f three spill lie lines not_used back)"'
+        mount --make-rprivate / && mkdir "$dir/cache/$node.v1" && mount -t tmpfs -o size=512k none "$dir/cache/$node.v1" &&
+        spill "STORE=$dir/cache COUNT=9" && echo "$(lie cache),$(lie other),$(not_used | wc -l)"; back'
+}
+if unshare -m true 2>/dev/null; then
+    anew
+    is "$(full)" "1:02 2:02,1:1 2:1,1
+$all" 'so does one whose disk is full'
+    like "$(not_used)" "*warn: *$dir/cache/$node.v1/*has no room for another dataset; files go to $dir/other*" 'which is told'
+else
+    skip 2 'there are no mount namespaces here'
+fi
+
+anew
+run 4 "CKPT=0 TYPE=XOR STORE=$dir/cache" "CKPT=1 TYPE=XOR INTERVAL=1000000 STORE=$dir/other" "STORE=$dir/cache COUNT=9 BYTES=1000" \
+    "STORE=$dir/other COUNT=9 BYTES=8000"
+is "$result,$(files),$(kept cache),$(kept other)" 0,12,0,1 'what no store has room for is written to its own path'
+like "$(lines)" "*/ck.2.*.h5 is written to its own path, and is not protected: $dir/cache/*has no room for another dataset*" 'with a warning'
 done_testing
