@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
+#include "node/service_room.h"
 #include "view/view_in.h"
 
 /* --- other nodes --- */
@@ -115,7 +116,25 @@ static void tell(struct vel_service *service, const struct vel_pull *what, int r
     vel_buf_fini(&text);
 }
 
-/* Where it comes to lie: where parts of the dataset are, else in the first cache. */
+/* Where it comes to lie: where parts of the dataset are, since all of a node's are in
+ * one cache; else where there is room. */
+static const char *choose_home(const struct vel_service *service,
+                               const struct vel_view_dataset *dataset)
+{
+    char *there = vel_service_home_of(service, dataset->about.id);
+    const struct vel_dataset *about = &dataset->about;
+    int64_t bytes = about->ranks > 0 ? about->bytes / about->ranks : 0;
+    const char *home = NULL;
+
+    for (size_t i = 0; there && !home && i < service->n_homes; i++)
+        if (vel_path_below(service->homes[i], there))
+            home = service->homes[i];
+    free(there);
+    return home
+               ? home
+               : vel_service_home_for(service, (size_t)dataset->index, (uint64_t)bytes);
+}
+
 static int pull(struct vel_service *service, struct vel_pull *what,
                 const struct vel_watch *watch, struct vel_pulled *ret,
                 struct vel_err *err)
@@ -136,7 +155,7 @@ static int pull(struct vel_service *service, struct vel_pull *what,
 
     if (service->n_homes == 0)
         return vel_fail(err, VEL_ENOENT, "this node has no cache");
-    what->home = service->homes[0];
+    what->home = choose_home(service, what->dataset);
     vel_vec_init(&asker.done, sizeof(struct vel_get *));
     rc = vel_pull(&how, what, ret, &why);
     vel_vec_fini(&asker.done);

@@ -209,18 +209,24 @@ anew
 spill "STORE=$dir/cache COUNT=9"
 rm -rf "$dir"/cache/*.v2
 is "$(back)" "$all" 'or another may be lost'
+# full SIZE: the store of one node is a disk of so many bytes; what is read there, of launches before unless SETTINGS... are for one now
 full() { # shellcheck disable=SC2016 # the inner shell expands them
     dir=$dir top_builddir=$top_builddir node=$node unshare -m bash -c "$(declare -f three spill lie lines not_used back)"'
-        mount --make-rprivate / && mkdir "$dir/cache/$node.v1" && mount -t tmpfs -o size=512k none "$dir/cache/$node.v1" &&
-        spill "STORE=$dir/cache COUNT=9" && echo "$(lie cache),$(lie other),$(not_used | wc -l)"; back'
+        mount --make-rprivate / && mkdir "$dir/cache/$node.v1" && mount -t tmpfs -o size=$0 none "$dir/cache/$node.v1"
+        [ $# = 0 ] || { spill "$@" && echo "$(lie cache),$(lie other),$(not_used | wc -l)"; }
+        back' "$@"
 }
 if unshare -m true 2>/dev/null; then
     anew
-    is "$(full)" "1:02 2:02,1:1 2:1,1
+    is "$(full 512k "STORE=$dir/cache COUNT=9")" "1:02 2:02,1:1 2:1,1
 $all" 'so does one whose disk is full'
     like "$(not_used)" "*warn: *$dir/cache/$node.v1/*has no room for another dataset; files go to $dir/other*" 'which is told'
+    anew
+    spill "STORE=$dir/cache COUNT=9"
+    rm -rf "$dir"/cache/*.v1
+    is "$(full 4k)" "$all" 'and what is rebuilt on a node whose disk is full'
 else
-    skip 2 'there are no mount namespaces here'
+    skip 3 'there are no mount namespaces here'
 fi
 
 anew
