@@ -109,6 +109,14 @@ static bool write_encoded(struct vel_leader *leader, struct vel_lead *lead)
     return false;
 }
 
+/* The entry, or the seal of what has nothing to encode, says that it owes a flush. A
+ * later owner says so again, before it touches what the one before has copied: an entry
+ * of that one may come late. */
+static bool is_said(const struct vel_lead *lead)
+{
+    return lead->seal.owner == 1 && lead->seal.is_encoded;
+}
+
 bool vel_chair_record(struct vel_leader *leader, struct vel_lead *lead, unsigned record)
 {
     switch ((enum vel_dataset_record)record) {
@@ -120,7 +128,7 @@ bool vel_chair_record(struct vel_leader *leader, struct vel_lead *lead, unsigned
     case VEL_DATASET_RECORD_ENTRY:
         return write_encoded(leader, lead);
     case VEL_DATASET_RECORD_FLUSHING:
-        return vel_chair_entry(leader, lead, VEL_ON_FLUSHING);
+        return is_said(lead) || vel_chair_entry(leader, lead, VEL_ON_FLUSHING);
     case VEL_DATASET_RECORD_STAGED:
         lead->is_staged = vel_chair_entry(leader, lead, VEL_ON_STAGED);
         return lead->is_staged;

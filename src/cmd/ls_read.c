@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "cmd/ls.h"
 #include "cmd/tool.h"
+#include "engine/settlement.h"
 #include "ident/launchid.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
@@ -286,12 +287,11 @@ static bool is_launch(const struct vel_evidence *evidence, const char *launch)
 static bool is_settled(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                        int64_t id)
 {
-    char *dir = vel_ls_need(vel_dataset_dir(unit->dir, id));
-    char *path = vel_ls_join(dir, "settlement");
-    bool is = vel_fs_exists(ls->fs, path);
+    struct vel_made made;
+    bool is = vel_settled_made(ls->fs, unit->dir, id, &made, NULL) == 0;
 
-    free(path);
-    free(dir);
+    if (is)
+        vel_made_fini(&made);
     return is;
 }
 

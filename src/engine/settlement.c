@@ -241,11 +241,10 @@ int vel_settled_made(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_made *ret, struct vel_err *err)
 {
     struct vel_settlement settlement;
-    int rc = vel_id_made(fs, dir, id, ret, NULL);
+    int rc = vel_settlement_load(fs, dir, id, &settlement, err);
 
-    if (rc == 0)
-        return 0;
-    rc = vel_settlement_load(fs, dir, id, &settlement, err);
+    if (rc == VEL_ENOENT)
+        return vel_id_made(fs, dir, id, ret, err);
     if (rc < 0)
         return rc;
     *ret = made_of(&settlement);

@@ -50,8 +50,8 @@ char *vel_settlement_path(const char *dir, int64_t id);
 int vel_settlement_load(struct vel_fs *fs, const char *dir, int64_t id,
                         struct vel_settlement *ret, struct vel_err *err);
 
-/* What a dataset was when it was sealed: as leaders said who made it, or as a session
- * has settled it. To be finished by the caller. */
+/* What a dataset was when it was sealed: as it was settled last, else as its leaders
+ * said who made it. To be finished by the caller. */
 int vel_settled_made(struct vel_fs *fs, const char *dir, int64_t id,
                      struct vel_made *ret, struct vel_err *err);
 

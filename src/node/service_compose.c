@@ -24,12 +24,29 @@ static void note_checkpoint(struct vel_service *service, int64_t checkpoint)
         service->checkpoints = checkpoint;
 }
 
-/* One above all that the index and the view know of. */
+/* Those that a chair of this launch before us has sealed. */
+static int note_sealed(struct vel_service *service, struct vel_err *err)
+{
+    int64_t id = service->view ? service->view->highest : 0, last = 0;
+    int rc = vel_id_last(service->fs, service->dir, &last, err);
+
+    while (rc == 0 && id < last) {
+        struct vel_made made;
+
+        if (vel_id_made(service->fs, service->dir, ++id, &made, NULL) < 0)
+            continue;
+        note_checkpoint(service, made.dataset.checkpoint);
+        vel_made_fini(&made);
+    }
+    return rc;
+}
+
+/* One above all that the index, the view and what is newer know of. */
 static int next_checkpoint(struct vel_service *service, int64_t *ret,
                            struct vel_err *err)
 {
     struct vel_vec entries;
-    int rc;
+    int rc = 0;
 
     if (service->checkpoints == 0) {
         rc = vel_index_load(service->fs, service->dir, &entries, err);
@@ -44,9 +61,10 @@ static int next_checkpoint(struct vel_service *service, int64_t *ret,
             note_checkpoint(service, ((struct vel_view_dataset *)vel_vec_at(
                                           &service->view->datasets, i))
                                          ->about.checkpoint);
+        rc = note_sealed(service, err);
     }
     *ret = service->checkpoints + 1;
-    return 0;
+    return rc;
 }
 
 /* By this chair: one that is new has used none. */

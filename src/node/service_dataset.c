@@ -334,10 +334,14 @@ int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *fl
 
     if (rc < 0 && rc != VEL_ENOENT)
         return rc;
-    if (rc == 0 && entry.place == VEL_ON_STAGED && entry.owner < flush->owner) {
+    bool is_others = rc == 0 && entry.owner < flush->owner;
+
+    /* whoever it was may freeze while it changes a file in place, and thaw */
+    flush->may_resume = flush->may_resume && !is_others && !job->node;
+    if (is_others && entry.place == VEL_ON_STAGED) {
         flush->staged = &entry;
         rc = name_staged(job, flush, err);
-    } else {
+    } else if (!is_others || entry.place != VEL_ON_PREFIX) {
         rc = vel_flushing_name(&service->flushing, flush, err);
     }
     vel_entry_fini(&entry);

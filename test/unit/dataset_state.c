@@ -186,6 +186,9 @@ static void keeping(void)
 
     is_int(TO(EVICT, IF(CHAIR) | IF(LIVE), SEALED)->action, VEL_DATASET_DO_WAIT,
            "what is not encoded yet makes no room");
+    is_int(TO(FLUSH, IF(CHAIR) | IF(LIVE), ENCODED)->record,
+           VEL_DATASET_RECORD_FLUSHING,
+           "who flushes says so before it touches what an owner before has copied");
     is_int(TO(EVICT, IF(LIVE) | IF(OWED), ENCODED)->action, VEL_DATASET_DO_WAIT,
            "nor does what must still be flushed");
     for (unsigned s = 0; s < VEL_DATASET_STATES; s++) {
