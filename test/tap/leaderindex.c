@@ -116,6 +116,16 @@ int lab_go_on(void *leader, const struct vel_seal *seal, struct vel_err *err)
     return 0;
 }
 
+/* It touches what owners before have copied: who takes over has an entry by then, which
+ * hides one of theirs that comes late. */
+void lab_check_copy(struct lab *lab, const struct vel_leader_job *job)
+{
+    if (job->work == VEL_WORK_COPY && job->owner > 1 &&
+        !lab->datasets[job->seal->id].entries[job->owner].is_there)
+        lab_is_wrong(lab, "dataset %lld is copied by its owner %lld, who has no entry",
+                     (long long)job->seal->id, (long long)job->owner);
+}
+
 bool lab_is_over(const struct lab *lab, int64_t id)
 {
     const struct lab_entry *entry = lab_entry(lab, id);

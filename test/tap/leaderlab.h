@@ -276,6 +276,8 @@ struct lab_leader *lab_leader_of(struct lab *lab, int node, int launch);
 const struct lab_entry *lab_entry(const struct lab *lab, int64_t id);
 bool lab_is_over(const struct lab *lab, int64_t id);
 int lab_go_on(void *leader, const struct vel_seal *seal, struct vel_err *err);
+/* A copy that begins. */
+void lab_check_copy(struct lab *lab, const struct vel_leader_job *job);
 
 /* With what is in the caches of these nodes, or on the prefix. */
 bool lab_is_restorable(struct lab *lab, int64_t id, uint64_t nodes);

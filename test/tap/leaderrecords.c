@@ -418,6 +418,7 @@ static void op_tell(void *arg, const struct vel_event *event)
 
 static void op_start(void *arg, const struct vel_leader_job *job)
 {
+    lab_check_copy(((struct lab_leader *)arg)->lab, job);
     lab_start(arg, job);
 }
 
