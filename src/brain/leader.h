@@ -306,8 +306,8 @@ struct vel_leader_ops {
     /* The index entry of owner K; by: the dataset that replaces it, 0: none. */
     int (*entry)(void *arg, const struct vel_seal *seal, enum vel_place_on_prefix place,
                  int64_t by, struct vel_err *err);
-    /* Owner K goes on with what another has staged, whose entry holds until K says
-     * PREFIX: those who share names with it are settled. */
+    /* Owner K goes on with what another has staged: its files have their names when
+     * this returns, and the entry is K's. */
     int (*go_on)(void *arg, const struct vel_seal *seal, struct vel_err *err);
     int (*is_dropped)(void *arg, int64_t id, bool *ret_is_dropped, struct vel_err *err);
     /* Is anything of it in a cache of this node? */

@@ -243,15 +243,24 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
     return rc;
 }
 
+/* All at once, before anybody opens one: by the lists, and by what this node knows of
+ * where the program has renamed its files to. */
 int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    struct vel_entry entry = {0};
+    char *home = vel_service_home_of(service, seal->id);
+    const struct vel_flush_job job = {
+        .id = seal->id, .owner = seal->owner, .home = home};
+    struct vel_entry entry = {0}, settled = {0};
     int rc = vel_entry_load(service->fs, service->dir, seal->id, &entry, err);
 
     if (rc == 0)
         rc = settle_rivals(service, &entry, err);
+    if (rc == 0 && entry.place == VEL_ON_STAGED && entry.owner != seal->owner)
+        rc = vel_flushing_settle(&service->flushing, &job, 0, &settled, err);
+    vel_entry_fini(&settled);
     vel_entry_fini(&entry);
+    free(home);
     return rc;
 }
 
@@ -287,43 +296,7 @@ bool vel_service_is_before(void *arg, int64_t id)
     return service->view && vel_view_find_dataset(service->view, id);
 }
 
-/* --- what owners before us have staged --- */
-
-/* The lists are those of the nodes that had it then; each is one node's now, that of
- * the first rank of the list which anybody has. */
-static const char *whose_list(const struct vel_seal *seal, const struct vel_vec *files)
-{
-    for (size_t i = 0; i < files->n; i++)
-        for (size_t j = 0; j < seal->members.n; j++)
-            if (vel_seal_at(seal, j)->rank ==
-                ((const struct vel_listed *)vel_vec_at(files, i))->rank)
-                return vel_seal_at(seal, j)->node;
-    return vel_seal_at(seal, 0)->node;
-}
-
-static int name_staged(const struct vel_service_job *job, struct vel_flush_job *flush,
-                       struct vel_err *err)
-{
-    struct vel_service *service = job->service;
-    const char *node = job->node ? job->node : service->host.node;
-    int rc = 0;
-
-    for (flush->list = 0; rc == 0 && flush->list < flush->staged->lists;
-         flush->list++) {
-        struct vel_vec files;
-
-        rc = vel_filelist_load(service->fs, service->dir, flush->id, flush->list,
-                               &files, err);
-        if (rc < 0)
-            break;
-        bool is_ours = strcmp(whose_list(&job->seal, &files), node) == 0;
-
-        vel_filelist_fini(&files);
-        if (is_ours)
-            rc = vel_flushing_name(&service->flushing, flush, err);
-    }
-    return rc;
-}
+/* --- files that are staged get their names: on a worker --- */
 
 int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *flush,
                      struct vel_err *err)
@@ -331,21 +304,14 @@ int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *fl
     struct vel_service *service = job->service;
     struct vel_entry entry = {0};
     int rc = vel_entry_load(service->fs, service->dir, flush->id, &entry, err);
+    bool is_named = rc == 0 && entry.place == VEL_ON_PREFIX;
 
-    if (rc < 0 && rc != VEL_ENOENT)
-        return rc;
-    bool is_others = rc == 0 && entry.owner < flush->owner;
-
-    /* whoever it was may freeze while it changes a file in place, and thaw */
-    flush->may_resume = flush->may_resume && !is_others && !job->node;
-    if (is_others && entry.place == VEL_ON_STAGED) {
-        flush->staged = &entry;
-        rc = name_staged(job, flush, err);
-    } else if (!is_others || entry.place != VEL_ON_PREFIX) {
-        rc = vel_flushing_name(&service->flushing, flush, err);
-    }
     vel_entry_fini(&entry);
-    return rc;
+    if (is_named || (rc < 0 && rc != VEL_ENOENT))
+        return is_named ? 0 : rc;
+    /* a node that was lost may thaw while it changes a file in place */
+    flush->may_resume = flush->may_resume && !job->node;
+    return vel_flushing_name(&service->flushing, flush, err);
 }
 
 /* --- names --- */
