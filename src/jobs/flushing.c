@@ -229,7 +229,7 @@ static int note_times(struct vel_share *s)
 
         s->copied.files++;
         s->copied.bytes += listed->size;
-        if (!s->targets[i].temporary)
+        if (!s->targets[i].temporary || listed->container >= 0)
             continue;
         rc = vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, s->err);
         if (rc < 0)
@@ -245,18 +245,23 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
                       struct vel_flush_copied *ret_copied, struct vel_err *err)
 {
     struct vel_share s;
+    bool packs = job->container_size > 0;
     int rc = vel_share_init(&s, flushing, job, err);
 
     if (rc == 0)
         rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
     if (rc == 0)
         rc = vel_share_find(&s);
+    if (rc == 0 && packs)
+        rc = vel_share_pack(&s);
     if (rc == 0)
         rc = vel_share_drop_unwanted(&s);
     /* already now, so that what a crash leaves can be found and removed */
     if (rc == 0)
         rc = vel_share_save(&s);
-    if (rc == 0 && vel_share_is_moved(&s)) {
+    if (rc == 0 && packs) {
+        rc = vel_share_fill(&s);
+    } else if (rc == 0 && vel_share_is_moved(&s)) {
         rc = vel_share_move(&s);
     } else if (rc == 0) {
         rc = begin(&s);

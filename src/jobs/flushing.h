@@ -98,6 +98,8 @@ struct vel_flush_job {
     const char *store;               /* directory of the store, for vendors' services */
     struct vel_transport *transport; /* of that store; NULL: that of all */
     struct vel_throttle *device;     /* of that store, for all its jobs; NULL: none */
+    uint64_t container_size; /* the files go into containers of so many bytes; 0: not */
+    int lists;               /* of the dataset, then */
     bool may_resume; /* whoever copied before is known not to write any more: its
                         lock was free, or its job here is over */
     struct vel_throttle *throttle;

@@ -15,7 +15,8 @@ struct vel_share {
     struct vel_crew crew;             /* of this process alone */
     struct vel_vec files;             /* struct vel_flush_file */
     struct vel_flush_target *targets; /* one per file; empty for those that were
-                                         written through, or are in containers */
+                                         written through. Of a container the last
+                                         file has it */
     struct vel_vec owners;            /* int64_t: all there ever were */
     struct vel_copying note;          /* what was noted last */
     struct vel_buf saved;             /* the list as this share has saved it last */
@@ -38,6 +39,11 @@ int vel_share_find(struct vel_share *s);
 int vel_share_list(struct vel_share *s);
 struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i);
 
+/* Into containers, beginning anew: plan it when the files are found, before they are
+ * listed; and copy them then. */
+int vel_share_pack(struct vel_share *s);
+int vel_share_fill(struct vel_share *s);
+
 /* Find where a listed file lies in the cache: false, no part of the job has it. */
 bool vel_share_find_source(struct vel_share *s, size_t i);
 
@@ -53,6 +59,8 @@ bool vel_share_is_wanted(const struct vel_share *s, size_t i);
 int vel_share_leave_out(struct vel_share *s, size_t i);
 int vel_share_drop_unwanted(struct vel_share *s);
 
+/* The names of all files, where it is known which are in containers. */
+int vel_share_find_targets(struct vel_share *s);
 /* Whose number is in the temporary names of this share. */
 int64_t vel_share_whose(const struct vel_share *s);
 /* Where file i goes for an owner. */

@@ -36,7 +36,8 @@ static int note_taken(struct vel_share *s)
     struct vel_stub stub;
 
     for (size_t i = 0; i < s->files.n; i++)
-        if (s->targets[i].temporary && vel_fs_exists(s->crew.fs, s->targets[i].dest) &&
+        if (s->targets[i].temporary && vel_share_file(s, i)->listed.container < 0 &&
+            vel_fs_exists(s->crew.fs, s->targets[i].dest) &&
             vel_stub_read(s->crew.fs, s->targets[i].dest, &stub, NULL) < 0)
             return mark(s, vel_taken_path(s->crew.dir, s->job->id));
     return 0;
@@ -65,6 +66,7 @@ bool vel_share_is_wanted(const struct vel_share *s, size_t i)
     const struct vel_flushing *f = s->flushing;
 
     return !f->names || !s->targets[i].temporary ||
+           vel_share_file(s, i)->listed.container >= 0 ||
            f->names->is_wanted(f->arg, s->job, &vel_share_file(s, i)->listed);
 }
 
@@ -157,11 +159,14 @@ static int name_as_listed(struct vel_share *s, size_t i)
 /* Perhaps another one than it was to have, or none. */
 static int name_one(struct vel_share *s, size_t i, bool *is_other)
 {
+    const struct vel_listed *listed = &vel_share_file(s, i)->listed;
     struct stat st;
     char *path = NULL;
-    bool is_patch = vel_share_file(s, i)->listed.is_patch &&
+    bool is_patch = listed->is_patch &&
                     vel_fs_lstat(s->crew.fs, s->targets[i].temporary, &st, NULL) == 0;
-    int rc = is_patch ? vel_share_name_patch(s, i, &path) : name_by(s, i, &path);
+    int rc = listed->container >= 0 ? VEL_ENOENT /* nobody else knows its name */
+             : is_patch             ? vel_share_name_patch(s, i, &path)
+                                    : name_by(s, i, &path);
 
     if (rc == VEL_ENOENT && !is_patch)
         return name_as_listed(s, i);

@@ -45,7 +45,8 @@ int vel_flushing_check_owner(const struct vel_flushing *flushing, int64_t id,
 
 /* --- names --- */
 
-/* All names that a dataset's lists have; *ret_has_all: no list is missing. */
+/* All names that a dataset's lists have on the prefix; *ret_has_all: no list is
+ * missing. */
 static int load_names(const struct vel_flushing *f, int64_t id, int lists,
                       struct vel_map *names, bool *ret_has_all, struct vel_err *err)
 {
@@ -67,6 +68,8 @@ static int load_names(const struct vel_flushing *f, int64_t id, int lists,
         for (size_t i = 0; rc == 0 && i < files.n; i++) {
             const struct vel_listed *file = vel_vec_at(&files, i);
 
+            if (file->container >= 0)
+                continue; /* it takes no name on the prefix */
             if (vel_map_has(names, file->name))
                 rc = vel_fail(err, VEL_EINVAL,
                               "%s is the name of files of two ranks, one of which is "
@@ -82,7 +85,7 @@ static int load_names(const struct vel_flushing *f, int64_t id, int lists,
     return rc;
 }
 
-/* Has another dataset one of these names? What cannot be read has none. */
+/* Has another dataset one of these names there? What cannot be read has none. */
 static bool shares(const struct vel_flushing *f, const struct vel_map *names,
                    const struct vel_entry *other)
 {
@@ -93,9 +96,11 @@ static bool shares(const struct vel_flushing *f, const struct vel_map *names,
 
         if (vel_filelist_load(f->fs, f->dir, other->dataset.id, l, &files, NULL) < 0)
             continue;
-        for (size_t i = 0; !does && i < files.n; i++)
-            does =
-                vel_map_has(names, ((struct vel_listed *)vel_vec_at(&files, i))->name);
+        for (size_t i = 0; !does && i < files.n; i++) {
+            const struct vel_listed *file = vel_vec_at(&files, i);
+
+            does = file->container < 0 && vel_map_has(names, file->name);
+        }
         vel_filelist_fini(&files);
     }
     return does;
@@ -131,9 +136,12 @@ struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t 
 
         rc = vel_filelist_load(flushing->fs, flushing->dir, id, lists, &files, NULL);
         has_all = rc == 0;
-        for (size_t i = 0; rc == 0 && i < files.n; i++)
-            rc = vel_map_set(names, ((struct vel_listed *)vel_vec_at(&files, i))->name,
-                             names, NULL);
+        for (size_t i = 0; rc == 0 && i < files.n; i++) {
+            const struct vel_listed *file = vel_vec_at(&files, i);
+
+            if (file->container < 0)
+                rc = vel_map_set(names, file->name, names, NULL);
+        }
         if (has_all)
             vel_filelist_fini(&files);
     }

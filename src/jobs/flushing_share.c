@@ -12,13 +12,21 @@
 #include "meta/owner.h"
 #include "meta/paths.h"
 #include "recover/part_files.h"
+#include "xfer/container.h"
 #include "xfer/stands.h"
+#include "xfer/temp.h"
 
-void vel_share_fini(struct vel_share *s)
+static void forget_targets(struct vel_share *s)
 {
     for (size_t i = 0; s->targets && i < s->files.n; i++)
         vel_flush_target_fini(&s->targets[i]);
     free(s->targets);
+    s->targets = NULL;
+}
+
+void vel_share_fini(struct vel_share *s)
+{
+    forget_targets(s);
     vel_flush_files_fini(&s->files);
     vel_vec_fini(&s->owners);
     vel_delta_close(s->delta);
@@ -38,8 +46,7 @@ int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                                     .owner = owner,
                                     .attempt = owner == 0 ? s->bare_attempt : 0};
 
-    return vel_flush_target(&s->crew, &entry, vel_share_file(s, i)->listed.name, ret,
-                            err);
+    return vel_flush_target(&s->crew, &entry, &vel_share_file(s, i)->listed, ret, err);
 }
 
 int64_t vel_share_whose(const struct vel_share *s)
@@ -47,16 +54,17 @@ int64_t vel_share_whose(const struct vel_share *s)
     return s->job->staged ? s->job->staged->owner : s->job->owner;
 }
 
-static int find_targets(struct vel_share *s)
+int vel_share_find_targets(struct vel_share *s)
 {
-    int rc = 0;
+    int last = -1, rc = 0;
 
+    forget_targets(s);
     s->targets = calloc(s->files.n + 1, sizeof *s->targets);
     if (!s->targets)
         return vel_out_of_memory(s->err, "flushing");
-    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+    for (size_t i = s->files.n; rc == 0 && i-- > 0;)
         if (!vel_share_file(s, i)->listed.is_through &&
-            vel_share_file(s, i)->listed.container < 0)
+            vel_container_ends(&vel_share_file(s, i)->listed, &last))
             rc = vel_share_target(s, vel_share_whose(s), i, &s->targets[i], s->err);
     return rc;
 }
@@ -123,7 +131,7 @@ int vel_share_find(struct vel_share *s)
         if (vel_share_file(s, i)->listed.is_through)
             rc = vel_stands_check(&s->crew, vel_share_file(s, i)->from,
                                   &vel_share_file(s, i)->listed, s->err);
-    return rc < 0 ? rc : find_targets(s);
+    return rc < 0 ? rc : vel_share_find_targets(s);
 }
 
 /* The files that are listed: what is renamed, or removed. */
@@ -146,7 +154,7 @@ int vel_share_list(struct vel_share *s)
             l[i].name = NULL; /* the other list's now */
     }
     vel_filelist_fini(&listed);
-    return rc < 0 ? rc : find_targets(s);
+    return rc < 0 ? rc : vel_share_find_targets(s);
 }
 
 bool vel_share_find_source(struct vel_share *s, size_t i)
@@ -225,16 +233,48 @@ int vel_share_remove_of(struct vel_share *s, int64_t owner)
     return rc;
 }
 
+/* Containers of theirs, of any number: those follow from how many nodes there were, and
+ * from CONTAINER_SIZE. Nobody goes on with one, so who else had made it is the same. */
+static int remove_containers(struct vel_share *s)
+{
+    char *dir = vel_dataset_dir(s->crew.dir, s->job->id);
+    struct vel_vec names;
+    uint64_t id, owner;
+    int rc;
+
+    vel_vec_init(&names, sizeof(char *));
+    rc = dir ? vel_fs_list(s->crew.fs, dir, &names, s->err)
+             : vel_out_of_memory(s->err, "flushing");
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path;
+
+        if (!vel_xfer_temp_parse_owned(name, &id, &owner) ||
+            owner >= (uint64_t)s->job->owner || owner == (uint64_t)vel_share_whose(s))
+            continue;
+        path = vel_path_join(dir, name);
+        rc = path ? vel_fs_unlink(s->crew.fs, path, s->err)
+                  : vel_out_of_memory(s->err, "flushing");
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    free(dir);
+    return rc;
+}
+
 int vel_share_remove_past(struct vel_share *s)
 {
     const int64_t *k = s->owners.items;
     int64_t whose = vel_share_whose(s);
+    bool has_past = false;
     int rc = s->has_bare && whose != 0 ? vel_share_remove_of(s, 0) : 0;
 
     for (size_t i = 0; rc == 0 && i < s->owners.n && k[i] < s->job->owner; i++)
-        if (k[i] != whose)
+        if (k[i] != whose) {
             rc = vel_share_remove_of(s, k[i]);
-    return rc;
+            has_past = true;
+        }
+    return rc == 0 && has_past ? remove_containers(s) : rc;
 }
 
 int vel_share_note(struct vel_share *s, size_t i, uint64_t offset, uint32_t crc)

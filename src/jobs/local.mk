@@ -18,6 +18,7 @@ core_sources += \
 	%D%/flushing.c %D%/flushing.h %D%/flushing_in.h \
 	%D%/flushing_names.c \
 	%D%/flushing_owner.c \
+	%D%/flushing_packed.c \
 	%D%/flushing_patch.c \
 	%D%/flushing_service.c \
 	%D%/flushing_share.c \

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/path.h"
 #include "jobs/sweep_temps.h"
 #include "meta/cachename.h"
 #include "meta/filelist.h"
@@ -59,6 +60,18 @@ static int remove_list(const struct of_dataset *of, int list, struct vel_err *er
     return rc;
 }
 
+/* A container on its way, whoever owned it. */
+static int remove_container(const struct of_dataset *of, const char *its,
+                            const char *name, struct vel_err *err)
+{
+    char *path = vel_path_join(its, name);
+    int rc =
+        path ? vel_fs_unlink(of->fs, path, err) : vel_out_of_memory(err, "a dataset");
+
+    free(path);
+    return rc;
+}
+
 int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int64_t id,
                     bool keeps_lists, struct vel_err *err)
 {
@@ -77,10 +90,15 @@ int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int6
     vel_vec_init(&names, sizeof(char *));
     if (of.owners.n > 0) /* else it is a session's, which looks after its own */
         rc = vel_fs_list(fs, its, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        if (vel_number_behind(*(char **)vel_vec_at(&names, i), "files.", &list) &&
-            list >= 0 && list <= INT32_MAX)
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+
+        if (vel_xfer_temp_parse(name, NULL))
+            rc = remove_container(&of, its, name, err);
+        else if (vel_number_behind(name, "files.", &list) && list >= 0 &&
+                 list <= INT32_MAX)
             rc = remove_list(&of, (int)list, err);
+    }
     vel_fs_names_fini(&names);
     vel_vec_fini(&of.owners);
     free(its);

@@ -339,6 +339,18 @@ static int add_names(struct vel_service *service, const char *home, int rank,
     return rc;
 }
 
+/* A dataset of the API goes into containers: none of its files has a name there. */
+static bool is_packed(struct vel_service *service, int64_t id)
+{
+    bool is_leaders = true;
+    char *launch = NULL;
+
+    if (service->conf->containers)
+        vel_id_launch(service->fs, service->dir, id, &launch, &is_leaders, NULL);
+    free(launch);
+    return !is_leaders;
+}
+
 static int list_names(struct vel_service *service, int64_t id, struct vel_map *names)
 {
     char *home = vel_service_home_of(service, id);
@@ -347,7 +359,9 @@ static int list_names(struct vel_service *service, int64_t id, struct vel_map *n
     int rc;
 
     vel_vec_init(&entries, sizeof(char *));
-    rc = home ? vel_fs_list(service->fs, home, &entries, NULL) : 0;
+    rc = home && !is_packed(service, id)
+             ? vel_fs_list(service->fs, home, &entries, NULL)
+             : 0;
     for (size_t i = 0; rc == 0 && i < entries.n; i++)
         if (vel_number_behind(*(char **)vel_vec_at(&entries, i), "rank.", &rank))
             rc = add_names(service, home, (int)rank, names);

@@ -21,7 +21,8 @@ struct places {
     char *home; /* of the dataset; NULL: nothing of it is here */
     char *store;
     struct vel_vec parts; /* struct vel_flush_part, their dirs owned */
-    int list;             /* of this node, or of the one that the job is for */
+    int list;             /* of this node, or of the one that the job is for; */
+    int lists;            /* of so many */
 };
 
 static void places_fini(struct places *places)
@@ -35,12 +36,13 @@ static void places_fini(struct places *places)
 
 /* The place of a node among those of a seal. */
 static int find_list(const struct vel_seal *seal, const char *node, int *ret_list,
-                     struct vel_err *err)
+                     int *ret_lists, struct vel_err *err)
 {
     struct vel_seal_nodes nodes;
     int rc = vel_seal_nodes(seal, &nodes, err);
 
     *ret_list = 0;
+    *ret_lists = (int)nodes.n;
     for (size_t i = 0; rc == 0 && i < nodes.n; i++)
         if (strcmp(nodes.names[i], node) == 0)
             *ret_list = (int)i;
@@ -71,7 +73,8 @@ static int find_places(const struct vel_service_job *job, struct places *ret,
     const struct vel_service *service = job->service;
     const char *node = service->host.node;
     struct places places = {.home = vel_service_home_of(service, job->seal.id)};
-    int rc = find_list(&job->seal, job->node ? job->node : node, &places.list, err);
+    int rc = find_list(&job->seal, job->node ? job->node : node, &places.list,
+                       &places.lists, err);
 
     vel_vec_init(&places.parts, sizeof(struct vel_flush_part));
     for (size_t i = 0; rc == 0 && places.home && i < job->seal.members.n; i++)
@@ -150,6 +153,7 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
         .id = job->seal.id,
         .owner = job->owner,
         .list = places.list,
+        .lists = places.lists,
         .parts = places.parts.items,
         .n = places.parts.n,
         .home = places.home,
@@ -169,7 +173,7 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
                       job->service->host.node, job->seal.id);
     } else if (what == COPY) {
         rc = vel_flushing_copy(flushing, &flush, &copied, err);
-        if (rc == 0 && flushing->has_delta)
+        if (rc == 0 && flushing->has_delta && !flush.container_size)
             tell_delta(job->service, job->seal.id, &copied);
     } else if (what == NAME) {
         rc = vel_service_name(job, &flush, err);

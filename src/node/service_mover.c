@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who moves the parts of a store to the prefix (FLUSH of its STORE line, else
- * FLUSH_PLUGIN or FLUSH_TYPE), and how fast its disks may be read (BANDWIDTH). */
+ * FLUSH_PLUGIN or FLUSH_TYPE), and how fast its disks may be read (BANDWIDTH); what
+ * goes into containers (CONTAINERS) is copied here: datasets of the API, whose files
+ * nobody opens on the prefix. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -78,6 +80,8 @@ int vel_service_move(struct vel_service *service, const char *home,
                      const struct vel_seal *seal, struct vel_flush_job *job,
                      struct vel_err *err)
 {
+    if (service->conf->containers && seal->template && !*seal->template)
+        job->container_size = (uint64_t)service->conf->container_size;
     for (size_t i = 0; i < service->n_movers; i++) {
         struct vel_service_mover *mover = &service->movers[i];
 

@@ -8,8 +8,8 @@
 
 int vel_service_open_movers(struct vel_service *service, struct vel_err *err);
 void vel_service_close_movers(struct vel_service *service);
-/* By whom, and how fast, what lies below `home`, of these nodes, goes to the prefix:
- * into the job. */
+/* By whom, how fast and as what, what lies below `home`, of these nodes, goes to the
+ * prefix: into the job. */
 int vel_service_move(struct vel_service *service, const char *home,
                      const struct vel_seal *seal, struct vel_flush_job *job,
                      struct vel_err *err);

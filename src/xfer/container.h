@@ -6,12 +6,34 @@
 #include "base/vec.h"
 #include "meta/filelist.h"
 #include "xfer/crew.h"
+#include "xfer/flush.h"
 
 /* Collective. Give every file of `files` (struct vel_flush_file) its container and its
  * offset there: all files of all ranks lie one behind the other, and a container ends
  * behind the file that fills it. *ret_containers is how many there are. */
 int vel_container_plan(const struct vel_crew *crew, struct vel_vec *files,
                        int *ret_containers, struct vel_err *err);
+
+/* Local. The same for the files of list `list` of a dataset that has `lists` of them:
+ * they lie one behind the other, and the i-th of their containers has the number i *
+ * lists + list, which no other list gives. */
+int vel_container_pack(struct vel_vec *files, uint64_t container_size, int list,
+                       int lists, struct vel_err *err);
+
+/* For whoever goes through a list from its end: is this file one by itself, or the last
+ * one of its container? *last is -1 before. */
+bool vel_container_ends(const struct vel_listed *file, int *last);
+
+/* Local. Make a container, `to`, of those of the files (struct vel_flush_file) that are
+ * in the container of the last one: each is checked as vel_copy_file() does, and all
+ * are synced in the end. */
+int vel_container_fill(const struct vel_crew *crew, const char *to,
+                       const struct vel_flush_file *files, size_t n,
+                       struct vel_err *err);
+
+/* Local. Stands a container at `path`, with so many bytes as its last file needs? */
+int vel_container_stands(const struct vel_crew *crew, const char *path,
+                         const struct vel_listed *last, struct vel_err *err);
 
 /* Local. Make the container files empty; one process does it for all, before they are
  * written. */

@@ -49,8 +49,8 @@ static int find_targets(struct flush *f)
         if (file[i].listed.is_through)
             rc = vel_stands_check(f->crew, file[i].from, &file[i].listed, f->err);
         else if (!f->crew->packs)
-            rc = vel_flush_target(f->crew, f->entry, file[i].listed.name,
-                                  &f->targets[i], f->err);
+            rc = vel_flush_target(f->crew, f->entry, &file[i].listed, &f->targets[i],
+                                  f->err);
     return rc;
 }
 

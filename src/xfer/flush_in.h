@@ -11,9 +11,10 @@ struct vel_flush_target {
     char *temporary;
 };
 
-/* By its cached name, of the owner that the entry names, in this attempt to flush. */
+/* By its cached name, or that of its container; of the owner that the entry names, in
+ * this attempt to flush. */
 int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
-                     const char *name, struct vel_flush_target *ret,
+                     const struct vel_listed *file, struct vel_flush_target *ret,
                      struct vel_err *err);
 void vel_flush_target_fini(struct vel_flush_target *target);
 
@@ -39,8 +40,9 @@ int vel_flush_sync_names(const struct vel_crew *crew,
 int vel_flush_mark(const struct vel_crew *crew, struct vel_entry *entry,
                    enum vel_place_on_prefix place, struct vel_err *err);
 
-/* Local. Give a file of a staged dataset its name. VEL_ENOENT, VEL_ECORRUPT: it is
- * lost, since it has not got its name before either. */
+/* Local. Give a file of a staged dataset its name, or the container of which it is the
+ * last file. VEL_ENOENT, VEL_ECORRUPT: it is lost, since it has not got its name before
+ * either. */
 int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entry,
                        const struct vel_listed *file, struct vel_err *err);
 

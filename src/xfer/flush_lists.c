@@ -11,6 +11,7 @@
 #include "meta/cachename.h"
 #include "meta/owner.h"
 #include "meta/paths.h"
+#include "xfer/container.h"
 #include "xfer/flush_in.h"
 #include "xfer/stands.h"
 #include "xfer/temp.h"
@@ -39,11 +40,16 @@ int vel_flush_mark(const struct vel_crew *crew, struct vel_entry *entry,
 }
 
 int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
-                     const char *name, struct vel_flush_target *ret,
+                     const struct vel_listed *file, struct vel_flush_target *ret,
                      struct vel_err *err)
 {
-    int rc = vel_cachename_path(crew->prefix, name, &ret->dest, err);
+    int rc = 0;
 
+    if (file->container < 0)
+        rc = vel_cachename_path(crew->prefix, file->name, &ret->dest, err);
+    else if (!(ret->dest =
+                   vel_container_path(crew->dir, entry->dataset.id, file->container)))
+        rc = vel_out_of_memory(err, "flushing");
     return rc < 0 ? rc
                   : vel_xfer_temp_owned(ret->dest, (uint64_t)entry->dataset.id,
                                         (uint64_t)entry->owner, entry->attempt,
@@ -71,7 +77,8 @@ int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_e
         char *path;
 
         if (strncmp(name, "files.", 6) != 0 && strncmp(name, "hashes.", 7) != 0 &&
-            strncmp(name, "container.", 10) != 0 && !vel_fs_is_temporary(name))
+            strncmp(name, "container.", 10) != 0 && !vel_fs_is_temporary(name) &&
+            !vel_xfer_temp_parse(name, NULL))
             continue;
         path = vel_path_join(dir, name);
         rc = path ? vel_fs_unlink(crew->fs, path, &why)
@@ -88,7 +95,8 @@ int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_e
 }
 
 /* What is done with each file of the lists that this process takes: list l is rank
- * l mod ranks'. `past` are the numbers of all owners that there were. */
+ * l mod ranks'. Of those in a container it is the last one. `past` are the numbers of
+ * all owners that there were. */
 typedef int listed_f(const struct vel_crew *crew, const struct vel_entry *entry,
                      const struct vel_listed *file, const struct vel_vec *past,
                      struct vel_err *err);
@@ -106,6 +114,7 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
         struct vel_vec files;
         struct vel_listed *file;
         struct vel_err why = {0};
+        int last = -1;
 
         rc = vel_filelist_load(crew->fs, crew->dir, entry->dataset.id, l, &files, &why);
         if (rc == VEL_ENOENT && entry->place < VEL_ON_STAGED) {
@@ -117,8 +126,8 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
             break;
         }
         file = files.items;
-        for (size_t i = 0; rc == 0 && i < files.n; i++)
-            if (file[i].container < 0)
+        for (size_t i = files.n; rc == 0 && i-- > 0;)
+            if (vel_container_ends(&file[i], &last))
                 rc = act(crew, entry, &file[i], &past, err);
         vel_filelist_fini(&files);
     }
@@ -202,7 +211,7 @@ int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entr
 {
     struct vel_flush_target target = {0};
     struct vel_err why = {0};
-    int rc = vel_flush_target(crew, entry, file->name, &target, &why);
+    int rc = vel_flush_target(crew, entry, file, &target, &why);
 
     if (rc == 0 && file->is_patch) { /* somebody else may be at it, and freeze */
         rc = vel_flush_patch(crew, entry->dataset.id, &target, file, false, &why);
@@ -212,7 +221,8 @@ int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entr
         rc = vel_copy_publish(crew->fs, target.temporary, target.dest, &why);
     }
     if (rc == VEL_ENOENT) { /* it has its name already, perhaps not on disk yet */
-        rc = vel_stands_check(crew, target.dest, file, err);
+        rc = file->container < 0 ? vel_stands_check(crew, target.dest, file, err)
+                                 : vel_container_stands(crew, target.dest, file, err);
         if (rc == 0)
             rc = vel_fs_sync_parent(crew->fs, target.dest, err);
     } else if (rc < 0) {
@@ -253,7 +263,7 @@ static int check_one(const struct vel_crew *crew, const struct vel_entry *entry,
 
     if (file->container >= 0)
         return vel_fail(err, VEL_EUNSUP, "'%s' belongs in a container", file->name);
-    rc = vel_flush_target(crew, entry, file->name, &target, err);
+    rc = vel_flush_target(crew, entry, file, &target, err);
     if (rc == 0 && file->is_through)
         rc = vel_stands_check(crew, target.dest, file, err);
     if (rc == 0 && !file->is_through) {
@@ -338,7 +348,7 @@ static int remove_past(const struct vel_crew *crew, const struct vel_entry *entr
         struct vel_flush_target target = {0};
 
         other.owner = *(int64_t *)vel_vec_at(past, i);
-        rc = vel_flush_target(crew, &other, file->name, &target, err);
+        rc = vel_flush_target(crew, &other, file, &target, err);
         if (rc == 0)
             rc = vel_flush_remove_temporary(crew, entry->dataset.id, file,
                                             target.temporary, err);
@@ -352,8 +362,11 @@ static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry
                       struct vel_err *err)
 {
     struct vel_flush_target target = {0};
-    int rc = vel_flush_target(crew, entry, file->name, &target, err);
+    int rc;
 
+    if (file->container >= 0)
+        return 0; /* it goes with the lists */
+    rc = vel_flush_target(crew, entry, file, &target, err);
     if (rc == 0 && !(file->is_through && entry->place == VEL_ON_FLUSHING) &&
         vel_stands_untouched(crew->fs, target.dest, file))
         rc = vel_fs_unlink(crew->fs, target.dest, err);

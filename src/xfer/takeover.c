@@ -184,8 +184,9 @@ static int make_files(const struct vel_crew *crew,
 
     for (size_t i = 0; rc == 0 && i < record->files.n; i++) {
         const struct vel_transfer_file *f = vel_vec_at(&record->files, i);
+        const struct vel_listed listed = {.name = f->name, .container = -1};
 
-        rc = vel_flush_target(crew, &entry, f->name, &targets[i], err);
+        rc = vel_flush_target(crew, &entry, &listed, &targets[i], err);
         files[i] = (struct vel_xfer_file){
             .from = f->from, .to = targets[i].temporary, .size = f->size};
     }

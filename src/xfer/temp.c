@@ -68,10 +68,10 @@ static bool take_number(const char **at, uintmax_t most, uintmax_t *ret_number)
     return !errno && *ret_number <= most;
 }
 
-bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
+bool vel_xfer_temp_parse_owned(const char *name, uint64_t *ret_id, uint64_t *ret_owner)
 {
     const char *at = NULL, *next;
-    uintmax_t id, part;
+    uintmax_t id, owner = 0, part;
 
     if (name[0] != '.')
         return false;
@@ -84,7 +84,7 @@ bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
         return false;
     if (at[0] == '.' && at[1] >= '1' && at[1] <= '9') {
         at++;
-        if (!take_number(&at, UINT64_MAX, &part))
+        if (!take_number(&at, UINT64_MAX, &owner))
             return false;
     }
     if (at[0] == '-' && at[1] >= '1' && at[1] <= '9') {
@@ -94,7 +94,17 @@ bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
     }
     if (strcmp(at, ending) != 0)
         return false;
-    if (ret_id)
-        *ret_id = id;
+    *ret_id = id;
+    *ret_owner = owner;
     return true;
+}
+
+bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id)
+{
+    uint64_t id, owner;
+    bool is = vel_xfer_temp_parse_owned(name, &id, &owner);
+
+    if (is && ret_id)
+        *ret_id = id;
+    return is;
 }

@@ -26,4 +26,7 @@ int vel_xfer_temp_owned(const char *dest, uint64_t dataset_id, uint64_t owner,
  */
 bool vel_xfer_temp_parse(const char *name, uint64_t *ret_id);
 
+/* And of which owner; 0: none. */
+bool vel_xfer_temp_parse_owned(const char *name, uint64_t *ret_id, uint64_t *ret_owner);
+
 #endif

@@ -71,7 +71,8 @@ static char *bytes_of(const struct flushlab *lab, int64_t id, int rank, int file
 static void name_of(const struct flushlab *lab, int64_t id, int rank, int file,
                     char name[64])
 {
-    snprintf(name, 64, "out.%d/r%d.%d", lab->has_same_names ? 0 : (int)id, rank, file);
+    snprintf(name, 64, "out.%d/r%d.%d", lab->has_same_names ? 0 : (int)id,
+             lab->are_ranks_alike ? 0 : rank, file);
 }
 
 const char *flushlab_path(const struct flushlab *lab, int64_t id, int rank, int file)

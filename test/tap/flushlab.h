@@ -16,6 +16,7 @@ struct flushlab {
     char prefix[512], dir[600], cache[512]; /* dir: PREFIX/.veloc */
     size_t large;                           /* bytes of a rank's large file */
     bool has_same_names;                    /* in every dataset */
+    bool are_ranks_alike;                   /* theirs have the same names, too */
     /* the bytes of the large file, to be freed; NULL: as of any */
     char *(*large_bytes)(void *arg, int64_t id, int rank, size_t *ret_len);
     void *arg;

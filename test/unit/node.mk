@@ -31,6 +31,8 @@ node_tests = test/unit/about.t \
 	test/unit/flushing_owner.t \
 	test/unit/unwanted.t \
 	test/unit/flushing_service.t \
+	test/unit/packing.t \
+	test/unit/packkill.t \
 	test/unit/inventory.t \
 	test/unit/launch_state.t \
 	test/unit/launcher.t \
@@ -221,6 +223,14 @@ test_unit_unwanted_t_SOURCES = %D%/unwanted.c test/tap/flushlab.c \
 	test/tap/flushlab.h
 test_unit_unwanted_t_CPPFLAGS = $(test_cppflags)
 test_unit_unwanted_t_LDADD = $(test_ldadd)
+
+packlab = test/tap/flushlab.c test/tap/flushlab.h test/tap/packlab.c test/tap/packlab.h
+test_unit_packing_t_SOURCES = %D%/packing.c $(packlab)
+test_unit_packing_t_CPPFLAGS = $(test_cppflags)
+test_unit_packing_t_LDADD = $(test_ldadd)
+test_unit_packkill_t_SOURCES = %D%/packkill.c $(packlab)
+test_unit_packkill_t_CPPFLAGS = $(test_cppflags)
+test_unit_packkill_t_LDADD = $(test_ldadd)
 
 test_unit_flushing_service_t_SOURCES = %D%/flushing_service.c test/tap/flushlab.c \
 	test/tap/flushlab.h
