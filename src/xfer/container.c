@@ -94,14 +94,16 @@ struct end {
     const char *path;
     int fd;
     uint64_t at;
+    uint64_t hastened; /* bytes that are on their way to the disk */
 };
 
 static int copy_bytes(const struct vel_crew *crew, const struct end *from,
-                      const struct end *to, const struct vel_listed *file,
+                      struct end *to, const struct vel_listed *file,
                       struct vel_err *err)
 {
     const struct vel_copy_how *how = &crew->copy;
-    const struct vel_copy_run run = {.how = how};
+    struct vel_copy_run run = {
+        .how = how, .to = to ? to->fd : -1, .hastened = to ? to->hastened : 0};
     size_t chunk = how->chunk ? how->chunk : 1 << 20;
     char *bytes = malloc(chunk);
     uint32_t crc = 0;
@@ -127,7 +129,11 @@ static int copy_bytes(const struct vel_crew *crew, const struct end *from,
             rc = vel_copy_told(&run, len, err);
         if (rc == 0 && to)
             rc = vel_copy_rest(&run, begun, err);
+        if (rc == 0 && to)
+            vel_copy_hasten(&run, to->at + at);
     }
+    if (to)
+        to->hastened = run.hastened;
     free(bytes);
     if (rc == 0 && crew->checks_crc && crc != file->crc)
         rc = vel_fail(err, VEL_ECORRUPT, "%s: its checksum is %08x, recorded is %08x",
@@ -177,7 +183,8 @@ int vel_container_put(const struct vel_crew *crew, int64_t id, const char *from,
                       struct vel_listed *file, struct vel_err *err)
 {
     char *path = vel_container_path(crew->dir, id, file->container);
-    struct end in = {.path = from}, out = {.path = path, .at = file->offset};
+    struct end in = {.path = from},
+               out = {.path = path, .at = file->offset, .hastened = file->offset};
     int rc = path ? copy_between(crew, &in, &out, 0, file, err)
                   : vel_out_of_memory(err, "containers");
 

@@ -55,7 +55,7 @@ int vel_copy_rest(const struct vel_copy_run *c, uint64_t begun, struct vel_err *
                              err);
 }
 
-static void hasten(struct vel_copy_run *c, uint64_t at)
+void vel_copy_hasten(struct vel_copy_run *c, uint64_t at)
 {
     if (at - c->hastened < HASTEN_STEP || vel_throttle_has_share(c->how->throttle))
         return;
@@ -70,7 +70,7 @@ static int note_at(struct vel_copy_run *c, uint64_t at, struct vel_err *err)
     uint64_t begun = vel_copy_now(c);
     int rc;
 
-    hasten(c, at);
+    vel_copy_hasten(c, at);
     if (!c->resume || at - c->noted < c->resume->every || at == c->file->size ||
         begun - c->noted_at < c->resume->apart)
         return 0;

@@ -43,6 +43,9 @@ int vel_copy_rest(const struct vel_copy_run *c, uint64_t begun, struct vel_err *
 /* Tell the watch; VEL_ECANCEL when it says stop. */
 int vel_copy_told(const struct vel_copy_run *c, uint64_t n, struct vel_err *err);
 
+/* What is written before `at` begins its way to the disk, unless little of it would. */
+void vel_copy_hasten(struct vel_copy_run *c, uint64_t at);
+
 /* All bytes of the source from where the copy goes on. */
 int vel_copy_bytes(struct vel_copy_run *c, struct vel_err *err);
 

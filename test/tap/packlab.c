@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "meta/cache.h"
@@ -154,7 +155,7 @@ int packlab_temporaries(const struct flushlab *lab, int64_t id)
     return packlab_count(lab, id, ".container.") + flushlab_strays(lab);
 }
 
-/* A listed file out of its container has the bytes of its source. */
+/* A listed file out of its container has the bytes of its source, and its time. */
 static bool is_right(const struct flushlab *lab, int64_t id,
                      const struct vel_listed *file)
 {
@@ -167,6 +168,7 @@ static bool is_right(const struct flushlab *lab, int64_t id,
     size_t len, want_len;
     struct vel_err err = {0};
     char *is, *want;
+    struct stat st;
     bool right;
 
     snprintf(source, sizeof source, "%s/%s", dir, file->name);
@@ -179,7 +181,9 @@ static bool is_right(const struct flushlab *lab, int64_t id,
     }
     is = tap_get_file(tap_path("out"), &len);
     want = tap_get_file(source, &want_len);
-    right = is && want && len == want_len && memcmp(is, want, len) == 0;
+    right = is && want && len == want_len && memcmp(is, want, len) == 0 &&
+            stat(source, &st) == 0 && st.st_mtim.tv_sec == file->mtime_s &&
+            st.st_mtim.tv_nsec == file->mtime_ns;
     free(is);
     free(want);
     return right;
