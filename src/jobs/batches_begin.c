@@ -227,10 +227,34 @@ int vel_batches_check_failed(const struct vel_batches *batches, struct vel_err *
                : 0;
 }
 
+/* Has a person removed the cache, with all ledgers? Then it has no other leader either,
+ * and is as one that never was. */
+static bool is_removed(struct vel_batches *batches)
+{
+    struct vel_vec list;
+    bool is;
+
+    if (vel_fs_make_dirs(batches->of.fs, batches->path, 0700, NULL) < 0 ||
+        vel_ledger_list(&batches->dir, &list, NULL) < 0)
+        return false;
+    is = list.n == 0;
+    vel_vec_fini(&list);
+    if (!is)
+        return false;
+    forget_from(&batches->all, 0);
+    batches->known = (struct vel_ledger_name){0, -1};
+    batches->number = 0;
+    batches->claimed = -1;
+    batches->failed_at = 0;
+    batches->has_dir = false;
+    return true;
+}
+
 int vel_batches_need(struct vel_batches *batches, struct vel_err *err)
 {
     int rc;
 
+    batches->is_out = batches->is_out && !is_removed(batches);
     if (batches->is_out)
         return out(batches, err);
     if (batches->ledger && vel_ledger_is_good(batches->ledger) &&

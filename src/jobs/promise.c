@@ -308,7 +308,9 @@ int vel_promise_owe(struct vel_batches *ledger, const char *home, const char *la
     }
     if (rc < 0 && rc != VEL_ENOENT && rc != VEL_ECORRUPT)
         return rc;
-    return note(ledger, home, owe_more, &change, err);
+    rc = note(ledger, home, owe_more, &change, err);
+    /* the ledger is gone: with the cache, as it turns out, or to another */
+    return rc == VEL_ECANCEL ? note(ledger, home, owe_more, &change, err) : rc;
 }
 
 int vel_promise_keep(struct vel_batches *ledger, const char *home, int64_t rank,
