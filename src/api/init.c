@@ -17,7 +17,7 @@
 
 enum { UNIT = 32 };
 
-/* Who works beside the session, unless MODE=SYNC: the leader of this node. */
+/* Who works beside the session: the leader of this node. */
 static struct vel_background *background(void)
 {
     struct vel_background *offered = vel_background_offered();

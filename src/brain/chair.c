@@ -188,7 +188,7 @@ static bool is_all_that_comes(const struct vel_leader *leader,
 static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                         const char *text)
 {
-    bool is_hopeless = (rc == VEL_ECORRUPT || rc == VEL_EINVAL) &&
+    bool is_hopeless = (rc == VEL_ECORRUPT || rc == VEL_EINVAL || rc == VEL_EUNSUP) &&
                        lead->state == VEL_DATASET_FLUSHING && !lead->is_staged &&
                        is_all_that_comes(leader, lead);
 
@@ -202,7 +202,11 @@ static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc
     if (rc == VEL_ESTATE && !vel_chair_is_owner(leader, lead))
         return; /* a newer one goes on with it: nothing has failed */
     vel_lead_failed(leader, lead, rc, text);
-    vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0);
+    if (!vel_lead_event(leader, lead, VEL_DATASET_ON_FAIL, 0) &&
+        lead->state == VEL_DATASET_FLUSHING) {
+        lead->is_told = false; /* a full prefix: not even that can be recorded */
+        vel_chair_later(leader, lead);
+    }
     if (!is_hopeless)
         return;
     vel_part_taken(leader, lead); /* the next launch may have more luck */
@@ -222,6 +226,7 @@ void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
                     done->text);
         return;
     }
+    leader->moved_at = leader->now;
     while (vel_words_next(&nodes, node))
         if (vel_seal_has_node(&lead->seal, node) &&
             vel_map_set(lead->done[done->step - 1], node, leader, NULL) < 0)

@@ -193,6 +193,7 @@ void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
     struct vel_err why = {0};
 
     lead->status = rc;
+    lead->failures++;
     vel_leader_text(leader, &lead->text, text);
     /* of a launch that is over others take care, and a newer owner of what it has */
     if (vel_lead_is_broken(lead, rc) || rc == VEL_ESTATE ||

@@ -93,9 +93,9 @@ struct vel_lead {
     bool is_evicted;
     int64_t by;                          /* the dataset that replaces it */
     struct vel_map *done[VEL_DID_STEPS]; /* nodes */
-    unsigned attempts;
-    uint64_t retry_at, delay, since; /* that it is in its state; 0: not known */
-    int64_t copying;                 /* nodes that were last told a share */
+    unsigned attempts, failures;         /* as the chair has heard of */
+    uint64_t retry_at, delay, since;     /* that it is in its state; 0: not known */
+    int64_t copying;                     /* nodes that were last told a share */
 
     struct vel_lead_up up[VEL_DID_STEPS];
 };
@@ -117,8 +117,8 @@ struct vel_leader_wait {
     int64_t id;
     uint64_t passed_on;       /* seq of it to the chair; 0: not */
     uint64_t since, moves_at; /* next sign of life */
-    bool is_told;             /* DRAIN: what is waited for */
     uint64_t patience;        /* DRAIN: while nothing moves */
+    uint64_t failures;        /* and until it has failed so often; 0: for ever */
     char *record;             /* SETTLE; of OWE the directory; a name */
     size_t len;
     struct vel_msg_owe owe;

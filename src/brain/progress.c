@@ -83,11 +83,36 @@ static void answer_stalled(struct vel_leader *leader,
     vel_progress_answer(leader, wait->link, wait->seq, wait->id, VEL_ETIMEOUT, text);
 }
 
+void vel_progress_once(struct vel_leader *leader, struct vel_leader_wait *wait)
+{
+    struct vel_lead *lead = vel_lead_get(leader, wait->id);
+
+    wait->failures = lead ? lead->failures + 1 : 1;
+    if (lead && lead->retry_at > leader->now)
+        lead->retry_at = leader->now;
+}
+
+/* Others know of their own nodes, and not what has failed elsewhere. */
+static bool may_answer(const struct vel_leader *leader,
+                       const struct vel_leader_wait *wait)
+{
+    return wait->id == 0 || leader->is_chair;
+}
+
+static bool has_failed(const struct vel_leader *leader,
+                       const struct vel_leader_wait *wait)
+{
+    const struct vel_lead *lead = vel_lead_get(leader, wait->id);
+
+    return wait->failures > 0 && lead && lead->failures >= wait->failures;
+}
+
 bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait *wait)
 {
     uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
 
-    if (vel_progress_left(leader, wait->id) == 0) {
+    if (may_answer(leader, wait) &&
+        (vel_progress_left(leader, wait->id) == 0 || has_failed(leader, wait))) {
         vel_progress_answer(leader, wait->link, wait->seq, wait->id, 0, NULL);
         return true;
     }
@@ -96,6 +121,8 @@ bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait 
                             "the launch is over, it flushes nothing more");
         return true;
     }
+    if (wait->passed_on) /* the chair hears of all */
+        return false;
     if (leader->now < since + wait->patience) {
         vel_leader_at(leader, VEL_TIMER_SOON, since + wait->patience);
         return false;

@@ -13,7 +13,10 @@ uint64_t vel_progress_moved(const struct vel_leader *leader);
 void vel_progress_answer(struct vel_leader *leader, uint64_t link, uint64_t seq,
                          int64_t id, int rc, const char *text);
 
-/* Who drains is answered when nothing is left, or nothing has moved for too long. */
+/* Who drains is answered when nothing is left, or nothing has moved for too long; of
+ * one dataset by the chair, and who wants so when it has failed once more. It is tried
+ * at once then. */
+void vel_progress_once(struct vel_leader *leader, struct vel_leader_wait *wait);
 bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait *wait);
 
 #endif

@@ -260,7 +260,8 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
     if (rc == 0 && text.len > VEL_SEAL_MOST)
         rc = vel_fail(err, VEL_EUNSUP,
                       "dataset %lld has %zu parts: they do not fit one message of %d "
-                      "bytes; use MODE=SYNC",
+                      "bytes; checkpoints of VELOC_* can do without, with MODE=SYNC "
+                      "and FLUSH=0",
                       (long long)seal->id, seal->members.n, VEL_SEAL_MOST);
     if (rc == 0 && vel_buf_reserve(ret, text.len) < 0)
         rc = vel_out_of_memory(err, "a seal");

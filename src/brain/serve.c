@@ -38,17 +38,26 @@ static struct vel_leader_wait *begin_wait(struct vel_leader *leader,
     return made;
 }
 
-static void begin_drain(struct vel_leader *leader, const struct vel_leader_link *from,
-                        const struct vel_msg *msg)
+static void hear_drain(struct vel_leader *leader, struct vel_leader_link *from,
+                       const struct vel_msg *msg)
 {
-    struct vel_leader_wait *wait =
-        begin_wait(leader, from, msg, (int64_t)msg->u.drain.dataset);
+    int64_t id = (int64_t)msg->u.drain.dataset;
+    struct vel_leader_wait *wait;
 
-    if (wait)
-        wait->patience =
-            msg->u.drain.patience > 0 && msg->u.drain.patience < VEL_NEVER / VEL_CLOCK_S
-                ? msg->u.drain.patience * VEL_CLOCK_S
-                : leader->conf.stall;
+    if (id > 0 && !vel_lead_get(leader, id))
+        vel_lead_find(leader, VEL_LOOK_ONE, id);
+    if (id == 0 && from->leaving == VEL_STAYS)
+        from->leaving = VEL_DRAINS;
+    wait = begin_wait(leader, from, msg, id);
+
+    if (!wait)
+        return;
+    wait->patience =
+        msg->u.drain.patience > 0 && msg->u.drain.patience < VEL_NEVER / VEL_CLOCK_S
+            ? msg->u.drain.patience * VEL_CLOCK_S
+            : leader->conf.stall;
+    if (msg->u.drain.once)
+        vel_progress_once(leader, wait);
 }
 
 /* --- requests --- */
@@ -177,6 +186,13 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         else
             hear_settle(leader, from, msg);
         return;
+    case VEL_MSG_DRAIN:
+        if (is_leader && !leader->is_chair)
+            vel_leader_no(leader, from->number, msg->seq, VEL_ESTATE,
+                          "this leader is not the chair");
+        else
+            hear_drain(leader, from, msg);
+        return;
     default:
         break;
     }
@@ -192,14 +208,6 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
             vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.ask.dataset);
         vel_progress_answer(leader, from->number, msg->seq, (int64_t)msg->u.ask.dataset,
                             0, NULL);
-        break;
-    case VEL_MSG_DRAIN:
-        if (msg->u.drain.dataset > 0 &&
-            !vel_lead_get(leader, (int64_t)msg->u.drain.dataset))
-            vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.drain.dataset);
-        if (msg->u.drain.dataset == 0 && from->leaving == VEL_STAYS)
-            from->leaving = VEL_DRAINS;
-        begin_drain(leader, from, msg);
         break;
     case VEL_MSG_LEAVE:
         from->leaving = msg->u.leave.how == VEL_LEAVE_FAILING ? VEL_FAILS : VEL_LEAVES;
@@ -359,6 +367,10 @@ static void pass_on(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (wait->kind == VEL_MSG_SETTLE) {
         msg.u.settle.dataset = (uint64_t)wait->id;
         msg.u.settle.record = (struct vel_msg_bytes){wait->record, wait->len};
+    } else if (wait->kind == VEL_MSG_DRAIN) {
+        msg.u.drain.dataset = (uint64_t)wait->id;
+        msg.u.drain.patience = wait->patience / VEL_CLOCK_S;
+        msg.u.drain.once = wait->failures > 0;
     } else {
         msg.u.ping.what = 3;
     }
@@ -393,8 +405,6 @@ static bool try_ping(struct vel_leader *leader, const struct vel_leader_wait *wa
 
 static bool try_one(struct vel_leader *leader, struct vel_leader_wait *wait)
 {
-    if (wait->kind == VEL_MSG_DRAIN)
-        return vel_progress_drain(leader, wait);
     if (wait->kind == VEL_MSG_OWE)
         return vel_owe_try(leader, wait);
     if (wait->kind == VEL_MSG_CREATE)
@@ -403,10 +413,12 @@ static bool try_one(struct vel_leader *leader, struct vel_leader_wait *wait)
         return vel_close_try(leader, wait);
     if (wait->kind == VEL_MSG_LOOK || wait->kind == VEL_MSG_REMOVE)
         return vel_look_try(leader, wait);
-    if (wait->kind == VEL_MSG_SETTLE ? try_settle(leader, wait)
-                                     : try_ping(leader, wait))
+    if (wait->kind == VEL_MSG_DRAIN    ? vel_progress_drain(leader, wait)
+        : wait->kind == VEL_MSG_SETTLE ? try_settle(leader, wait)
+                                       : try_ping(leader, wait))
         return true;
-    pass_on(leader, wait);
+    if (wait->kind != VEL_MSG_DRAIN || wait->id > 0)
+        pass_on(leader, wait);
     return false;
 }
 

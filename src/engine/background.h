@@ -52,6 +52,8 @@ struct vel_background_state {
                            again all the same */
 };
 
+#define VEL_BEHIND_ONCE (-1)
+
 enum vel_background_ping {
     VEL_PING_LEADER,  /* 1: it is there */
     VEL_PING_WORKER,  /* 1: a worker takes a job, 0: none does */
@@ -84,10 +86,6 @@ struct vel_background_ops {
     const char *(*joined)(struct vel_background *b, const struct vel_background_of *of,
                           bool *ret_differs);
 
-    /* The session works without a background, with the prefix for itself: nothing of
-     * this process goes on with it. What is owed is done, as far as it moves. */
-    void (*give_way)(struct vel_background *b, const char *prefix_id);
-
     /* The process is here. Returns when launches that are over have been ended and it
      * is decided what can be restored (the view). *ret_launch: the name of ours, the
      * same on all ranks. */
@@ -113,7 +111,8 @@ struct vel_background_ops {
                struct vel_background_state *ret, struct vel_err *err);
 
     /* Wait until nothing is left of it to do, or nothing has moved for `patience`
-     * seconds (0: FLUSH_STALL): then ret->left is not 0, and ret->err tells why. */
+     * seconds (0: FLUSH_STALL; VEL_BEHIND_ONCE: the same, or it has failed once): then
+     * ret->left is not 0, and ret->err tells why. */
     int (*drain)(struct vel_background *b, int64_t dataset, int64_t patience,
                  struct vel_background_state *ret, struct vel_err *err);
 
@@ -139,5 +138,9 @@ struct vel_background {
  * nothing, before there is any other thread. */
 void vel_background_offer(struct vel_background *background);
 struct vel_background *vel_background_offered(void);
+
+/* Where there can be no leaders: nothing is ever owed, and who wants it to be is told
+ * so. */
+struct vel_background *vel_background_nobody(void);
 
 #endif

@@ -5,155 +5,11 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "engine/session_in.h"
-#include "engine/settlement.h"
-#include "meta/cache.h"
-#include "sys/entropy.h"
-
-/* --- the leader --- */
-
-enum { DIFFERS, FROM }; /* what a rank says of its launch */
-
-/* A name for a launch that has none. */
-static int make_fresh(struct vel_buf *ret, struct vel_err *err)
-{
-    uint8_t random[8];
-    int rc = vel_entropy(random, sizeof random, err);
-
-    for (size_t i = 0; rc == 0 && i < sizeof random; i++)
-        vel_buf_printf(ret, "%02x", random[i]);
-    return rc;
-}
-
-/* The launch that this process is in by its files, if it still lives; NULL: none. */
-static const char *find_joined(struct vel_session *s,
-                               const struct vel_background_of *of, bool *ret_differs)
-{
-    const char *own = s->background->ops->joined
-                          ? s->background->ops->joined(s->background, of, ret_differs)
-                          : NULL;
-
-    return own && !vel_session_is_over(s, own) ? own : NULL;
-}
-
-/* What one rank says is everyone's: who has a launch already, the lowest such rank, or
- * rank 0. Where caches differ the launches stay two. */
-static int choose_launch(struct vel_session *s, const struct vel_background_of *of,
-                         char ret[VEL_LAUNCH_ROOM], struct vel_err *err)
-{
-    bool differs = false;
-    const char *own = find_joined(s, of, &differs);
-    int64_t least = differs ? DIFFERS : own ? FROM + s->world->rank : INT64_MAX;
-    struct vel_buf bytes;
-    int from, rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &least, 1, err);
-
-    if (rc < 0)
-        return rc;
-    if (least == DIFFERS)
-        vel_log_shared(VEL_LOG_WARN,
-                       "the settings of VELOC_Init and those of HDF5 files name other "
-                       "caches: they are protected apart from each other");
-    from = least >= FROM && least < INT64_MAX ? (int)(least - FROM) : 0;
-    vel_buf_init(&bytes);
-    if (s->world->rank == from && least >= FROM && own)
-        vel_buf_puts(&bytes, own);
-    else if (s->world->rank == from)
-        rc = make_fresh(&bytes, err);
-    vel_buf_append(&bytes, "", 1);
-    rc = vel_comm_agree(s->world, rc < 0 ? rc : vel_buf_status(&bytes, err), err);
-    if (rc == 0)
-        rc = vel_comm_bcast(s->world, from, &bytes, err);
-    if (rc == 0)
-        snprintf(ret, VEL_LAUNCH_ROOM, "%s", bytes.data);
-    if (rc == 0 && own && strcmp(own, ret) != 0)
-        vel_log(VEL_LOG_WARN,
-                "HDF5 files of this process are in launch %s, its session in %s: they "
-                "are protected apart from those of other ranks (is VELOC_LAUNCH not "
-                "the same everywhere?)",
-                own, ret);
-    vel_buf_fini(&bytes);
-    return rc;
-}
-
-/* Where datasets of this prefix are on this node. */
-static int list_homes(struct vel_session *s, struct vel_err *err)
-{
-    s->homes = calloc(s->stores->n + 1, sizeof *s->homes);
-    for (size_t i = 0; s->homes && i < s->stores->n; i++) {
-        char *home = vel_cache_home(s->fs, s->stores->items[i].base, s->owner.user,
-                                    s->prefix_id);
-
-        if (!home)
-            return vel_out_of_memory(err, "the background");
-        s->homes[s->n_homes++] = home;
-    }
-    return s->homes ? 0 : vel_out_of_memory(err, "the background");
-}
-
-static int meet(struct vel_session *s, const struct vel_background_of *of,
-                struct vel_err *err)
-{
-    int rc;
-
-    s->seats = calloc(s->descs->n + 1, sizeof *s->seats);
-    s->is_seated = calloc(s->descs->n + 1, sizeof *s->is_seated);
-    if (!s->seats || !s->is_seated)
-        return vel_out_of_memory(err, "the background");
-    rc = s->background->ops->open(s->background, of, s->launch, err);
-    s->is_met = rc == 0;
-    return rc;
-}
-
-int vel_session_meet(struct vel_session *s, struct vel_err *err)
-{
-    char launch[VEL_LAUNCH_ROOM] = "";
-    struct vel_background_of of = {.conf = s->conf,
-                                   .fs = s->fs,
-                                   .clock = s->clock,
-                                   .prefix = s->prefix,
-                                   .dir = s->dir,
-                                   .prefix_id = s->prefix_id,
-                                   .user = s->owner.user,
-                                   .node = s->node,
-                                   .rank = s->world->rank,
-                                   .ranks = s->world->size,
-                                   .fresh = launch};
-    int rc;
-
-    if (!s->background)
-        return 0;
-    rc = vel_comm_agree(s->world, list_homes(s, err), err);
-    of.homes = s->homes;
-    of.n_homes = s->n_homes;
-    if (rc == 0)
-        rc = choose_launch(s, &of, launch, err);
-    return rc < 0 ? rc : vel_comm_agree(s->world, meet(s, &of, err), err);
-}
-
-void vel_session_part(struct vel_session *s, bool is_well)
-{
-    struct vel_err why = {0};
-
-    if (s->is_met && s->background->ops->leave(s->background, is_well, &why) < 0)
-        vel_log(VEL_LOG_INFO, "%s", why.text);
-    s->is_met = false;
-    for (size_t i = 0; s->seats && i < s->descs->n; i++)
-        vel_settlement_fini(&s->seats[i]);
-    for (size_t i = 0; i < s->n_homes; i++)
-        free(s->homes[i]);
-    free(s->homes);
-    s->homes = NULL;
-    s->n_homes = 0;
-    free(s->seats);
-    free(s->is_seated);
-    s->seats = NULL;
-    s->is_seated = NULL;
-}
 
 /* --- news --- */
 
@@ -221,7 +77,7 @@ int64_t vel_session_news(struct vel_session *s)
     int64_t all = 0;
     int n = 0;
 
-    if (!s->background || s->world->rank != 0)
+    if (s->world->rank != 0)
         return VEL_NO_NEWS;
     for (size_t i = 0; i < s->held.n && n < NEWS_MOST; i++) {
         struct vel_held *held = vel_session_held(s, i);
@@ -272,7 +128,7 @@ int vel_session_learn(struct vel_session *s, int64_t news, struct vel_err *err)
     bool is_any = false, is_flushed = false;
     int n = 0;
 
-    if (!s->background || news == VEL_NO_NEWS)
+    if (news == VEL_NO_NEWS)
         return 0;
     for (size_t i = 0; i < s->held.n && n < NEWS_MOST; i++) {
         struct vel_held *held = vel_session_held(s, i);
@@ -306,7 +162,7 @@ int vel_session_tell_failed(struct vel_session *s, struct vel_err *err)
     int64_t failed = 0;
     int rc = 0;
 
-    if (!s->background || !s->conf->strict || !vel_session_is_owing(s))
+    if (!s->conf->strict || !vel_session_is_owing(s))
         return 0;
     for (size_t i = 0; i < s->held.n && !failed; i++) {
         struct vel_held *held = vel_session_held(s, i);
@@ -340,7 +196,8 @@ static int drain(struct vel_session *s, const struct vel_held *held, int64_t pat
     struct vel_err why = {0};
     int rc = s->background->ops->drain(s->background, d->id, patience, &state, &why);
 
-    if (rc == 0 && state.left > 0)
+    if (rc == 0 &&
+        (state.left > 0 || (state.err.status && state.behind <= VEL_BEHIND_FLUSHING)))
         rc = vel_fail(&why, state.err.status ? state.err.status : VEL_EIO, "%s",
                       state.err.status ? state.err.text : "it is not known why");
     if (rc < 0)
@@ -360,17 +217,17 @@ static int drain(struct vel_session *s, const struct vel_held *held, int64_t pat
 static int learn_one(struct vel_session *s, int64_t id, enum news news,
                      struct vel_err *err)
 {
-    int64_t all = news;
+    struct vel_held *held = vel_session_held_of(s, id);
+    struct vel_err why = {0};
 
-    for (size_t i = 0; i < s->held.n; i++) {
-        struct vel_held *held = vel_session_held(s, i);
-
-        if (held->map.dataset.id == id)
-            return vel_session_learn(s, all, err);
-        if (held->owed)
-            all = (int64_t)((uint64_t)all << NEWS_BITS);
-    }
-    return 0;
+    if (!held || !learn(s, held, news))
+        return 0;
+    vel_session_evict_old(s);
+    vel_session_sweep(s);
+    if (news != IS_FLUSHED || vel_session_slide(s, &why) == 0)
+        return 0;
+    vel_log_shared(VEL_LOG_WARN, "%s", why.text);
+    return vel_comm_barrier(s->world, err);
 }
 
 /* The first that is owed behind that id, or NULL. */
@@ -385,10 +242,16 @@ static struct vel_held *next_owed(const struct vel_session *s, int64_t behind)
     return NULL;
 }
 
+/* In the calls of MODE=SYNC once is enough: it is tried again behind them. */
+static int64_t patience_of(const struct vel_session *s, int64_t patience)
+{
+    return s->conf->mode == VEL_MODE_SYNC ? VEL_BEHIND_ONCE : patience;
+}
+
 int vel_session_wait_oldest(struct vel_session *s, int64_t patience, bool *ret_moved,
                             struct vel_err *err)
 {
-    struct vel_held *held = s->background ? next_owed(s, 0) : NULL;
+    struct vel_held *held = next_owed(s, 0);
     struct vel_err why = {0};
     enum news news;
     unsigned before = held ? held->owed : 0;
@@ -398,7 +261,7 @@ int vel_session_wait_oldest(struct vel_session *s, int64_t patience, bool *ret_m
     *ret_moved = false;
     if (!held)
         return 0;
-    rc = drain(s, held, patience, &mine, &news, &why);
+    rc = drain(s, held, patience_of(s, patience), &mine, &news, &why);
     if (mine < 0)
         vel_log(patience ? VEL_LOG_INFO : VEL_LOG_WARN, "%s", why.text);
     if (rc < 0)
@@ -417,37 +280,65 @@ bool vel_session_is_stuck(const struct vel_session *s)
     return held && held->map.dataset.id == s->stuck;
 }
 
+/* Collective. *ret_mine: this rank's result, in *why. */
+static int wait_for(struct vel_session *s, const struct vel_held *held,
+                    int64_t patience, int *ret_mine, struct vel_err *why,
+                    struct vel_err *err)
+{
+    int64_t id = held->map.dataset.id;
+    enum news news;
+    int rc = drain(s, held, patience, ret_mine, &news, why);
+
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why->text)
+                  : learn_one(s, id, news, err);
+}
+
+/* Collective. What went wrong for any rank is everyone's result. */
+static int end_wait(struct vel_session *s, int mine, const struct vel_err *why,
+                    struct vel_err *err)
+{
+    if (mine < 0)
+        vel_fail(err, (enum vel_status)mine, "%s", why->text);
+    return vel_comm_agree(s->world, mine, err);
+}
+
+int vel_session_wait_for(struct vel_session *s, int64_t id, struct vel_err *err)
+{
+    struct vel_held *held = vel_session_held_of(s, id);
+    struct vel_err why = {0};
+    int mine = 0;
+    int rc =
+        held && held->owed ? wait_for(s, held, VEL_BEHIND_ONCE, &mine, &why, err) : 0;
+
+    rc = rc < 0 ? rc : end_wait(s, mine, &why, err);
+    held = vel_session_held_of(s, id);
+    if (rc < 0 && held)
+        held->is_told = true;
+    return rc;
+}
+
 int vel_session_wait(struct vel_session *session, struct vel_err *err)
 {
     struct vel_session *s = session;
     struct vel_held *held;
     struct vel_err first = {0};
     int64_t id = 0;
-    int rc = 0, result = 0;
+    int result = 0;
 
-    if (!s->background)
-        return 0;
-    while (rc == 0 && (held = next_owed(s, id))) {
+    while ((held = next_owed(s, id))) {
         struct vel_err why = {0};
-        enum news news;
-        int mine = 0;
+        int mine = 0, rc;
 
         id = held->map.dataset.id;
-        rc = drain(s, held, 0, &mine, &news, &why);
+        rc = wait_for(s, held, patience_of(s, 0), &mine, &why, err);
+        if (rc < 0)
+            return rc;
         if (mine < 0 && result == 0) {
             result = mine;
             first = why;
         }
-        if (rc == 0)
-            rc = learn_one(s, id, news, err);
-        else
-            vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }
-    if (rc < 0)
-        return rc;
-    if (result < 0)
-        vel_fail(err, (enum vel_status)result, "%s", first.text);
-    return vel_comm_agree(s->world, result, err);
+    return end_wait(s, result, &first, err);
 }
 
 int vel_session_finished(struct vel_session *session, bool *ret_finished,
@@ -461,7 +352,7 @@ int vel_session_finished(struct vel_session *session, bool *ret_finished,
         struct vel_held *held = vel_session_held(s, i);
         struct vel_background_state state;
 
-        if (!s->background || !held->owed)
+        if (!held->owed)
             continue;
         rc = ask(s, held, &state, err);
         if (rc == 0 && state.left > 0 && state.err.status == VEL_OK)

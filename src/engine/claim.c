@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "meta/cache.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
+#include "meta/paths.h"
 
 bool vel_session_is_over(const struct vel_session *s, const char *launch)
 {
@@ -38,7 +40,7 @@ static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id
         return says_leaders ? VEL_OWNER_BUSY : VEL_OWNER_SESSION;
     if (rc < 0) /* nobody knows */
         return VEL_OWNER_BUSY;
-    if (!s->background) /* nobody else is here */
+    if (vel_session_has_nobody(s)) /* nobody can be here */
         is_over = true;
     else if (strcmp(launch, s->launch) == 0)
         is_over = !is_leaders;
@@ -60,8 +62,6 @@ bool vel_session_is_own(const struct vel_session *s, int64_t id)
     char *launch = NULL;
     bool is_leaders, is_own;
 
-    if (!s->background) /* nobody else is there */
-        return id > s->first_id;
     is_own = vel_id_launch(s->fs, s->dir, id, &launch, &is_leaders, NULL) == 0 &&
              !is_leaders && strcmp(launch, s->launch) == 0;
     free(launch);
@@ -72,7 +72,7 @@ bool vel_session_is_ended(const struct vel_session *s)
 {
     bool is_over;
 
-    return s->background &&
+    return !vel_session_has_nobody(s) &&
            (vel_launch_is_over(s->fs, s->dir, s->launch, &is_over, NULL) < 0 ||
             is_over);
 }
@@ -170,8 +170,53 @@ int vel_session_index(struct vel_session *s, enum vel_session_owner most,
 
 /* --- ids --- */
 
+/* Does no other launch work with the prefix, as far as could be seen last? */
+static bool is_alone(struct vel_session *s)
+{
+    struct vel_vec launches;
+    int rc;
+
+    vel_vec_init(&launches, sizeof(char *));
+    rc = vel_launch_list(s->fs, s->dir, &launches, NULL);
+    s->is_alone |= rc == 0;
+    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
+        const char *launch = *(char **)vel_vec_at(&launches, i);
+
+        s->is_alone = s->is_alone && (strcmp(launch, s->launch) == 0 ||
+                                      vel_session_is_over(s, launch));
+    }
+    vel_fs_names_fini(&launches);
+    return s->is_alone;
+}
+
+void vel_session_begin_claims(struct vel_session *s)
+{
+    if (s->world->rank == 0)
+        is_alone(s);
+}
+
+/* Those that were given while the prefix could not be written. */
+void vel_session_claim_late(struct vel_session *s)
+{
+    const struct vel_id_owner owner = {.launch = s->launch};
+
+    for (; s->unclaimed && s->unclaimed <= s->last_id; s->unclaimed++) {
+        char *path = vel_dataset_dir(s->dir, s->unclaimed);
+
+        if (path && s->fs->ops->mkdir(s->fs, path, 0777) == 0)
+            vel_id_say(s->fs, s->dir, s->unclaimed, &owner, NULL, NULL);
+        free(path);
+    }
+    s->unclaimed = 0;
+}
+
+/* So far from what was given that nobody comes there before it is claimed. */
+enum { APART = 1 << 20 };
+
 int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err)
 {
+    const struct vel_id_owner owner = {.launch = s->launch};
+    struct vel_err why = {0};
     int64_t id;
     int rc;
 
@@ -179,12 +224,21 @@ int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *er
         *ret_id = s->claimed;
         return 0;
     }
-    const struct vel_id_owner owner = {.launch = s->launch};
-
-    rc = vel_id_claim(s->fs, s->dir, s->last_id, &owner, &id, err);
-    if (rc == 0)
-        *ret_id = s->claimed = id;
-    return rc;
+    rc = vel_id_claim(s->fs, s->dir, s->last_id, &owner, &id, &why);
+    if (rc < 0 && !vel_session_has_nobody(s) && !is_alone(s))
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    if (rc < 0) { /* nobody else can claim one now */
+        id = s->last_id + (s->unclaimed ? 1 : APART);
+        vel_log(VEL_LOG_INFO,
+                "dataset %" PRId64 " is this launch's without a claim: %s", id,
+                why.text);
+        s->unclaimed = s->unclaimed ? s->unclaimed : id;
+    } else {
+        vel_session_claim_late(s);
+        s->claimed = id;
+    }
+    *ret_id = id;
+    return 0;
 }
 
 static bool has_lists(const struct vel_session *s, const char *dir)
@@ -203,7 +257,8 @@ static bool has_lists(const struct vel_session *s, const char *dir)
 /* The claim goes first: who is interrupted leaves a directory that means nothing. */
 void vel_session_unclaim(struct vel_session *s, int64_t id)
 {
-    char *path = s->background && id ? vel_id_launch_path(s->dir, id) : NULL;
+    char *path =
+        id && !vel_session_is_anothers(s, id) ? vel_id_launch_path(s->dir, id) : NULL;
     char *dir = path ? vel_path_dir(path) : NULL;
 
     if (dir && vel_fs_unlink(s->fs, path, NULL) == 0 && !has_lists(s, dir))
@@ -221,15 +276,13 @@ int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
 {
     uint64_t patience = (uint64_t)s->conf->peer_timeout * VEL_CLOCK_S;
     int64_t id = held->map.dataset.id;
-    char *above = s->background ? vel_path_dir(held->level) : NULL;
+    char *above = vel_path_dir(held->level);
     char *path = above ? vel_path_join(above, "lock") : NULL;
     struct vel_freeing *freeing = NULL;
     struct vel_lock *lock = NULL;
-    int rc = 0;
-
-    if (s->background)
-        rc = path ? vel_lock_wait(s->fs, &s->host, s->clock, patience, path, &lock, err)
+    int rc = path ? vel_lock_wait(s->fs, &s->host, s->clock, patience, path, &lock, err)
                   : vel_out_of_memory(err, "the cache");
+
     /* a launch that was thought to be dead removes nothing that another one may count
      * on */
     if (rc == 0 && vel_session_is_ended(s))

@@ -15,21 +15,12 @@ static int bear(struct vel_session *s, int rc, const struct vel_err *why,
                            : vel_comm_barrier(s->world, err);
 }
 
-/* What is due only now is owed, too. */
-static int flush_behind(struct vel_session *s, struct vel_held *held,
-                        struct vel_err *err)
+static int owe(struct vel_session *s, struct vel_held *held, struct vel_err *err)
 {
-    unsigned owed = held->owed | VEL_OWE_FLUSH;
     struct vel_err why = {0};
-    int rc = 0;
+    int rc = vel_session_owe_flush(s, held, &why);
 
-    if (held->owed & VEL_OWE_FLUSH || !held->dir)
-        return 0;
-    rc = vel_session_promise(s, &held->map, held->dir, -1, owed, &why);
-    if (rc < 0)
-        return bear(s, rc, &why, err);
-    held->owed = owed;
-    return 0;
+    return rc < 0 ? bear(s, rc, &why, err) : 0;
 }
 
 /* All that the background owes, unless it goes on with it when we are gone. */
@@ -63,8 +54,7 @@ static int flush_due(struct vel_session *s, struct vel_err *err)
             rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &due, 1, err);
         }
         if (rc == 0 && due)
-            rc = s->background ? flush_behind(s, held, err)
-                               : vel_session_flush_now(s, held, err);
+            rc = owe(s, held, err);
         is_newest = is_newest && !is_checkpoint;
     }
     return rc;
@@ -72,7 +62,9 @@ static int flush_due(struct vel_session *s, struct vel_err *err)
 
 int vel_session_flush_owed(struct vel_session *s, struct vel_err *err)
 {
-    int rc = flush_due(s, err);
+    struct vel_err why = {0};
+    int rc = vel_session_has_nobody(s) ? vel_session_meet_late(s, &why) : 0;
 
-    return rc == 0 && s->background ? wait_behind(s, err) : rc;
+    rc = rc < 0 ? bear(s, rc, &why, err) : flush_due(s, err);
+    return rc == 0 ? wait_behind(s, err) : rc;
 }

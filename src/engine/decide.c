@@ -44,7 +44,7 @@ void vel_session_begin_halt(struct vel_session *s)
 {
     struct vel_halt_verdict halt;
 
-    if (s->has_halt && s->background) {
+    if (s->has_halt) {
         ask_halt(s, &halt);
         s->is_halt_told = halt.why != VEL_HALT_NONE;
     }

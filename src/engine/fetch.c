@@ -269,7 +269,7 @@ static int finish(struct vel_session *s, struct vel_entry *entry, struct vel_err
 {
     int rc = 0;
 
-    if (entry->place == VEL_ON_STAGED && s->background)
+    if (entry->place == VEL_ON_STAGED)
         rc = vel_comm_agree(
             s->world,
             vel_session_take_back(s, entry->dataset.id, VEL_OWE_REST, NULL, NULL, err),

@@ -55,8 +55,7 @@ static int make_file(const struct vel_session *s, const char *dir, int64_t numbe
 
 /* Only writing tells whether one can write. What has its name already is somebody's, or
  * was left by a check that was killed. */
-static enum vel_health_storage_status try_file(const struct vel_session *s,
-                                               const char *dir)
+int vel_health_try(const struct vel_session *s, const char *dir, struct vel_err *err)
 {
     struct vel_buf path;
     struct vel_err why = {0};
@@ -71,6 +70,15 @@ static enum vel_health_storage_status try_file(const struct vel_session *s,
         vel_fs_unlink(s->fs, path.data, NULL);
     }
     vel_buf_fini(&path);
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+}
+
+static enum vel_health_storage_status try_file(const struct vel_session *s,
+                                               const char *dir)
+{
+    struct vel_err why = {0};
+    int rc = vel_health_try(s, dir, &why);
+
     if (rc < 0)
         vel_log(VEL_LOG_WARN, "%s", why.text);
     switch (rc) {
@@ -122,9 +130,9 @@ int vel_health_listeners(struct vel_session *session, const char *dir, int *ret_
     int status = VEL_LISTENERS_ALIVE;
 
     (void)dir;
-    if (session->background && !ping(session, VEL_PING_WORKER))
+    if (!ping(session, VEL_PING_WORKER))
         status = VEL_LISTENER_OF_CHECKPOINTS_DEAD;
-    else if (session->background && !ping(session, VEL_PING_STORAGE))
+    else if (!ping(session, VEL_PING_STORAGE))
         status = VEL_LISTENER_OF_RESTARTS_DEAD;
     return worst(session, status, ret_status, err);
 }
@@ -132,7 +140,7 @@ int vel_health_listeners(struct vel_session *session, const char *dir, int *ret_
 int vel_health_nodes(struct vel_session *session, const char *dir, int *ret_status,
                      struct vel_err *err)
 {
-    int64_t dead = session->background ? ping(session, VEL_PING_BACKUP) : 0;
+    int64_t dead = ping(session, VEL_PING_BACKUP);
 
     (void)dir;
     return worst(session, (int)(dead < INT32_MAX ? dead : INT32_MAX), ret_status, err);

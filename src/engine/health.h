@@ -18,12 +18,16 @@ enum vel_health_storage_status {
 int vel_health_configuration(struct vel_session *session, const char *dir,
                              int *ret_status, struct vel_err *err);
 
+/* Local. Can a file be written there? */
+int vel_health_try(const struct vel_session *session, const char *dir,
+                   struct vel_err *err);
+
 /* Can a file be written there, and is there room for the next dataset? */
 int vel_health_storage(struct vel_session *session, const char *dir, int *ret_status,
                        struct vel_err *err);
 
-/* Of background work: does a worker take a job, and can caches and prefix be listed? In
- * a session that works synchronously nobody listens, and nobody is dead. */
+/* Of background work: does a worker take a job, and can caches and prefix be listed?
+ * Without leaders nobody listens, and nobody is dead. */
 enum vel_health_listener_status {
     VEL_LISTENERS_ALIVE = 0,
     VEL_LISTENER_OF_CHECKPOINTS_DEAD = 1,

@@ -154,18 +154,37 @@ static int64_t newer_ones(const struct vel_session *s, size_t i)
     return n;
 }
 
-/* May number i leave its store? The newest of all stays whatever COUNT says, since a
+/* Are enough newer ones there? The newest of all stays whatever COUNT says, since a
  * restart needs it, and an output until it is flushed, since it is nowhere else. */
-static bool may_leave(const struct vel_session *s, size_t i)
+static bool is_old(const struct vel_session *s, size_t i)
 {
     const struct vel_held *held = vel_session_held(s, i);
     int64_t count =
         held->store < s->stores->n ? s->stores->items[held->store].count : 1;
     unsigned use = held->map.dataset.use;
 
-    if (i + 1 == s->held.n || vel_held_is_owed(held) || held->owed)
+    if (i + 1 == s->held.n || vel_held_is_owed(held) || held->map.dataset.id == s->kept)
         return false;
     return !(use & VEL_USE_CHECKPOINT) || newer_ones(s, i) >= (count > 0 ? count : 1);
+}
+
+/* May number i leave its store? */
+static bool may_leave(const struct vel_session *s, size_t i)
+{
+    return !vel_session_held(s, i)->owed && is_old(s, i);
+}
+
+int vel_session_give_up_old(struct vel_session *s, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->held.n; i++) {
+        struct vel_held *held = vel_session_held(s, i);
+
+        if (held->owed == VEL_OWE_FLUSH && held->is_told && is_old(s, i))
+            rc = vel_session_take_back_held(s, held, err);
+    }
+    return rc;
 }
 
 bool vel_session_is_overfull(const struct vel_session *s, size_t store)

@@ -331,7 +331,7 @@ int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
     w->due = due;
     w->desc = &s->descs->items[chosen];
     w->is_encoded = s->ballot[ENCODE] != 0;
-    w->is_later = s->background && w->is_encoded && !w->is_bypass &&
+    w->is_later = s->conf->mode != VEL_MODE_SYNC && w->is_encoded && !w->is_bypass &&
                   w->desc->scheme != VEL_SINGLE;
     s->last_use[due] = vel_clock_monotonic(s->clock);
     return 0;

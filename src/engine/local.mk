@@ -16,6 +16,7 @@ core_sources += \
 	%D%/logging.c \
 	%D%/logsink.c %D%/logsink.h \
 	%D%/manage.c \
+	%D%/meet.c \
 	%D%/movers.c \
 	%D%/place.c \
 	%D%/policy.c %D%/policy.h \

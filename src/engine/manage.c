@@ -95,7 +95,7 @@ static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
         is_own = vel_session_is_own(s, id);
         rc = vel_dropped_save(s->fs, s->dir, id, err);
     }
-    if (rc == 0 && s->background)
+    if (rc == 0)
         rc = vel_session_take_back(s, id, VEL_OWE_NOTHING, NULL, NULL, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc < 0)

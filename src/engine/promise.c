@@ -12,12 +12,21 @@
 #include "engine/session_in.h"
 #include "engine/settlement.h"
 #include "meta/cache.h"
+#include "recover/revive.h"
 #include "red/redfile.h"
+
+/* A part that this rank promises something for: its own, or one that it speaks for. */
+struct part {
+    int rank;
+    const char *dir;
+    struct vel_place place;
+};
 
 /* --- who sits where --- */
 
-/* What a rank tells: two numbers, and behind them the name of its node. */
-enum { SEAT_HEAD = 4 + 4 };
+/* What a rank tells: how many parts, of each the numbers below, and behind them the
+ * name of its node. */
+enum { SEATS_HEAD = 4, SEAT = 4 + 4 + 4 };
 
 static int add_node(struct vel_settlement *seats, const char *name, size_t len,
                     uint32_t *ret_node)
@@ -41,47 +50,77 @@ static int add_node(struct vel_settlement *seats, const char *name, size_t len,
     return 0;
 }
 
-static int take_seats(const struct vel_buf *told, const size_t *lens, int ranks,
-                      struct vel_settlement *ret)
+static int take_told(const char *told, size_t len, struct vel_settlement *ret)
+{
+    struct vel_le_reader r;
+    uint32_t n, node = 0;
+    size_t head;
+
+    vel_le_read_init(&r, told, len);
+    n = vel_le_get32(&r);
+    head = SEATS_HEAD + n * (size_t)SEAT;
+    if (n > 0 && add_node(ret, told + head, len - head, &node) < 0)
+        return VEL_ENOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rank = vel_le_get32(&r), set = vel_le_get32(&r);
+        uint32_t place = vel_le_get32(&r);
+
+        if (rank < (uint32_t)ret->dataset.ranks)
+            ret->seats[rank] = (struct vel_seat){node, set, place};
+    }
+    return 0;
+}
+
+static int take_seats(const struct vel_buf *told, const size_t *lens, int tellers,
+                      int ranks, struct vel_settlement *ret)
 {
     const char *at = told->data;
+    int rc = 0;
 
     ret->dataset.ranks = ranks;
     ret->seats = calloc((size_t)ranks, sizeof *ret->seats);
-    for (int i = 0; ret->seats && i < ranks; at += lens[i++]) {
-        struct vel_le_reader r;
-
-        vel_le_read_init(&r, at, lens[i]);
-        ret->seats[i].set = vel_le_get32(&r);
-        ret->seats[i].place = vel_le_get32(&r);
-        if (add_node(ret, (const char *)r.at, r.left, &ret->seats[i].node) < 0)
-            return VEL_ENOMEM;
-    }
-    return ret->seats ? 0 : VEL_ENOMEM;
+    if (!ret->seats)
+        return VEL_ENOMEM;
+    for (int i = 0; rc == 0 && i < tellers; at += lens[i++])
+        rc = take_told(at, lens[i], ret);
+    return rc;
 }
 
-/* Collective. Rank 0 gets them all. */
-static int gather_seats(struct vel_session *s, const struct vel_place *place,
-                        struct vel_settlement *ret, struct vel_err *err)
+static int tell_seats(const struct vel_session *s, const struct part *parts, size_t n,
+                      struct vel_buf *ret, struct vel_err *err)
+{
+    uint8_t bytes[SEAT];
+    struct vel_le_writer w;
+
+    vel_le_write_init(&w, bytes, SEATS_HEAD);
+    vel_le_put32(&w, (uint32_t)n);
+    vel_buf_append(ret, bytes, SEATS_HEAD);
+    for (size_t i = 0; i < n; i++) {
+        vel_le_write_init(&w, bytes, SEAT);
+        vel_le_put32(&w, (uint32_t)parts[i].rank);
+        vel_le_put32(&w, parts[i].place.set);
+        vel_le_put32(&w, parts[i].place.rank);
+        vel_buf_append(ret, bytes, SEAT);
+    }
+    vel_buf_append(ret, s->node, strlen(s->node));
+    return vel_buf_status(ret, err);
+}
+
+/* Collective. Rank 0 gets them all, of a dataset of so many ranks. */
+static int gather_seats(struct vel_session *s, const struct part *parts, size_t n,
+                        int ranks, struct vel_settlement *ret, struct vel_err *err)
 {
     struct vel_buf mine, told;
     size_t *lens = NULL;
-    uint8_t head[SEAT_HEAD];
-    struct vel_le_writer w;
     int rc;
 
     vel_buf_init(&mine);
     vel_buf_init(&told);
-    vel_le_write_init(&w, head, sizeof head);
-    vel_le_put32(&w, place->set);
-    vel_le_put32(&w, place->rank);
-    vel_buf_append(&mine, head, sizeof head);
-    vel_buf_append(&mine, s->node, strlen(s->node));
-    rc = vel_comm_agree(s->world, vel_buf_status(&mine, err), err);
+    rc = vel_comm_agree(s->world, tell_seats(s, parts, n, &mine, err), err);
     if (rc == 0)
         rc = vel_comm_gather(s->world, 0, mine.data, mine.len, &told, &lens, err);
     if (rc == 0 && s->world->rank == 0 &&
-        take_seats(&told, lens, s->world->size, ret) < 0)
+        take_seats(&told, lens, s->world->size, ranks, ret) < 0)
         rc = vel_out_of_memory(err, "who sits where");
     rc = vel_comm_agree(s->world, rc, err);
     free(lens);
@@ -91,6 +130,12 @@ static int gather_seats(struct vel_session *s, const struct vel_place *place,
 }
 
 /* --- the promise --- */
+
+bool vel_session_is_plain(const struct vel_session *s,
+                          const struct vel_dataset *dataset)
+{
+    return s->conf->global_restart || dataset->ranks != s->world->size;
+}
 
 /* It borrows. */
 static int settle(struct vel_session *s, const struct vel_settlement *seats,
@@ -107,6 +152,7 @@ static int settle(struct vel_session *s, const struct vel_settlement *seats,
     whole.m = desc->m;
     whole.is_encoded = owed & VEL_OWE_ENCODE;
     whole.is_flushed = owed & VEL_OWE_FLUSH;
+    whole.is_plain = vel_session_is_plain(s, dataset);
     vel_buf_init(&bytes);
     rc = vel_settlement_encode(&whole, &bytes, err);
     if (rc == 0)
@@ -117,48 +163,118 @@ static int settle(struct vel_session *s, const struct vel_settlement *seats,
 }
 
 /* Those of a level are asked for once. */
-static int seats_of(struct vel_session *s, const struct vel_place *place, int level,
-                    struct vel_settlement *own, const struct vel_settlement **ret,
-                    struct vel_err *err)
+static int seats_of(struct vel_session *s, const struct part *own, int level,
+                    const struct vel_settlement **ret, struct vel_err *err)
 {
     int rc = 0;
 
-    *ret = level < 0 ? own : &s->seats[level];
-    if (level < 0)
-        return gather_seats(s, place, own, err);
+    *ret = &s->seats[level];
     if (!s->is_seated[level])
-        rc = gather_seats(s, place, &s->seats[level], err);
+        rc = gather_seats(s, own, 1, s->world->size, &s->seats[level], err);
     s->is_seated[level] |= rc == 0;
+    return rc;
+}
+
+/* Collective. All owe for their parts, and rank 0 settles it. */
+static int promise(struct vel_session *s, const struct vel_filemap *map,
+                   const struct vel_reddesc *desc, const struct part *parts, size_t n,
+                   int level, unsigned owed, struct vel_err *err)
+{
+    const struct vel_dataset *d = &map->dataset;
+    const struct vel_background_ops *ops = s->background->ops;
+    struct vel_settlement own = {0};
+    const struct vel_settlement *seats = &own;
+    unsigned before;
+    int rc = level < 0 ? gather_seats(s, parts, n, d->ranks, &own, err)
+                       : seats_of(s, parts, level, &seats, err);
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = ops->owe(s->background, d->id, parts[i].rank, owed, parts[i].dir, &before,
+                      err);
+    rc = vel_comm_agree(s->world, rc, err);
+    s->is_settling = rc == 0;
+    if (rc == 0) {
+        if (s->world->rank == 0)
+            rc = settle(s, seats, desc, d, owed, err);
+        rc = vel_comm_agree(s->world, rc, err);
+    }
+    vel_settlement_fini(&own);
     return rc;
 }
 
 int vel_session_promise(struct vel_session *s, const struct vel_filemap *map,
                         const char *dir, int level, unsigned owed, struct vel_err *err)
 {
-    const struct vel_dataset *d = &map->dataset;
-    const struct vel_background_ops *ops = s->background->ops;
-    struct vel_settlement own = {0};
-    const struct vel_settlement *seats = NULL;
     struct vel_reddesc desc;
-    unsigned before;
     int rc = vel_reddesc_from_node(map->descriptor, &desc, err);
     bool has_desc = rc == 0;
 
     rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0)
-        rc = seats_of(s, &desc.place, level, &own, &seats, err);
     if (rc == 0) {
-        rc = ops->owe(s->background, d->id, s->world->rank, owed, dir, &before, err);
-        rc = vel_comm_agree(s->world, rc, err);
-    }
-    if (rc == 0) {
-        if (s->world->rank == 0)
-            rc = settle(s, seats, &desc, d, owed, err);
-        rc = vel_comm_agree(s->world, rc, err);
+        const struct part own = {s->world->rank, dir, desc.place};
+
+        rc = promise(s, map, &desc, &own, 1, level, owed, err);
     }
     if (has_desc)
         vel_reddesc_fini(&desc);
-    vel_settlement_fini(&own);
+    return rc;
+}
+
+/* Where a part of other ranks is in its set, as its redundancy file says. */
+static int find_place(struct vel_session *s, struct part *part, struct vel_err *err)
+{
+    struct vel_vec red = {0};
+    int rc = vel_redfile_scan(s->fs, part->dir, VEL_CACHE_LABEL, (uint32_t)part->rank,
+                              &red, err);
+
+    if (rc < 0)
+        return rc;
+    if (red.n) {
+        part->place.set = vel_redfile_at(&red, 0)->header.set;
+        part->place.rank = vel_redfile_at(&red, 0)->header.member;
+    }
+    vel_redfiles_fini(&red);
+    return 0;
+}
+
+/* A dataset of other ranks: each owes for the parts that it speaks for. */
+static int promise_parts(struct vel_session *s, const struct vel_held *held,
+                         unsigned owed, struct vel_err *err)
+{
+    const struct vel_revived_part *p = held->parts.items;
+    struct part *parts = calloc(held->parts.n + 1, sizeof *parts);
+    struct vel_reddesc desc;
+    int rc = parts ? vel_reddesc_from_node(held->map.descriptor, &desc, err)
+                   : vel_out_of_memory(err, "a promise");
+    bool has_desc = parts && rc == 0;
+
+    for (size_t i = 0; rc == 0 && i < held->parts.n; i++) {
+        parts[i] = (struct part){.rank = p[i].rank, .dir = p[i].dir};
+        rc = find_place(s, &parts[i], err);
+    }
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        rc = promise(s, &held->map, &desc, parts, held->parts.n, -1, owed, err);
+    if (has_desc)
+        vel_reddesc_fini(&desc);
+    free(parts);
+    return rc;
+}
+
+int vel_session_owe_flush(struct vel_session *s, struct vel_held *held,
+                          struct vel_err *err)
+{
+    unsigned owed = held->owed | VEL_OWE_FLUSH;
+    int rc;
+
+    if (held->owed & VEL_OWE_FLUSH || held->entry.place == VEL_ON_PREFIX)
+        return 0;
+    if (!held->dir && !held->parts.n && held->map.dataset.ranks == s->world->size)
+        return vel_session_settle_before(s, err); /* it was written there */
+    rc = held->dir ? vel_session_promise(s, &held->map, held->dir, -1, owed, err)
+                   : promise_parts(s, held, owed, err);
+    if (rc == 0)
+        held->owed = owed;
     return rc;
 }
 
@@ -202,8 +318,6 @@ int vel_session_rest(struct vel_session *s, int64_t id, unsigned *ret_before,
     int rc = 0;
 
     *ret_before = 0;
-    if (!s->background)
-        return 0;
     rc = vel_session_take_back(s, id, VEL_OWE_REST, NULL, &before, err);
     all[0] = !!(before & VEL_OWE_ENCODE);
     all[1] = !!(before & VEL_OWE_FLUSH);
@@ -218,7 +332,7 @@ int vel_session_go_on(struct vel_session *s, int64_t id, unsigned before,
 {
     int rc = 0;
 
-    if (!s->background || !before)
+    if (!before)
         return 0;
     rc = vel_session_take_back(s, id, before, NULL, NULL, err);
     return vel_comm_agree(s->world, rc, err);
@@ -238,7 +352,9 @@ int vel_session_owe_again(struct vel_session *s, struct vel_held *held, unsigned
     owed = (owed & VEL_OWE_FLUSH) | (lacks ? VEL_OWE_ENCODE : 0);
     if (held->entry.place == VEL_ON_PREFIX)
         owed &= ~(unsigned)VEL_OWE_FLUSH;
-    if (!held->dir)
+    if (!held->dir && owed & VEL_OWE_FLUSH) /* other ranks are to read it there */
+        rc = promise_parts(s, held, owed = before, &why);
+    else if (!held->dir)
         rc = vel_session_go_on(s, held->map.dataset.id, before, &why);
     else if (owed)
         rc = vel_session_promise(s, &held->map, held->dir, -1, owed, &why);
@@ -255,12 +371,9 @@ int vel_session_owe_again(struct vel_session *s, struct vel_held *held, unsigned
 int vel_session_take_back_held(struct vel_session *s, struct vel_held *held,
                                struct vel_err *err)
 {
-    int rc = 0;
+    int rc = vel_session_take_back(s, held->map.dataset.id, VEL_OWE_NOTHING, held->dir,
+                                   NULL, err);
 
-    if (!s->background)
-        return 0;
-    rc = vel_session_take_back(s, held->map.dataset.id, VEL_OWE_NOTHING, held->dir,
-                               NULL, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
         held->owed = VEL_OWE_NOTHING;

@@ -4,14 +4,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
-#include "base/path.h"
 #include "engine/session_in.h"
-#include "meta/cache.h"
+#include "meta/cachename.h"
 #include "recover/revive.h"
-#include "xfer/stands.h"
 
 /* --- which files --- */
 
@@ -58,7 +55,7 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
         if (e[i].dataset.use != VEL_USE_CHECKPOINT || e[i].place != VEL_ON_PREFIX ||
             (!e[i].replaced && (kept += !e[i].failed) <= s->conf->prefix_size))
             continue;
-        rc = held ? vel_flush_take_back(&s->crew, &e[i], 0, err)
+        rc = held ? vel_flush_take_back(&s->crew, &e[i], err)
                   : vel_flush_remove(&s->crew, &e[i], err);
         if (rc == 0 && held)
             held->entry.place = VEL_ON_CACHE;
@@ -73,10 +70,8 @@ static void note_place(struct vel_session *s, const struct vel_entry *entry)
 {
     struct vel_held *held = vel_session_held_of(s, entry->dataset.id);
 
-    if (held) {
+    if (held)
         held->entry.place = entry->place;
-        held->entry.attempt = entry->attempt;
-    }
 }
 
 /* What it had staged is gone or corrupt: it will never have all its names, and nothing
@@ -92,51 +87,6 @@ static void give_up(struct vel_session *s, struct vel_entry *entry, int rc)
         vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
 }
 
-/* What services had been moving has arrived: the flush goes on without being begun
- * anew. */
-static int go_on(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
-{
-    uint64_t begun = vel_clock_monotonic(s->clock);
-    int rc = vel_flush_resume(&s->crew, e, err);
-
-    if (rc == 0)
-        vel_log_shared(VEL_LOG_INFO,
-                       "flushed dataset %" PRId64 " (%s %" PRId64
-                       "), which an earlier launch had begun",
-                       e->dataset.id, e->dataset.name, e->dataset.version);
-    vel_session_tell(
-        s,
-        (struct vel_event){.kind = VEL_EVENT_FLUSH,
-                           .result = rc == 0 ? VEL_EVENT_OK : VEL_EVENT_FAILED,
-                           .seconds = vel_session_seconds(s, begun),
-                           .text = rc == 0 ? "begun by an earlier launch" : err->text},
-        &e->dataset);
-    return rc;
-}
-
-/* The next flush must not use names to which a service may still write. */
-static int take_back(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
-{
-    return vel_flush_take_back(&s->crew, e,
-                               vel_takeover_attempt(s->takeover, e->dataset.id), err);
-}
-
-static int settle_flushing(struct vel_session *s, struct vel_entry *e,
-                           struct vel_err *err)
-{
-    struct vel_err why = {0};
-    int rc;
-
-    if (!vel_takeover_has_arrived(s->takeover, e))
-        return take_back(s, e, err);
-    rc = go_on(s, e, &why);
-    if (rc < 0 && e->place == VEL_ON_FLUSHING) {
-        vel_log_shared(VEL_LOG_WARN, "%s: it begins anew", why.text);
-        return take_back(s, e, err);
-    }
-    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
-}
-
 /* Forward what was staged, and back what was not. */
 static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
 {
@@ -145,8 +95,6 @@ static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *er
 
     if (e->place == VEL_ON_STAGED)
         rc = vel_flush_finish(&s->crew, e, &why);
-    else if (e->place == VEL_ON_FLUSHING)
-        rc = settle_flushing(s, e, &why);
     else
         rc = vel_flush_remove(&s->crew, e, &why);
     if (rc < 0) {
@@ -162,12 +110,12 @@ static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *er
                : vel_comm_barrier(s->world, err);
 }
 
-/* Those of the background are its own to settle. */
-static bool is_ours_to_settle(const struct vel_session *s, int64_t id)
+/* Flushes are the leaders', who have owned them; sessions remove, and stage what they
+ * have written on the prefix. */
+static bool is_to_settle(const struct vel_entry *e)
 {
-    const struct vel_held *held = vel_session_held_of(s, id);
-
-    return !s->background || (held && !held->owed && !held->is_earlier);
+    return e->place == VEL_ON_REMOVING ||
+           (e->place == VEL_ON_STAGED && !e->failed && e->owner == 0);
 }
 
 int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
@@ -179,9 +127,7 @@ int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
     s->has_staged = false;
     /* the oldest first, since a newer one may replace its files */
     for (size_t i = entries->n; rc == 0 && i-- > 0;)
-        if (e[i].place != VEL_ON_CACHE && e[i].place != VEL_ON_PREFIX &&
-            !(e[i].place == VEL_ON_STAGED && e[i].failed) &&
-            is_ours_to_settle(s, e[i].dataset.id))
+        if (is_to_settle(&e[i]))
             rc = settle(s, &e[i], err);
     return rc;
 }
@@ -203,115 +149,12 @@ int vel_session_settle_before(struct vel_session *s, struct vel_err *err)
     return rc;
 }
 
-/* --- flush --- */
-
-/* All of it, or nothing. */
-static int check_files(struct vel_session *s, const struct vel_vec *files,
-                       const struct vel_dataset *dataset, struct vel_err *err)
-{
-    int64_t n = (int64_t)files->n;
-    int rc = vel_comm_allreduce(s->world, VEL_COMM_SUM, &n, 1, err);
-
-    if (rc == 0 && n != dataset->files)
-        rc = vel_fail(err, VEL_ECORRUPT,
-                      "of the %" PRId64 " files of dataset %" PRId64 " %" PRId64
-                      " are in the caches",
-                      dataset->files, dataset->id, n);
-    return rc;
-}
-
-static int flush(struct vel_session *s, struct vel_held *held, struct vel_err *err)
-{
-    struct vel_dataset *dataset = &held->map.dataset;
-    struct vel_entry entry = held->entry;
-    struct vel_vec files = {0};
-    const char *store =
-        held->store < s->stores->n ? s->stores->items[held->store].base : s->prefix;
-    struct vel_crew crew = vel_session_crew(s, held->store);
-    uint64_t begun = vel_clock_monotonic(s->clock);
-    bool takes_names = false;
-    int rc = vel_session_files(s, held, &files, err);
-
-    entry.dataset = *dataset;
-    entry.failed = 0; /* of a copy before this one */
-    if (entry.attempt < vel_takeover_attempt(s->takeover, dataset->id))
-        entry.attempt = vel_takeover_attempt(s->takeover, dataset->id);
-    if (rc == 0)
-        rc = vel_stands_sum_up(&crew, &files, err);
-    rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0)
-        takes_names = vel_session_takes_names(s, &files);
-    vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_FLUSH_START}, dataset);
-    if (rc == 0)
-        rc = check_files(s, &files, dataset, err);
-    if (rc == 0)
-        rc = vel_flush(&crew, store, &files, &entry, err);
-    held->entry = entry;
-    held->entry.dataset.name = NULL;
-    s->has_staged |= entry.place == VEL_ON_STAGED;
-    if (rc == 0) {
-        vel_policy_note_flush(&s->policy, dataset->checkpoint);
-        vel_log_shared(VEL_LOG_INFO,
-                       "flushed dataset %" PRId64 " (%s %" PRId64 "), %" PRId64
-                       " bytes in %.2f s",
-                       dataset->id, dataset->name, dataset->version, dataset->bytes,
-                       vel_session_seconds(s, begun));
-    }
-    vel_session_tell(
-        s,
-        (struct vel_event){.kind = VEL_EVENT_FLUSH,
-                           .result = rc == 0 ? VEL_EVENT_OK : VEL_EVENT_FAILED,
-                           .seconds = vel_session_seconds(s, begun),
-                           .text = rc == 0 || !err ? NULL : err->text},
-        dataset);
-    vel_flush_files_fini(&files);
-    return rc < 0 ? rc : vel_session_mark_replaced(s, dataset->id, takes_names, err);
-}
-
-/* Now, and not in the background. */
-static int flush_instead(struct vel_session *s, struct vel_held *held,
-                         struct vel_err *err)
-{
-    unsigned owed = held->owed & ~(unsigned)VEL_OWE_FLUSH;
-    int rc = vel_session_take_back_held(s, held, err);
-
-    if (rc == 0)
-        rc = flush(s, held, err);
-    if (rc == 0 && owed && held->dir)
-        rc = vel_session_promise(s, &held->map, held->dir, -1, owed, err);
-    if (rc == 0 && held->dir)
-        held->owed = owed;
-    return rc;
-}
-
-int vel_session_flush(struct vel_session *s, struct vel_held *held, struct vel_err *err)
-{
-    int rc = vel_session_settle_before(s, err);
-
-    /* perhaps it was this one */
-    if (rc < 0 || held->entry.place == VEL_ON_PREFIX)
-        return rc;
-    return held->owed ? flush_instead(s, held, err) : flush(s, held, err);
-}
-
-int vel_session_flush_plain(struct vel_session *s, struct vel_held *held,
-                            struct vel_err *err)
-{
-    bool packs = s->crew.packs;
-    int rc;
-
-    s->crew.packs = false;
-    rc = vel_session_flush(s, held, err);
-    s->crew.packs = packs;
-    return rc;
-}
+/* --- to the prefix --- */
 
 int vel_session_adopt(struct vel_session *s, struct vel_held *held,
-                      const struct vel_store *store, struct vel_vec *files,
-                      struct vel_err *err)
+                      struct vel_vec *files, struct vel_err *err)
 {
     struct vel_entry entry = {.dataset = s->writing.map.dataset};
-    struct vel_crew crew = vel_session_crew(s, store ? store->index : s->stores->n);
     struct vel_err why = {0};
     bool takes_names;
     int rc = vel_session_settle_before(s, err);
@@ -319,8 +162,7 @@ int vel_session_adopt(struct vel_session *s, struct vel_held *held,
     if (rc < 0)
         return rc;
     takes_names = vel_session_takes_names(s, files);
-    rc = store ? vel_flush(&crew, store->base, files, &entry, &why)
-               : vel_flush_adopt(&crew, files, &entry, &why);
+    rc = vel_flush_adopt(&s->crew, files, &entry, &why);
     s->has_staged |= entry.place == VEL_ON_STAGED;
     if (entry.place == VEL_ON_STAGED) { /* forward only: some have their names */
         vel_log_shared(VEL_LOG_WARN, "%s: it is tried again", why.text);
@@ -352,17 +194,63 @@ bool vel_session_flush_due(const struct vel_session *s,
     return vel_policy_flush_due(s->conf, &facts) || (is_exposed && s->conf->flush);
 }
 
-int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
-                          struct vel_err *err)
+/* Where somebody else's stood at the name of a file it came beside that, and a program
+ * does not find it. */
+static int check_named(struct vel_session *s, const struct vel_held *held,
+                       struct vel_err *err)
 {
-    struct vel_err why = {0};
-    int rc = vel_session_flush(s, held, &why);
+    struct vel_vec files;
+    int rc = vel_session_files(s, held, &files, err);
 
-    if (rc == 0)
-        rc = vel_session_slide(s, &why);
-    if (rc == 0)
-        return 0;
-    vel_log_shared(VEL_LOG_WARN, "%s: it stays in the cache", why.text);
-    return s->conf->strict ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
-                           : vel_comm_barrier(s->world, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < files.n; i++) {
+        const struct vel_flush_file *file = vel_vec_at(&files, i);
+        struct stat st;
+        char *path = NULL;
+
+        rc = vel_cachename_path(s->prefix, file->listed.name, &path, err);
+        if (rc == 0 &&
+            (vel_fs_lstat(s->fs, path, &st, NULL) < 0 || !S_ISREG(st.st_mode) ||
+             (uint64_t)st.st_size != file->listed.size))
+            rc = vel_fail(err, VEL_EEXIST,
+                          "dataset %" PRId64
+                          " is not on the prefix: something else stands at %s",
+                          held->map.dataset.id, path);
+        free(path);
+    }
+    vel_flush_files_fini(&files);
+    return rc;
+}
+
+int vel_session_flush(struct vel_session *s, int64_t id, struct vel_held **ret_held,
+                      struct vel_err *err)
+{
+    struct vel_held *held = vel_session_held_of(s, id);
+    struct vel_err why = {0};
+    int rc = 0;
+
+    s->kept = id;
+    if (held->entry.place != VEL_ON_PREFIX) {
+        rc = vel_session_owe_flush(s, held, &why);
+        if (rc == 0)
+            rc = vel_session_wait_for(s, id, &why);
+    }
+    s->kept = 0;
+    held = vel_session_held_of(s, id); /* others may have left meanwhile */
+    if (rc == 0 && held->entry.place != VEL_ON_PREFIX)
+        rc = vel_fail(&why, VEL_EIO, "it was given up");
+    *ret_held = held;
+    return rc < 0
+               ? vel_fail(err, (enum vel_status)rc,
+                          "dataset %" PRId64 " is not on the prefix: %s", id, why.text)
+               : 0;
+}
+
+int vel_session_flush_named(struct vel_session *s, int64_t id,
+                            struct vel_held **ret_held, struct vel_err *err)
+{
+    int rc = vel_session_flush(s, id, ret_held, err);
+
+    return rc == 0 ? vel_comm_agree(s->world, check_named(s, *ret_held, err), err) : rc;
 }

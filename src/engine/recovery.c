@@ -182,7 +182,7 @@ static int keep(struct vel_session *s, struct vel_revived *revived,
     }
     if (held->entry.place < VEL_ON_STAGED)
         held->entry.place = VEL_ON_CACHE; /* it could not be taken back: begin anew */
-    return s->background ? vel_session_owe_again(s, held, before, err) : 0;
+    return vel_session_owe_again(s, held, before, err);
 }
 
 static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t id,
@@ -272,7 +272,8 @@ static int revive_all(struct vel_session *s, const struct vel_vec *entries,
                                .piece = (size_t)s->conf->file_buf_size,
                                .others = {.is_anothers = is_not_ours, .arg = s},
                                .throttles = s->throttles,
-                               .may_move = s->conf->distribute};
+                               .may_move = s->conf->distribute,
+                               .keeps = vel_session_has_nobody(s)};
     struct vel_caches caches;
     int64_t id = INT64_MAX;
     bool is_theirs = false;
@@ -321,17 +322,16 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
 }
 
 /* Collective. Numbers go on above all that was ever used: here those of the index, be
- * its entries readable or not, those that leaders and sessions have claimed, and those
- * of what services may still write. */
+ * its entries readable or not, and those that leaders and sessions have claimed. */
 static int begin_numbers(struct vel_session *s, struct vel_err *err)
 {
-    int64_t last = 0, moved = vel_takeover_last_id(s->takeover);
+    int64_t last = 0;
     int rc = s->world->rank == 0 ? vel_id_last(s->fs, s->dir, &last, err) : 0;
 
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
         rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &last, 1, err);
-    s->last_id = last > moved ? last : moved;
+    s->last_id = last;
     return rc;
 }
 
@@ -366,12 +366,8 @@ static int flush_newest(struct vel_session *s, struct vel_err *err)
             newest = vel_session_held(s, i);
     if (!newest)
         return 0;
-    if (newest->entry.place == VEL_ON_STAGED && !newest->entry.failed) /* just tried */
-        rc = vel_fail(&why, VEL_EIO, "dataset %" PRId64 " is not on the prefix",
-                      newest->map.dataset.id);
-    else if (newest->entry.place != VEL_ON_PREFIX)
-        rc = s->conf->global_restart ? vel_session_flush_plain(s, newest, &why)
-                                     : vel_session_flush(s, newest, &why);
+    rc = (s->conf->global_restart ? vel_session_flush_named : vel_session_flush)(
+        s, newest->map.dataset.id, &newest, &why);
     if (rc == 0) {
         newest->is_read_in_place |= s->conf->global_restart;
         return 0;
@@ -386,11 +382,12 @@ static int recover(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries = {0}, dropped = {0}, seen;
     struct vel_err why = {0};
-    int rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
+    int rc;
 
+    if (s->world->rank == 0)
+        vel_prefix_sweep(s->fs, s->dir, is_not_ours, s);
+    rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
     vel_vec_init(&seen, sizeof(int64_t));
-    if (rc == 0)
-        rc = vel_session_take_over(s, &entries, err);
     if (rc == 0)
         rc = begin_numbers(s, err);
     if (rc == 0)
@@ -399,13 +396,10 @@ static int recover(struct vel_session *s, struct vel_err *err)
         continue_numbers(s, &entries, &dropped);
         rc = vel_session_settle_flushes(s, &entries, err);
     }
-    if (rc == 0)
-        vel_takeover_settle(s->takeover);
     if (rc == 0 && s->conf->prefix_purge)
         rc = purge_prefix(s, &entries, err);
     if (rc == 0)
         rc = revive_all(s, &entries, &dropped, &seen, err);
-    s->first_id = s->last_id;
     if (rc == 0) {
         vel_session_miss(s, &entries, &seen);
         if (s->conf->flush_on_restart || s->conf->global_restart)

@@ -171,9 +171,9 @@ static int fetch_version(struct vel_session *s, const char *name, int64_t versio
 }
 
 /* One that other ranks wrote is read by name, from where anyone can read it. */
-static int make_readable(struct vel_session *s, struct vel_held *held,
-                         struct vel_err *err)
+static int make_readable(struct vel_session *s, int64_t id, struct vel_err *err)
 {
+    struct vel_held *held = vel_session_held_of(s, id);
     int rc = 0;
 
     /* not all of its files have their names */
@@ -181,8 +181,9 @@ static int make_readable(struct vel_session *s, struct vel_held *held,
         rc = vel_session_settle_before(s, err);
     if (rc < 0 || held->dir || held->is_read_in_place)
         return rc;
-    rc = held->entry.place == VEL_ON_PREFIX ? vel_session_check_in_place(s, held, err)
-                                            : vel_session_flush_plain(s, held, err);
+    rc = held->entry.place == VEL_ON_PREFIX
+             ? vel_session_check_in_place(s, held, err)
+             : vel_session_flush_named(s, id, &held, err);
     if (rc == 0)
         held->is_read_in_place = true;
     return rc;
@@ -250,6 +251,7 @@ int vel_session_restart_begin(struct vel_session *session, const char *name,
     struct vel_session *s = session;
     struct vel_held *held;
     const struct vel_session_asked asked = {.name = name, .version = version};
+    int64_t id = 0;
     int rc = vel_session_may_all(s, VEL_DO_RESTART, &asked, err);
 
     if (rc == 0)
@@ -262,9 +264,12 @@ int vel_session_restart_begin(struct vel_session *session, const char *name,
         held = rc == 0 ? vel_session_find(s, name, version) : NULL;
     }
     if (rc == 0)
-        rc = make_readable(s, held, err);
+        id = held->map.dataset.id;
+    if (rc == 0)
+        rc = make_readable(s, id, err);
     if (rc < 0)
         return rc;
+    held = vel_session_held_of(s, id);
     s->reading = (size_t)(held - (struct vel_held *)s->held.items);
     rc = check_through(s, held, err);
     if (rc < 0)

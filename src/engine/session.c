@@ -241,12 +241,6 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
     vel_halt_watch_begin(&s->halt);
     if (vel_nodes_save(s->fs, s->dir, node->count, &why) < 0)
         vel_log(VEL_LOG_WARN, "number of nodes not recorded: %s", why.text);
-    if (!s->background) /* else the chair of its launch does */
-        vel_session_tell(s,
-                         (struct vel_event){.kind = VEL_EVENT_RUN_START,
-                                            .ranks = s->world->size,
-                                            .nodes = node->count},
-                         NULL);
     return 0;
 }
 
@@ -260,24 +254,12 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
 
     if ((rc = read_settings(s, setup->user_file, err)) < 0)
         return rc;
-    if (s->conf->containers && s->background && s->conf->mode != VEL_MODE_SYNC)
-        vel_log_shared(VEL_LOG_INFO, "with CONTAINERS=1 checkpoints are encoded and "
-                                     "flushed in the calls, as with MODE=SYNC");
-    if (s->conf->mode == VEL_MODE_SYNC || s->conf->containers)
-        s->background = NULL;
     watch_files(s);
     if ((rc = vel_comm_agree(s->world, name_things(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_log_open(s, err), err)) < 0 ||
         (rc = open_prefix(s, err)) < 0)
         return rc;
-    if (!s->background && setup->background && setup->background->ops->give_way)
-        setup->background->ops->give_way(setup->background, s->prefix_id);
-    if ((rc = vel_session_lock(s, err)) < 0)
-        return rc;
-    /* others may be writing what looks as if it was left half written */
-    if (s->world->rank == 0 && !s->background)
-        vel_prefix_sweep(s->fs, s->dir);
-    if ((rc = describe(s, err)) < 0 || (rc = vel_session_check_lock(s, err)) < 0 ||
+    if ((rc = describe(s, err)) < 0 ||
         (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0 ||
         (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
         return rc;
@@ -285,6 +267,7 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
     rc = vel_session_meet(s, err);
     if (rc == 0)
         rc = vel_session_recover(s, err);
+    vel_session_begin_claims(s);
     begin_books(s); /* the program computes from now on */
     vel_session_begin_halt(s);
     if (rc == 0)
@@ -313,7 +296,6 @@ static void tear_down(struct vel_session *s)
     vel_groups_destroy(s->groups);
     vel_freeing_wait(s);
     vel_queue_destroy(s->freeing);
-    vel_lock_release(s->lock);
     vel_session_log_close(s);
     vel_fs_watch_destroy(s->watch);
     free(s->last_use);
@@ -359,7 +341,8 @@ int vel_session_open(const struct vel_session_setup *setup,
     s->fs = setup->fs;
     s->clock = setup->clock;
     s->unit = setup->unit;
-    s->background = setup->background;
+    s->offered = setup->background ? setup->background : vel_background_nobody();
+    s->is_alone = true;
     vel_vec_init(&s->held, sizeof(struct vel_held));
     vel_vec_init(&s->declined, sizeof(int64_t));
     vel_session_log_begin(s);
@@ -394,9 +377,6 @@ int vel_session_close(struct vel_session *session, const char *reason,
     vel_session_part(s, reason != NULL);
     if (s->has_halt && reason)
         vel_halt_watch_finish(&s->halt, reason);
-    if (!s->background)
-        vel_session_tell(
-            s, (struct vel_event){.kind = VEL_EVENT_RUN_END, .text = reason}, NULL);
     tear_down(s);
     return rc;
 }
@@ -426,11 +406,6 @@ const char *vel_session_prefix(const struct vel_session *session)
 const char *vel_session_prefix_id(const struct vel_session *session)
 {
     return session->prefix_id;
-}
-
-bool vel_session_has_background(const struct vel_session *session)
-{
-    return session->background != NULL;
 }
 
 bool vel_session_is_writing(const struct vel_session *session)

@@ -32,8 +32,7 @@ struct vel_session_setup {
     const char *unit; /* NULL, or the name of this part of a job: others that use the
                          same prefix at the same time have other names */
     struct vel_background *background; /* borrowed, on all ranks or none: who works
-                                          beside the program unless MODE=SYNC; NULL: the
-                                          calls do all */
+                                          beside the program; NULL: nobody */
     int *ret_fault; /* NULL, or what is wrong with settings for which the session does
                        not open: enum vel_topo_fault */
 };
@@ -57,7 +56,6 @@ struct vel_comm *vel_session_world(const struct vel_session *session);
 struct vel_fs *vel_session_fs(const struct vel_session *session);
 const char *vel_session_prefix(const struct vel_session *session);
 const char *vel_session_prefix_id(const struct vel_session *session); /* the uuid */
-bool vel_session_has_background(const struct vel_session *session);
 bool vel_session_is_writing(const struct vel_session *session);
 bool vel_session_is_reading(const struct vel_session *session);
 /* The dataset that is being written; 0: none. */

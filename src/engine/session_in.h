@@ -22,7 +22,6 @@
 #include "topo/reddesc.h"
 #include "xfer/crew.h"
 #include "xfer/flush.h"
-#include "xfer/takeover.h"
 
 /* A complete dataset that this launch can restore without fetching it. */
 struct vel_held {
@@ -58,8 +57,6 @@ struct vel_writing {
     uint64_t begun;          /* monotonic */
 };
 
-enum { VEL_SESSION_TRANSPORTS = VEL_FLUSH_DATAWARP - VEL_STORE_PLUGIN + 1 };
-
 enum vel_session_state { VEL_IDLE, VEL_WRITING, VEL_READING };
 
 struct vel_session {
@@ -69,7 +66,6 @@ struct vel_session {
     struct vel_clock *clock;
     struct vel_conf *conf;
     struct vel_logfile *logfile; /* LOG_FILE */
-    struct vel_lock *lock;       /* rank 0's */
     struct vel_host host;
     char *node;
     const char *unit;          /* only while the session opens, as is fault */
@@ -89,11 +85,10 @@ struct vel_session {
     struct vel_comm *alone;   /* this rank: the set of a level that is not encoded */
     struct vel_throttle throttle;   /* FLUSH_BANDWIDTH */
     struct vel_throttle *throttles; /* one per store, for its BANDWIDTH */
-    struct vel_transport *transports[VEL_SESSION_TRANSPORTS]; /* see movers.c */
-    struct vel_takeover *takeover; /* what services did for earlier launches */
-    struct vel_crew crew;          /* without a store: its files are copied */
+    struct vel_crew crew;           /* without a store: its files are copied */
 
-    struct vel_background *background; /* NULL: all is done in the calls */
+    struct vel_background *background; /* while the prefix cannot be written: nobody */
+    struct vel_background *offered;    /* who it is else */
     bool is_met;                       /* the leader of this node knows us */
     char launch[VEL_LAUNCH_ROOM];
     char **homes; /* where datasets of this prefix are on this node */
@@ -102,7 +97,9 @@ struct vel_session {
     bool *is_seated;              /* per level, everyone's: it is known there */
 
     /* rank 0's */
-    int64_t claimed; /* the newest id that is ours */
+    int64_t claimed;   /* the newest id that is ours */
+    int64_t unclaimed; /* the first that was given without a claim; 0: none */
+    bool is_alone;     /* no other launch works with the prefix, as was seen last */
     struct vel_policy policy;
     struct vel_halt_watch halt;
     bool has_halt, is_halt_told;
@@ -112,7 +109,6 @@ struct vel_session {
     int64_t *ballot;    /* room for what level.c votes on */
     bool *is_spilling;  /* per level, everyone's: its store had no room the last time */
 
-    int64_t first_id; /* the last of earlier launches */
     int64_t last_id, last_checkpoint;
     uint64_t last_bytes; /* of this rank, in the last dataset: what the next may need */
     uint64_t expected, last_expected; /* what the program knew of it, now and then */
@@ -120,6 +116,8 @@ struct vel_session {
     struct vel_vec declined; /* int64_t: ids that this launch does not offer again */
     bool has_leftovers;      /* the same on all ranks: see leftovers.c */
     bool has_staged;         /* a flush stopped while files got their names */
+    bool is_settling;        /* the last promise was perhaps settled */
+    int64_t kept;            /* a dataset that does not leave now; 0: none */
     int64_t stuck; /* the oldest dataset that was waited for in vain; 0: none */
     enum vel_session_state state;
     struct vel_writing writing;
@@ -173,16 +171,16 @@ void vel_session_look_for_halt(struct vel_session *s);
 int vel_session_flush_owed(struct vel_session *s, struct vel_err *err);
 
 /* --- alone.c --- */
-/* Collective. Keep other launches from `dir` until the lock is released. */
-int vel_session_lock(struct vel_session *s, struct vel_err *err);
-/* Collective. When nodes are known: does it, on all nodes? Told when not. */
-int vel_session_check_lock(struct vel_session *s, struct vel_err *err);
-/* Collective. Of launches with a background one recovers at a time; NULL: none else
- * can. */
+/* Collective. Of the launches that work with `dir` one recovers at a time; NULL: locks
+ * cannot tell. */
 int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
                               struct vel_err *err);
 
 /* --- claim.c: whose is which, while several launches work with a prefix --- */
+/* Local. Others who are there are known. */
+void vel_session_begin_claims(struct vel_session *s);
+/* Rank 0: ids that were given while the prefix could not be written. */
+void vel_session_claim_late(struct vel_session *s);
 /* Rank 0: an id that nobody else has; the same again until it was used. */
 int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err);
 /* Rank 0: nothing has come of it. */
@@ -227,12 +225,18 @@ void vel_freeing_wait(const struct vel_session *s);
  * when its sets are those; else negative. */
 int vel_session_promise(struct vel_session *s, const struct vel_filemap *map,
                         const char *dir, int level, unsigned owed, struct vel_err *err);
+/* Local. Are its files to be read on the prefix by name, and go into no container? */
+bool vel_session_is_plain(const struct vel_session *s,
+                          const struct vel_dataset *dataset);
+/* Collective. A held dataset is to come to the prefix, whatever else is owed of it. */
+int vel_session_owe_flush(struct vel_session *s, struct vel_held *held,
+                          struct vel_err *err);
 /* Local. Nothing of it is under way on this node any more (VEL_OWE_NOTHING), or until
  * more is owed (VEL_OWE_REST). *ret_before: what was. */
 int vel_session_take_back(struct vel_session *s, int64_t id, unsigned what,
                           const char *dir, unsigned *ret_before, struct vel_err *err);
 /* Collective. What is owed of a dataset of an earlier launch rests while it is
- * recovered; *ret_before is the same on all ranks, and 0 without a background. Then it
+ * recovered; *ret_before is the same on all ranks, and 0 without leaders. Then it
  * goes on as it was, or is owed for the parts as they lie now: where that fails it is
  * told, and only a communicator that broke is a failure. */
 int vel_session_rest(struct vel_session *s, int64_t id, unsigned *ret_before,
@@ -245,11 +249,17 @@ int vel_session_owe_again(struct vel_session *s, struct vel_held *held, unsigned
 int vel_session_take_back_held(struct vel_session *s, struct vel_held *held,
                                struct vel_err *err);
 
-/* --- behind.c: what the background has done meanwhile --- */
-/* Collective. From here on the leader knows us; nothing without a background. */
+/* --- meet.c: who works beside us --- */
+/* Collective. From here on the leader knows us. Where the prefix cannot be written
+ * there is none, and that is told. */
 int vel_session_meet(struct vel_session *s, struct vel_err *err);
+/* Collective. The same after all, when the prefix can be written meanwhile. */
+int vel_session_meet_late(struct vel_session *s, struct vel_err *err);
+/* Local. Has this launch no leaders? */
+bool vel_session_has_nobody(const struct vel_session *s);
 /* Local. And no longer; one that does not answer has nothing against it. */
 void vel_session_part(struct vel_session *s, bool is_well);
+/* --- behind.c: what the background has done meanwhile --- */
 /* Rank 0, local: how far those are of which anything is owed, for a fold by
  * VEL_COMM_MIN. Others say VEL_NO_NEWS. */
 #define VEL_NO_NEWS INT64_MAX
@@ -263,6 +273,8 @@ int vel_session_tell_failed(struct vel_session *s, struct vel_err *err);
  * more room. */
 int vel_session_wait_oldest(struct vel_session *s, int64_t patience, bool *ret_moved,
                             struct vel_err *err);
+/* Collective. Wait for one: until it is done or has failed once, which is told. */
+int vel_session_wait_for(struct vel_session *s, int64_t id, struct vel_err *err);
 /* Local, the same on all ranks. Has the oldest been waited for in vain? */
 bool vel_session_is_stuck(const struct vel_session *s);
 /* Local. The newest dataset that is encoded as it should be; 0: none. */
@@ -274,10 +286,6 @@ bool vel_session_is_owing(const struct vel_session *s);
 /* Local. */
 int vel_session_make_crew(struct vel_session *s, struct vel_err *err);
 void vel_session_leave_crew(struct vel_session *s);
-/* Collective. What services were moving for earlier launches, by the index: see
- * s->takeover. */
-int vel_session_take_over(struct vel_session *s, const struct vel_vec *entries,
-                          struct vel_err *err);
 /* Local. The crew for what lies on the store of that index, or on none (stores->n). */
 struct vel_crew vel_session_crew(struct vel_session *s, size_t store);
 
@@ -295,10 +303,15 @@ int vel_session_make_place(struct vel_session *s, struct vel_err *err);
 void vel_session_remove_place(struct vel_session *s);
 
 /* --- spill.c --- */
-/* Collective. The dataset under way has no room for its redundancy: its files go to the
- * prefix, and it is no longer in the cache. */
-int vel_session_spill(struct vel_session *s, struct vel_held *held,
-                      struct vel_err *err);
+/* Local. The dataset under way has no room for its redundancy: its files go to the
+ * prefix, under temporary names. */
+int vel_session_spill(struct vel_session *s, struct vel_err *err);
+/* Local. This rank's files that were written to the prefix itself, as a flush would
+ * have listed them; appended. */
+int vel_session_list_written(struct vel_session *s, struct vel_vec *files,
+                             struct vel_err *err);
+/* Local. It is on the prefix, and needs no directories in the cache any more. */
+void vel_session_leave_cache(struct vel_session *s);
 
 /* --- recovery.c --- */
 int vel_session_recover(struct vel_session *s, struct vel_err *err);
@@ -315,6 +328,9 @@ int vel_session_hold(struct vel_session *s, struct vel_held *held, struct vel_er
 void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix);
 /* An output that is not on the prefix yet: this is the only copy. */
 bool vel_held_is_owed(const struct vel_held *held);
+/* Collective. Checkpoints whose flush has failed, and that newer ones stand for, are
+ * owed no longer. */
+int vel_session_give_up_old(struct vel_session *s, struct vel_err *err);
 /* Local. As many older ones as COUNT of their stores does not allow go, but none that
  * is owed. */
 void vel_session_evict_old(struct vel_session *s);
@@ -359,36 +375,32 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
                         char *const *names, size_t n, struct vel_err *err);
 
 /* --- publish.c: to the prefix --- */
-/* Collective. Go on with what earlier flushes have begun: those that were staged are
- * finished, the others taken back, and *entries are as it came out. Failures are told
- * in the log and noted in has_staged. */
+/* Collective. What sessions have begun is finished: files that were written on the
+ * prefix get their names, and what was being removed goes. *entries are as it came out.
+ * Failures are told in the log and noted in has_staged. */
 int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
                                struct vel_err *err);
 /* Collective. A dataset whose files have some of their names must get the others before
  * a newer one takes the same names: else they would be taken from the newer one later.
  */
 int vel_session_settle_before(struct vel_session *s, struct vel_err *err);
-/* Collective. Flush a held dataset that is not on the prefix. */
-int vel_session_flush(struct vel_session *s, struct vel_held *held,
+/* Collective. A held dataset is on the prefix when it returns, and still held, while
+ * others may have left. Where it fails it is tried again by the background. */
+int vel_session_flush(struct vel_session *s, int64_t id, struct vel_held **ret_held,
                       struct vel_err *err);
-/* Collective. The same for one that is to be read in place: not into containers. */
-int vel_session_flush_plain(struct vel_session *s, struct vel_held *held,
-                            struct vel_err *err);
+/* The same, and each file has its own name there. */
+int vel_session_flush_named(struct vel_session *s, int64_t id,
+                            struct vel_held **ret_held, struct vel_err *err);
 /* Local. Is a flush due, by the books of this rank? Those of rank 0 count. */
 bool vel_session_flush_due(const struct vel_session *s,
                            const struct vel_dataset *dataset, bool is_exposed,
                            bool is_last);
-/* Collective. Flush, and let the oldest on the prefix go; a failure is told, and is one
- * only with STRICT. */
-int vel_session_flush_now(struct vel_session *s, struct vel_held *held,
-                          struct vel_err *err);
 /* Collective. The oldest on the prefix go, as PREFIX_SIZE says. */
 int vel_session_slide(struct vel_session *s, struct vel_err *err);
-/* Collective. The dataset under way goes to the prefix, and is held there only: `files`
- * were written to the prefix itself (NULL), or to that store. */
+/* Collective. The dataset under way was written to the prefix, and is held there only.
+ */
 int vel_session_adopt(struct vel_session *s, struct vel_held *held,
-                      const struct vel_store *store, struct vel_vec *files,
-                      struct vel_err *err);
+                      struct vel_vec *files, struct vel_err *err);
 /* Collective. This rank's files of a held dataset, with sizes and checksums: items
  * struct vel_flush_file. Local. */
 int vel_session_files(struct vel_session *s, const struct vel_held *held,

@@ -55,6 +55,7 @@ static int put(struct vel_node *body, const struct vel_settlement *s)
            vel_node_set_text(body, "scheme", vel_scheme_name(s->scheme)) ||
            vel_node_set_int(body, "m", (int64_t)s->m) ||
            vel_node_set_bool(body, "encoded", s->is_encoded) ||
+           (s->is_plain && vel_node_set_bool(body, "plain", true)) ||
            vel_node_adopt(body, "node",
                           list_numbers(s, offsetof(struct vel_seat, node))) ||
            vel_node_adopt(body, "set",
@@ -183,6 +184,8 @@ static int get(const struct vel_node *body, struct vel_settlement *s,
     if ((rc = vel_node_get_int(body, "level", 0, INT32_MAX, &s->level, err)) < 0 ||
         (rc = get_scheme(body, s, err)) < 0 ||
         (rc = vel_node_get_bool(body, "encoded", &s->is_encoded, err)) < 0 ||
+        (vel_node_has(body, "plain") &&
+         (rc = vel_node_get_bool(body, "plain", &s->is_plain, err)) < 0) ||
         (rc = get_numbers(body, "node", (int64_t)s->n_nodes - 1, s,
                           offsetof(struct vel_seat, node), err)) < 0 ||
         (rc = get_numbers(body, "set", s->dataset.ranks - 1, s,

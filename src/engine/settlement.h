@@ -28,7 +28,8 @@ struct vel_settlement {
     enum vel_scheme scheme;
     size_t m;        /* losses that a set bears; 0 for SINGLE */
     bool is_encoded; /* the scheme is to be applied */
-    bool is_flushed; /* and it is to come to the prefix */
+    bool is_flushed; /* and it is to come to the prefix, */
+    bool is_plain;   /* not into containers, for it is to be read there */
     char **nodes;    /* their names, by their lowest rank */
     size_t n_nodes;
     struct vel_seat *seats; /* one for each of dataset.ranks */

@@ -79,7 +79,7 @@ int vel_session_start(struct vel_session *session, const char *name, int64_t ver
     rc = vel_session_mean(s, VEL_DO_START, &asked, meant, err);
     if (rc == 0)
         rc = describe(s, name, version, use, err);
-    if (rc == 0 && s->background && s->world->rank == 0)
+    if (rc == 0 && s->world->rank == 0)
         rc = vel_session_claim(s, &s->writing.map.dataset.id, err);
     rc = vel_session_choose(s, &s->writing, rc, meant, err);
     if (rc == 0)
@@ -223,6 +223,12 @@ static int check_names(struct vel_session *s, struct vel_err *err)
     return rc;
 }
 
+/* In containers two ranks may have a file of one name. */
+static bool packs(const struct vel_session *s)
+{
+    return s->conf->containers && !vel_session_is_plain(s, &s->writing.map.dataset);
+}
+
 /* The first thing of a completion, where all learn what is wrong with any, and whether
  * rank 0 wants it flushed. */
 static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
@@ -244,7 +250,7 @@ static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
     sums[2] = rc == 0 && s->world->rank == 0 && !w->is_bypass &&
               vel_session_flush_due(s, d, w->desc->is_exposed, false);
     sums[3] = w->takes_names;
-    sums[4] = s->background && s->world->rank == 0 ? vel_session_news(s) : 0;
+    sums[4] = s->world->rank == 0 ? vel_session_news(s) : 0;
     rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_SUM, sums, 5, err);
     if (rc < 0)
         return rc;
@@ -255,7 +261,8 @@ static int total(struct vel_session *s, bool is_valid, bool *ret_flush,
     s->writing.takes_names = sums[3];
     s->writing.news = sums[4];
     *ret_flush = sums[2];
-    return d->files > 1 && !s->crew.packs ? check_names(s, err) : 0;
+    return d->files > 1 && (s->writing.is_bypass || !packs(s)) ? check_names(s, err)
+                                                               : 0;
 }
 
 static int encode(struct vel_session *s, int rc, struct vel_err *err)
@@ -277,28 +284,6 @@ static int encode(struct vel_session *s, int rc, struct vel_err *err)
     return rc;
 }
 
-/* What was written to the prefix itself, as a flush would have listed it. */
-static int list_bypassed(struct vel_session *s, const struct vel_map *names,
-                         struct vel_vec *files, struct vel_err *err)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < vel_map_count(names); i++) {
-        struct vel_flush_file file = {
-            .listed = {.rank = s->world->rank, .container = -1}};
-
-        file.listed.name = strdup(vel_map_key(names, i));
-        rc = file.listed.name ? vel_session_place(s, file.listed.name, &file.from, err)
-                              : vel_out_of_memory(err, "a dataset");
-        if (rc == 0 && vel_vec_push(files, &file))
-            continue;
-        rc = rc < 0 ? rc : vel_out_of_memory(err, "a dataset");
-        free(file.from);
-        vel_listed_fini(&file.listed);
-    }
-    return rc;
-}
-
 /* From here on it is one that can be restored. `rc` is what this rank did before. */
 static int protect(struct vel_session *s, struct vel_held *held, int rc,
                    struct vel_err *err)
@@ -307,20 +292,22 @@ static int protect(struct vel_session *s, struct vel_held *held, int rc,
 
     if (!s->writing.is_bypass) {
         rc = encode(s, rc, err);
-        if (rc == VEL_ENOSPC)
-            return vel_session_spill(s, held, err);
-        return rc < 0 || !s->writing.takes_names
-                   ? rc
-                   : vel_session_mark_replaced(s, s->writing.map.dataset.id, true, err);
+        if (rc == 0 && s->writing.takes_names)
+            rc = vel_session_mark_replaced(s, s->writing.map.dataset.id, true, err);
+        if (rc != VEL_ENOSPC)
+            return rc;
+        rc = packs(s) ? check_names(s, err) : 0;
+        if (rc == 0)
+            rc = vel_session_spill(s, err);
     }
     vel_vec_init(&files, sizeof(struct vel_flush_file));
     if (rc == 0)
-        rc = list_bypassed(s, s->writing.routed, &files, err);
-    if (rc == 0)
-        rc = list_bypassed(s, s->writing.through, &files, err);
+        rc = vel_session_list_written(s, &files, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
-        rc = vel_session_adopt(s, held, NULL, &files, err);
+        rc = vel_session_adopt(s, held, &files, err);
+    if (rc == 0)
+        vel_session_leave_cache(s);
     vel_flush_files_fini(&files);
     return rc;
 }
@@ -356,11 +343,11 @@ static int give_up(struct vel_session *s, int rc, const struct vel_err *why,
     count(s, &w->map.dataset, rc, w->begun, why);
     vel_session_learn_size(s);
     if (vel_comm_barrier(s->world, NULL) == 0) {
-        if (s->background && w->dir)
+        if (w->dir)
             vel_session_take_back(s, w->map.dataset.id, VEL_OWE_NOTHING, w->dir, NULL,
                                   NULL);
         vel_session_remove_place(s);
-        if (s->background && s->world->rank == 0) {
+        if (s->world->rank == 0) {
             vel_entry_remove(s->fs, s->dir, w->map.dataset.id, NULL);
             vel_session_unclaim(s, w->map.dataset.id);
         }
@@ -369,20 +356,45 @@ static int give_up(struct vel_session *s, int rc, const struct vel_err *why,
     return vel_fail(err, (enum vel_status)rc, "%s", why->text);
 }
 
-/* The rest is the background's; when that does not take it the dataset is none. */
+/* The rest is the background's. */
 static int owe(struct vel_session *s, bool flush, unsigned *ret_owed,
                struct vel_err *err)
 {
     const struct vel_writing *w = &s->writing;
     unsigned owed = (w->is_later ? VEL_OWE_ENCODE : 0) | (flush ? VEL_OWE_FLUSH : 0);
     int level = w->is_encoded ? (int)(w->desc - s->descs->items) : -1;
-    int rc = 0;
 
-    if (s->background && owed && !w->is_bypass)
-        rc = vel_session_promise(s, &w->map, w->dir, level, owed, err);
-    if (rc == 0 && s->background && !w->is_bypass)
-        *ret_owed = owed;
-    return rc;
+    if (w->is_bypass)
+        return 0;
+    *ret_owed = owed;
+    return owed ? vel_session_promise(s, &w->map, w->dir, level, owed, err) : 0;
+}
+
+/* Collective. It was not taken, as when the prefix cannot be written: then it is
+ * encoded here, and when the program ends it is owed again. But where a leader has
+ * perhaps taken it, and cannot be asked to leave it, it is owed. */
+static int do_without(struct vel_session *s, unsigned *owed, const struct vel_err *why,
+                      struct vel_err *err)
+{
+    struct vel_writing *w = &s->writing;
+    struct vel_err left = {0};
+    bool is_settling = s->is_settling;
+    int rc = vel_comm_barrier(s->world, err);
+
+    if (rc < 0)
+        return rc;
+    vel_log_shared(vel_session_has_nobody(s) ? VEL_LOG_INFO : VEL_LOG_WARN,
+                   "%s: it stays in the cache", why->text);
+    rc = vel_session_take_back(s, w->map.dataset.id, VEL_OWE_NOTHING, w->dir, NULL,
+                               &left);
+    rc = vel_comm_agree(s->world, rc, &left);
+    if (rc == 0 || !is_settling)
+        *owed = 0;
+    rc = vel_comm_barrier(s->world, err);
+    if (rc < 0 || !w->is_later || *owed)
+        return rc;
+    w->is_later = false;
+    return encode(s, 0, err);
 }
 
 /* A restart finds it without its entry in the index, so that a prefix that cannot be
@@ -420,6 +432,28 @@ static void enter(struct vel_session *s, struct vel_held *held)
     writing_fini(w);
 }
 
+/* MODE=SYNC. What fails now is tried again, without anybody who waits for it. The
+ * leader has told why. */
+static int wait_for_flush(struct vel_session *s, int64_t id, struct vel_err *err)
+{
+    struct vel_err why = {0}, left = {0};
+    const struct vel_held *held;
+    int rc = vel_session_wait_for(s, id, &why);
+
+    held = rc < 0 ? vel_session_held_of(s, id) : NULL;
+    if (!held)
+        return 0;
+    vel_log_shared(VEL_LOG_WARN,
+                   "dataset %" PRId64 " (%s %" PRId64
+                   ") is not on the prefix yet: it stays in the cache",
+                   id, held->map.dataset.name, held->map.dataset.version);
+    vel_log_shared(VEL_LOG_INFO, "%s", why.text);
+    if (vel_session_give_up_old(s, &left) < 0)
+        vel_log(VEL_LOG_INFO, "%s", left.text);
+    return s->conf->strict ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+                           : vel_comm_barrier(s->world, err);
+}
+
 int vel_session_complete(struct vel_session *session, bool is_valid,
                          struct vel_err *err)
 {
@@ -440,8 +474,10 @@ int vel_session_complete(struct vel_session *session, bool is_valid,
     }
     if (rc == 0)
         note_entry(s, &held); /* before others write there */
-    if (rc == 0)
+    if (rc == 0) {
         rc = owe(s, flush, &held.owed, &own);
+        rc = rc < 0 ? do_without(s, &held.owed, &own, &own) : 0;
+    }
     s->state = VEL_IDLE;
     if (rc < 0) {
         s->held.n = others;
@@ -449,8 +485,8 @@ int vel_session_complete(struct vel_session *session, bool is_valid,
     }
     news = s->writing.news;
     enter(s, &held);
-    if (flush && !s->background)
-        rc = vel_session_flush_now(s, vel_session_held(s, others), err);
+    if (flush && held.owed && s->conf->mode == VEL_MODE_SYNC)
+        rc = wait_for_flush(s, vel_session_held(s, others)->map.dataset.id, err);
     else if (vel_session_learn(s, news, &own) < 0) /* complete it is all the same */
         vel_log_shared(VEL_LOG_WARN, "%s", own.text);
     vel_session_evict_old(s);

@@ -291,6 +291,9 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         vel_share_remove_of(&s, job->owner);
     }
     vel_share_fini(&s);
+    if (rc == VEL_EINVAL && err) /* something is in the way, and may go */
+        err->status = VEL_EIO;
+    rc = rc == VEL_EINVAL ? VEL_EIO : rc;
     return rc < 0 ? vel_wrap(err, rc, "flushing dataset %" PRId64, job->id) : 0;
 }
 

@@ -145,7 +145,7 @@ int vel_flushing_check_owner(const struct vel_flushing *flushing, int64_t id,
                              int64_t owner, struct vel_err *err);
 
 /* All nodes have copied: write the entry, STAGED, then look whether it is still ours
- * (VEL_ESTATE). VEL_EINVAL: two files have one name; nothing was written. entry->owner
+ * (VEL_ESTATE). VEL_EUNSUP: two files have one name; nothing was written. entry->owner
  * is K; entry->lists how many lists there are. */
 int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *entry,
                        struct vel_err *err);

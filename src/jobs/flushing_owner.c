@@ -71,7 +71,7 @@ static int load_names(const struct vel_flushing *f, int64_t id, int lists,
             if (file->container >= 0)
                 continue; /* it takes no name on the prefix */
             if (vel_map_has(names, file->name))
-                rc = vel_fail(err, VEL_EINVAL,
+                rc = vel_fail(err, VEL_EUNSUP,
                               "%s is the name of files of two ranks, one of which is "
                               "%d: give each a name of its own",
                               file->name, file->rank);
@@ -390,7 +390,7 @@ static int settle(const struct vel_flushing *f, const struct vel_flush_job *job,
     if (entry->place == VEL_ON_FLUSHING) {
         rc = make_crew(f, &crew, err);
         if (rc == 0)
-            rc = vel_flush_take_back(&crew, entry, entry->attempt, err);
+            rc = vel_flush_take_back(&crew, entry, err);
         vel_comm_destroy(crew.world);
     }
     entry->owner = job->owner;

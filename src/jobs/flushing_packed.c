@@ -13,7 +13,7 @@ int vel_share_pack(struct vel_share *s)
     if (rc == 0) /* by their own names, too, as they were copied without containers */
         rc = vel_share_remove_past(s);
     if (rc == 0)
-        rc = vel_container_pack(&s->files, s->job->container_size, s->job->list,
+        rc = vel_container_plan(&s->files, s->job->container_size, s->job->list,
                                 s->job->lists, s->err);
     return rc < 0 ? rc : vel_share_find_targets(s);
 }

@@ -111,7 +111,9 @@ int vel_client_ask(struct vel_client *client, int64_t dataset, struct vel_progre
                    struct vel_err *err);
 
 /* Returns when nothing is left; waits as long as something moves, and `patience`
- * seconds while nothing does (0: FLUSH_STALL). */
+ * seconds while nothing does (0: FLUSH_STALL; VEL_DRAIN_ONCE: the same, and not when it
+ * has failed once). */
+#define VEL_DRAIN_ONCE UINT64_MAX
 int vel_client_drain(struct vel_client *client, int64_t dataset, uint64_t patience,
                      struct vel_progress *ret, struct vel_err *err);
 

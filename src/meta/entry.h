@@ -95,9 +95,11 @@ int vel_index_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                    struct vel_err *err);
 
 /* Remove what nobody reads any more: entries of owners before the highest, and
- * temporary files but those that the highest may be writing. What cannot be removed
- * stays. */
-void vel_index_sweep(struct vel_fs *fs, const char *dir);
+ * temporary files but those that the highest may be writing, or a session that is at
+ * work with that dataset. What cannot be removed stays. */
+typedef bool vel_index_busy_f(void *arg, int64_t id);
+void vel_index_sweep(struct vel_fs *fs, const char *dir, vel_index_busy_f *is_busy,
+                     void *arg);
 
 /* Record "dropped": tell all nodes to delete a dataset when they next look; and the ids
  * of which that was told, items int64_t. */

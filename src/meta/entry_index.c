@@ -279,8 +279,9 @@ static bool parse_temporary(const char *name, struct spot *ret)
     return vel_entry_parse(entry, &ret->id, &ret->owner);
 }
 
-/* Nobody but a session writes unnumbered ones, and then there is no other session. */
-static bool is_past(const struct vel_vec *spots, const char *name)
+/* Nobody but a session writes unnumbered ones. */
+static bool is_past(const struct vel_vec *spots, const char *name,
+                    vel_index_busy_f *is_busy, void *arg)
 {
     struct spot spot;
     bool is_temporary = vel_fs_is_temporary(name);
@@ -289,7 +290,7 @@ static bool is_past(const struct vel_vec *spots, const char *name)
                      : !vel_entry_parse(name, &spot.id, &spot.owner))
         return is_temporary;
     if (is_temporary && spot.owner == 0)
-        return true;
+        return !is_busy(arg, spot.id);
     for (size_t i = 0; i < spots->n; i++) {
         const struct spot *s = vel_vec_at(spots, i);
 
@@ -299,7 +300,8 @@ static bool is_past(const struct vel_vec *spots, const char *name)
     return false;
 }
 
-void vel_index_sweep(struct vel_fs *fs, const char *dir)
+void vel_index_sweep(struct vel_fs *fs, const char *dir, vel_index_busy_f *is_busy,
+                     void *arg)
 {
     char *index = vel_path_join(dir, "index");
     struct vel_vec names = {0}, spots = {0};
@@ -308,7 +310,8 @@ void vel_index_sweep(struct vel_fs *fs, const char *dir)
         list_names(fs, dir, &names, NULL) == 0)
         for (size_t i = 0; i < names.n; i++) {
             const char *name = ((char **)names.items)[i];
-            char *path = is_past(&spots, name) ? vel_path_join(index, name) : NULL;
+            char *path =
+                is_past(&spots, name, is_busy, arg) ? vel_path_join(index, name) : NULL;
 
             if (path)
                 vel_fs_unlink(fs, path, NULL);

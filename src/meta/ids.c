@@ -40,8 +40,8 @@ int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-/* Above all that is there; two programs may look at the same time. A session that has
- * the prefix for itself claims nothing: what it has written is in the index. */
+/* Above all that is there; two programs may look at the same time. What a session could
+ * not claim may be in the index all the same. */
 static int last_above(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                       struct vel_err *err)
 {

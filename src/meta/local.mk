@@ -18,6 +18,5 @@ core_sources += \
 	%D%/over.c %D%/over.h \
 	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \
-	%D%/prefix.c %D%/prefix.h \
-	%D%/transfer.c %D%/transfer.h
+	%D%/prefix.c %D%/prefix.h
 # End of meta

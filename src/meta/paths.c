@@ -69,11 +69,6 @@ char *vel_container_path(const char *dir, int64_t id, int container)
     return make("%s/dataset.%" PRId64 "/container.%d", dir, id, container);
 }
 
-char *vel_transfers_dir(const char *dir)
-{
-    return vel_path_join(dir, "transfers");
-}
-
 char *vel_cache_dataset_dir(const char *level, int64_t id)
 {
     return make("%s/dataset.%" PRId64, level, id);

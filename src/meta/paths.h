@@ -17,7 +17,6 @@ char *vel_hashes_path(const char *dir, int64_t id, int list);
 char *vel_taken_path(const char *dir, int64_t id);
 char *vel_left_path(const char *dir, int64_t id);
 char *vel_container_path(const char *dir, int64_t id, int container);
-char *vel_transfers_dir(const char *dir);
 
 /* below a level's directory in a cache */
 char *vel_cache_dataset_dir(const char *level, int64_t id);

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "meta/entry.h"
 #include "meta/prefix.h"
 #include "record/record.h"
 #include "sys/entropy.h"
@@ -140,7 +139,8 @@ static bool is_unfinished(const char *name)
            (vel_fs_is_temporary(name) && strncmp(name, ".id.", 4) == 0);
 }
 
-void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
+void vel_prefix_sweep(struct vel_fs *fs, const char *dir, vel_index_busy_f *is_busy,
+                      void *arg)
 {
     struct vel_vec names = {0};
 
@@ -155,5 +155,5 @@ void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
         }
         vel_fs_names_fini(&names);
     }
-    vel_index_sweep(fs, dir);
+    vel_index_sweep(fs, dir, is_busy, arg);
 }

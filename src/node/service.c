@@ -14,7 +14,6 @@
 #include "meta/cache.h"
 #include "node/service_bring_in.h"
 #include "node/service_mover.h"
-#include "sys/lock.h"
 
 enum {
     TURN_MS = 1000,   /* longest sleep of the loop */
@@ -141,24 +140,6 @@ static int make_brain(struct vel_service *service, struct vel_err *err)
     return vel_leader_create(&brain, &vel_service_ops, service, &service->leader, err);
 }
 
-/* Launches share the prefix; who works with it alone (MODE=SYNC) keeps them out, and is
- * kept out while their leaders work. Not every file system has locks. */
-static int share_prefix(struct vel_service *service, struct vel_err *err)
-{
-    char *path = vel_path_join(service->dir, "lock");
-    struct vel_err why = {0};
-    int rc = path ? vel_lock_try_shared(service->fs, &service->host, path,
-                                        &service->shared, &why)
-                  : vel_out_of_memory(&why, "the prefix");
-
-    free(path);
-    if (rc == VEL_EBUSY || rc == VEL_ENOMEM)
-        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    if (rc < 0)
-        vel_log(VEL_LOG_DEBUG, "the prefix is not locked: %s", why.text);
-    return 0;
-}
-
 static int make_tables(struct vel_service *service, struct vel_err *err)
 {
     int rc;
@@ -181,8 +162,6 @@ static int make(struct vel_service *service, const struct vel_service_of *of,
 
     if (rc == 0)
         rc = vel_books_open(of, &service->books, err);
-    if (rc == 0)
-        rc = share_prefix(service, err);
     if (rc == 0)
         rc = vel_role_mark(service->role, of->is_agent, err);
     if (rc == 0)
@@ -215,8 +194,6 @@ static void let_go(struct vel_service *service)
     service->links = NULL;
     pthread_mutex_unlock(&service->lock);
     vel_links_destroy(links);
-    vel_lock_release(service->shared);
-    service->shared = NULL;
     vel_role_close(service->role);
     service->role = NULL;
 }
@@ -491,6 +468,5 @@ void vel_service_abandon(struct vel_service *service)
     if (!service)
         return;
     vel_links_abandon(service->links);
-    vel_lock_abandon(service->shared);
     vel_role_abandon(service->role);
 }

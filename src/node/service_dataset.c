@@ -16,6 +16,7 @@
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
+#include "node/service_mover.h"
 #include "record/record.h"
 #include "recover/part_files.h"
 #include "xfer/flush.h"
@@ -339,18 +340,7 @@ static int add_names(struct vel_service *service, const char *home, int rank,
     return rc;
 }
 
-/* A dataset of the API goes into containers: none of its files has a name there. */
-static bool is_packed(struct vel_service *service, int64_t id)
-{
-    bool is_leaders = true;
-    char *launch = NULL;
-
-    if (service->conf->containers)
-        vel_id_launch(service->fs, service->dir, id, &launch, &is_leaders, NULL);
-    free(launch);
-    return !is_leaders;
-}
-
+/* What goes into containers has no names on the prefix. */
 static int list_names(struct vel_service *service, int64_t id, struct vel_map *names)
 {
     char *home = vel_service_home_of(service, id);
@@ -359,7 +349,7 @@ static int list_names(struct vel_service *service, int64_t id, struct vel_map *n
     int rc;
 
     vel_vec_init(&entries, sizeof(char *));
-    rc = home && !is_packed(service, id)
+    rc = home && !vel_service_packs(service, id)
              ? vel_fs_list(service->fs, home, &entries, NULL)
              : 0;
     for (size_t i = 0; rc == 0 && i < entries.n; i++)

@@ -135,7 +135,6 @@ struct vel_service {
     uint64_t memory; /* of an encoding's buffers */
 
     struct vel_role *role;
-    struct vel_lock *shared; /* of the prefix; NULL: it has no locks */
     struct vel_key key;
     struct vel_links *links;
     struct vel_leader *leader;

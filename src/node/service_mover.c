@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "engine/settlement.h"
 #include "node/service_in.h"
 #include "node/service_mover.h"
 #include "topo/seats.h"
@@ -46,7 +47,8 @@ int vel_service_open_movers(struct vel_service *service, struct vel_err *err)
                                             : conf->flush_type;
         vel_throttle_init(&mover->device, service->clock, 0);
         service->n_movers++;
-        rc = open_transport(service, mover->flush, err);
+        if (vel_seats_uses(conf, service->homes[i])) /* else it is not asked for */
+            rc = open_transport(service, mover->flush, err);
     }
     return rc;
 }
@@ -76,11 +78,24 @@ static int set_rate(struct vel_service_mover *mover, struct vel_service *service
     return rc;
 }
 
+bool vel_service_packs(struct vel_service *service, int64_t id)
+{
+    struct vel_settlement settlement;
+    bool packs;
+
+    if (!service->conf->containers ||
+        vel_settlement_load(service->fs, service->dir, id, &settlement, NULL) < 0)
+        return false;
+    packs = !settlement.is_plain;
+    vel_settlement_fini(&settlement);
+    return packs;
+}
+
 int vel_service_move(struct vel_service *service, const char *home,
                      const struct vel_seal *seal, struct vel_flush_job *job,
                      struct vel_err *err)
 {
-    if (service->conf->containers && seal->template && !*seal->template)
+    if (vel_service_packs(service, seal->id))
         job->container_size = (uint64_t)service->conf->container_size;
     for (size_t i = 0; i < service->n_movers; i++) {
         struct vel_service_mover *mover = &service->movers[i];

@@ -8,6 +8,9 @@
 
 int vel_service_open_movers(struct vel_service *service, struct vel_err *err);
 void vel_service_close_movers(struct vel_service *service);
+/* Does a dataset go into containers? Those of the API do with CONTAINERS, unless other
+ * ranks are to read their files on the prefix. */
+bool vel_service_packs(struct vel_service *service, int64_t id);
 /* By whom, how fast and as what, what lies below `home`, of these nodes, goes to the
  * prefix: into the job. */
 int vel_service_move(struct vel_service *service, const char *home,

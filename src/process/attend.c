@@ -87,12 +87,6 @@ static const char *joined(struct vel_background *b, const struct vel_background_
     return vel_files_launch(of, ret_differs);
 }
 
-static void give_way(struct vel_background *b, const char *prefix_id)
-{
-    (void)b;
-    vel_files_give_way(prefix_id);
-}
-
 /* --- open and leave --- */
 
 static int leave_as(enum vel_presence_end how, struct attendance *a,
@@ -169,8 +163,10 @@ static int drain(struct vel_background *b, int64_t dataset, int64_t patience,
                  struct vel_background_state *ret, struct vel_err *err)
 {
     struct vel_progress progress;
-    int rc =
-        vel_client_drain(client_of(b), dataset, (uint64_t)patience, &progress, err);
+    int rc = vel_client_drain(client_of(b), dataset,
+                              patience == VEL_BEHIND_ONCE ? VEL_DRAIN_ONCE
+                                                          : (uint64_t)patience,
+                              &progress, err);
 
     if (rc == 0)
         tell(&progress, ret);
@@ -195,7 +191,6 @@ static bool outlives(struct vel_background *b)
 }
 
 static const struct vel_background_ops ops = {.joined = joined,
-                                              .give_way = give_way,
                                               .open = open_it,
                                               .owe = owe,
                                               .settle = settle,

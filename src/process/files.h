@@ -169,11 +169,6 @@ void vel_files_go_on(void);
 /* The launch that the files are in already, as vel_attend_launch(). */
 struct vel_background_of; /* engine/background.h */
 const char *vel_files_launch(const struct vel_background_of *of, bool *ret_differs);
-
-/* A session works with that prefix alone: what is owed is done, as at the end of the
- * process, and from now on files are at their own paths. */
-void vel_files_give_way(const char *prefix_id);
-
 /* Its dataset is to be completed: fails when one of these files is still open, or could
  * not be written. */
 int vel_files_settle(struct vel_err *err);

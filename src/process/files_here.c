@@ -23,7 +23,6 @@
 #include "process/homes.h"
 #include "process/launcher.h"
 #include "process/presence.h"
-#include "sys/lock.h"
 #include "topo/check.h"
 #include "topo/group.h"
 
@@ -47,10 +46,8 @@ static struct here {
     char launch[VEL_LAUNCH_ROOM];
     struct vel_homes homes;
     struct vel_launcher launcher;
-    bool is_mpi;             /* MPI was up at the first file */
-    struct vel_lock *shared; /* PREFIX/.veloc/lock */
+    bool is_mpi; /* MPI was up at the first file */
     struct vel_logfile *logfile;
-    bool is_alone_told; /* that a session works without leaders */
     struct vel_presence *presence;
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -63,7 +60,6 @@ static struct vel_fs *fs(void)
 
 static void forget(void)
 {
-    vel_lock_release(here.shared);
     vel_homes_fini(&here.homes);
     free(here.dir);
     free(here.prefix);
@@ -73,7 +69,6 @@ static void forget(void)
     if (here.own != here.conf)
         vel_conf_destroy(here.own);
     vel_conf_destroy(here.conf);
-    here.shared = NULL;
     here.dir = here.prefix = here.node = here.cwd = NULL;
     here.own = here.conf = NULL;
 }
@@ -208,21 +203,6 @@ static void agree(struct vel_background_of *of)
         of->conf = here.conf = agreed;
 }
 
-/* A session that works without leaders has the prefix for itself. */
-static int lock_prefix(struct vel_err *err)
-{
-    char *path = vel_path_join(here.dir, "lock");
-    struct vel_err why = {0};
-    int rc = path ? vel_lock_try_shared(fs(), &here.host, path, &here.shared, &why)
-                  : vel_out_of_memory(err, "the prefix");
-
-    free(path);
-    if (rc == VEL_EBUSY)
-        return vel_fail(err, VEL_EBUSY, "another program has the prefix for itself: %s",
-                        why.text);
-    return path ? 0 : rc;
-}
-
 static int be_present(struct vel_err *err)
 {
     struct vel_background_of of = {.conf = here.conf,
@@ -236,8 +216,6 @@ static int be_present(struct vel_err *err)
                                    .fresh = here.launch};
     int rc = vel_prefix_open(fs(), here.dir, here.prefix_id, err);
 
-    if (rc == 0)
-        rc = lock_prefix(err);
     if (rc == 0)
         rc = vel_homes_make(
             fs(), here.conf,
@@ -264,8 +242,6 @@ static void abandon(void)
     if (here.pid == 0)
         return;
     vel_presence_abandon(here.presence);
-    vel_lock_abandon(here.shared);
-    here.shared = NULL;
     here.presence = NULL;
     here.stage = OFF;
     here.pid = 0;
@@ -281,15 +257,6 @@ static void enter(enum vel_files_need need)
 
     if (need == VEL_FILES_LOOKS && !is_used)
         return;
-    if (is_used && vel_files_session_is_alone(id)) {
-        if (need == VEL_FILES_MAKES && !here.is_alone_told)
-            vel_log(VEL_LOG_WARN,
-                    "HDF5 files outside of checkpoints are written where they belong, "
-                    "and not protected: the session of this program works without "
-                    "leaders (MODE=SYNC, or CONTAINERS=1)");
-        here.is_alone_told = here.is_alone_told || need == VEL_FILES_MAKES;
-        return;
-    }
     if (be_present(&why) < 0) {
         vel_log(VEL_LOG_WARN,
                 "HDF5 files are written where they belong, and not protected: %s",
@@ -454,19 +421,6 @@ static void leave(enum vel_presence_end how)
     if (vel_presence_leave(here.presence, how, &why) < 0)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     here.presence = NULL;
-    vel_lock_release(here.shared);
-    here.shared = NULL;
-}
-
-void vel_files_give_way(const char *prefix_id)
-{
-    if (here.stage != PRESENT || strcmp(here.prefix_id, prefix_id) != 0)
-        return;
-    vel_log_shared(VEL_LOG_WARN,
-                   "the session of this program works without leaders (MODE=SYNC, or "
-                   "CONTAINERS=1): HDF5 files outside of its checkpoints are written "
-                   "where they belong from now on, and not protected");
-    leave(VEL_PRESENCE_ENDS);
 }
 
 /* --- the end --- */

@@ -108,9 +108,6 @@ void vel_files_session_read(struct vel_session_found *found, int64_t dataset,
 
 bool vel_files_has_session(void);
 
-/* Has this process a session that works with that prefix alone, without leaders? */
-bool vel_files_session_is_alone(const char *prefix_id);
-
 /* It is none of the dataset that is being written any more. True: and that is all there
  * was of it. */
 bool vel_files_session_remove(const char *name);

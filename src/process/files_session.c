@@ -45,12 +45,6 @@ bool vel_files_has_session(void)
     return session != NULL;
 }
 
-bool vel_files_session_is_alone(const char *prefix_id)
-{
-    return session && !vel_session_has_background(session) &&
-           strcmp(vel_session_prefix_id(session), prefix_id) == 0;
-}
-
 /* As the session calls it; a new string, NULL when out of memory. */
 static char *session_path(const struct vel_file_name *name)
 {

@@ -35,6 +35,7 @@ struct vel_caches_of {
     struct vel_cache_others others; /* what is not swept */
     struct vel_throttle *throttles; /* one per store; NULL: no limits */
     bool may_move; /* files go to the nodes where their ranks run now */
+    bool keeps;    /* what was never complete stays: somebody may be writing it */
 };
 
 /* A part that this process speaks for. */

@@ -343,9 +343,9 @@ int vel_revive(struct vel_caches *caches, int64_t id, struct vel_revived *ret,
     }
     if (rc == VEL_ENOENT && complete)
         rc = VEL_EINVAL; /* what vanished was not never there */
-    if (rc == 0 || !complete)
+    if (rc == 0 || (!complete && !caches->of.keeps))
         vel_caches_remove(caches, id);
-    else
+    else if (complete)
         leave(&r);
     if (rc == 0)
         vel_caches_set_aside(caches, id, false);

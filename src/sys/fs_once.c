@@ -89,8 +89,7 @@ static int settle(struct vel_fs *fs, const char *path, const void *bytes, size_t
         linked == -EMLINK)
         return vel_fail(err, VEL_EUNSUP,
                         "cannot make %s: its file system has no hard links, which "
-                        "leaders need; checkpoints of VELOC_* can do without, with "
-                        "MODE=SYNC",
+                        "leaders need: name a directory on one that has them",
                         path);
     return vel_fail_errno(err, -linked, "cannot make %s", path);
 }

@@ -17,7 +17,6 @@
 struct vel_lock {
     struct vel_fs *fs;
     char *path;
-    int operation; /* of flock(2) */
     int fd;
 };
 
@@ -89,7 +88,7 @@ static int take(struct vel_lock *lock, struct vel_err *err)
         rc = open_file(lock, &mine, err);
         if (rc < 0)
             break;
-        rc = lock->fs->ops->flock(lock->fs, lock->fd, lock->operation | LOCK_NB);
+        rc = lock->fs->ops->flock(lock->fs, lock->fd, LOCK_EX | LOCK_NB);
         if (rc == -EAGAIN) {
             rc = busy(lock, err);
             break;
@@ -123,8 +122,8 @@ static void lock_free(struct vel_lock *lock)
     errno = saved;
 }
 
-static int lock_create(struct vel_fs *fs, const char *path, int operation,
-                       struct vel_lock **ret_lock, struct vel_err *err)
+static int lock_create(struct vel_fs *fs, const char *path, struct vel_lock **ret_lock,
+                       struct vel_err *err)
 {
     struct vel_lock *lock = malloc(sizeof *lock);
     char *copy = strdup(path);
@@ -134,16 +133,16 @@ static int lock_create(struct vel_fs *fs, const char *path, int operation,
         free(copy);
         return vel_out_of_memory(err, path);
     }
-    *lock = (struct vel_lock){.fs = fs, .path = copy, .operation = operation, .fd = -1};
+    *lock = (struct vel_lock){.fs = fs, .path = copy, .fd = -1};
     *ret_lock = lock;
     return 0;
 }
 
-static int try(struct vel_fs *fs, const struct vel_host *host, const char *path,
-               int operation, struct vel_lock **ret_lock, struct vel_err *err)
+int vel_lock_try(struct vel_fs *fs, const struct vel_host *host, const char *path,
+                 struct vel_lock **ret_lock, struct vel_err *err)
 {
     struct vel_lock *lock = NULL;
-    int rc = lock_create(fs, path, operation, &lock, err);
+    int rc = lock_create(fs, path, &lock, err);
 
     if (rc < 0)
         return rc;
@@ -155,19 +154,6 @@ static int try(struct vel_fs *fs, const struct vel_host *host, const char *path,
     tell_holder(lock, host);
     *ret_lock = lock;
     return 0;
-}
-
-int vel_lock_try(struct vel_fs *fs, const struct vel_host *host, const char *path,
-                 struct vel_lock **ret_lock, struct vel_err *err)
-{
-    return try(fs, host, path, LOCK_EX, ret_lock, err);
-}
-
-int vel_lock_try_shared(struct vel_fs *fs, const struct vel_host *host,
-                        const char *path, struct vel_lock **ret_lock,
-                        struct vel_err *err)
-{
-    return try(fs, host, path, LOCK_SH, ret_lock, err);
 }
 
 int64_t vel_lock_holder_here(struct vel_fs *fs, const struct vel_host *host,
@@ -186,51 +172,29 @@ int64_t vel_lock_holder_here(struct vel_fs *fs, const struct vel_host *host,
     return is_here && pid > 0 ? pid : 0;
 }
 
-/* How long to ask for it. */
-struct patience {
-    struct vel_clock *clock;
-    uint64_t limit;
-};
-
-static int wait_for(struct vel_fs *fs, const struct vel_host *host,
-                    const struct patience *p, const char *path, int operation,
-                    struct vel_lock **ret_lock, struct vel_err *err)
-{
-    const uint64_t longest = 100 * VEL_CLOCK_MS;
-    uint64_t deadline = vel_clock_deadline(p->clock, p->limit), pause = VEL_CLOCK_MS;
-    int rc;
-
-    /* flock(2) knows no time limit, so we ask again, and less and less often */
-    while ((rc = try(fs, host, path, operation, ret_lock, err)) == VEL_EBUSY) {
-        uint64_t now = vel_clock_monotonic(p->clock);
-
-        if (now >= deadline) {
-            rc = vel_wrap(err, VEL_ETIMEOUT, "waited %.1f s for a lock",
-                          (double)p->limit / (double)VEL_CLOCK_S);
-            if (err)
-                err->status = VEL_ETIMEOUT;
-            break;
-        }
-        vel_clock_sleep(p->clock, pause < deadline - now ? pause : deadline - now);
-        pause = pause * 2 < longest ? pause * 2 : longest;
-    }
-    return rc;
-}
-
 int vel_lock_wait(struct vel_fs *fs, const struct vel_host *host,
                   struct vel_clock *clock, uint64_t limit, const char *path,
                   struct vel_lock **ret_lock, struct vel_err *err)
 {
-    return wait_for(fs, host, &(struct patience){clock, limit}, path, LOCK_EX, ret_lock,
-                    err);
-}
+    const uint64_t longest = 100 * VEL_CLOCK_MS;
+    uint64_t deadline = vel_clock_deadline(clock, limit), pause = VEL_CLOCK_MS;
+    int rc;
 
-int vel_lock_wait_shared(struct vel_fs *fs, const struct vel_host *host,
-                         struct vel_clock *clock, uint64_t limit, const char *path,
-                         struct vel_lock **ret_lock, struct vel_err *err)
-{
-    return wait_for(fs, host, &(struct patience){clock, limit}, path, LOCK_SH, ret_lock,
-                    err);
+    /* flock(2) knows no time limit, so we ask again, and less and less often */
+    while ((rc = vel_lock_try(fs, host, path, ret_lock, err)) == VEL_EBUSY) {
+        uint64_t now = vel_clock_monotonic(clock);
+
+        if (now >= deadline) {
+            rc = vel_wrap(err, VEL_ETIMEOUT, "waited %.1f s for a lock",
+                          (double)limit / (double)VEL_CLOCK_S);
+            if (err)
+                err->status = VEL_ETIMEOUT;
+            break;
+        }
+        vel_clock_sleep(clock, pause < deadline - now ? pause : deadline - now);
+        pause = pause * 2 < longest ? pause * 2 : longest;
+    }
+    return rc;
 }
 
 /* Unlocked in so many words: closing would leave the lock with a forked child that has

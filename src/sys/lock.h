@@ -29,15 +29,6 @@ int vel_lock_wait(struct vel_fs *fs, const struct vel_host *host,
                   struct vel_clock *clock, uint64_t limit, const char *path,
                   struct vel_lock **ret_lock, struct vel_err *err);
 
-/* The same for one of several that hold it together, and whom a holder of his own keeps
- * out as they do him. */
-int vel_lock_try_shared(struct vel_fs *fs, const struct vel_host *host,
-                        const char *path, struct vel_lock **ret_lock,
-                        struct vel_err *err);
-int vel_lock_wait_shared(struct vel_fs *fs, const struct vel_host *host,
-                         struct vel_clock *clock, uint64_t limit, const char *path,
-                         struct vel_lock **ret_lock, struct vel_err *err);
-
 /* The process that holds the lock, when it is one of this machine, as far as the file
  * says so: there the system frees it at once when that dies. 0: none that is known. */
 int64_t vel_lock_holder_here(struct vel_fs *fs, const struct vel_host *host,

@@ -178,6 +178,16 @@ size_t vel_seats_home(const struct vel_conf *conf, size_t level, char *const *ho
     return i;
 }
 
+bool vel_seats_uses(const struct vel_conf *conf, const char *home)
+{
+    struct vel_ckpt ckpt;
+
+    for (size_t i = 0; vel_level_at(conf, i, &ckpt); i++)
+        if (ckpt.enabled && is_of(conf, ckpt.store, home))
+            return true;
+    return false;
+}
+
 const struct vel_line *vel_seats_store(const struct vel_conf *conf, const char *home)
 {
     const struct vel_line *line;

@@ -56,6 +56,9 @@ uint64_t vel_seats_protected(const struct vel_conf *conf, size_t level, uint64_t
 size_t vel_seats_home(const struct vel_conf *conf, size_t level, char *const *homes,
                       size_t homes_n);
 
+/* Do datasets of any level lie in such a cache? */
+bool vel_seats_uses(const struct vel_conf *conf, const char *home);
+
 /* The STORE line of the store that a cache, "BASE/USER/ID", is in; NULL: none. */
 const struct vel_line *vel_seats_store(const struct vel_conf *conf, const char *home);
 

@@ -39,8 +39,8 @@ struct vel_view_seal {
     size_t n_members;
 };
 
-/* The launch that made a dataset: record dataset.D/launch. The engine's in MODE=SYNC
- * have none, and need no seal. */
+/* The launch that made a dataset: record dataset.D/launch. Those of sessions that could
+ * not be claimed have none, and need no seal. */
 struct vel_view_maker {
     int64_t id;
     const char *launch;

@@ -10,33 +10,7 @@
 #include "xfer/container.h"
 #include "xfer/copy_in.h"
 
-int vel_container_plan(const struct vel_crew *crew, struct vel_vec *files,
-                       int *ret_containers, struct vel_err *err)
-{
-    struct vel_flush_file *f = files->items;
-    uint64_t room = crew->container_size;
-    int64_t mine = 0, before, last = -1;
-    int rc;
-
-    for (size_t i = 0; i < files->n; i++)
-        mine += f[i].listed.is_through ? 0 : (int64_t)f[i].listed.size;
-    rc = vel_comm_exscan(crew->world, mine, &before, err);
-    for (size_t i = 0; rc == 0 && i < files->n; i++) {
-        if (f[i].listed.is_through)
-            continue;
-        f[i].listed.container = (int)((uint64_t)before / room);
-        f[i].listed.offset = (uint64_t)before % room;
-        before += (int64_t)f[i].listed.size;
-        last = f[i].listed.container;
-    }
-    if (rc == 0)
-        rc = vel_comm_allreduce(crew->world, VEL_COMM_MAX, &last, 1, err);
-    if (rc == 0)
-        *ret_containers = (int)last + 1;
-    return rc;
-}
-
-int vel_container_pack(struct vel_vec *files, uint64_t container_size, int list,
+int vel_container_plan(struct vel_vec *files, uint64_t container_size, int list,
                        int lists, struct vel_err *err)
 {
     struct vel_flush_file *f = files->items;
@@ -67,26 +41,6 @@ bool vel_container_ends(const struct vel_listed *file, int *last)
         return false;
     *last = file->container;
     return true;
-}
-
-int vel_container_make(const struct vel_crew *crew, int64_t id, int containers,
-                       struct vel_err *err)
-{
-    int rc = 0;
-
-    for (int i = 0; rc == 0 && i < containers; i++) {
-        char *path = vel_container_path(crew->dir, id, i);
-        int fd = -1;
-
-        rc = path ? vel_fs_open(crew->fs, path,
-                                O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &fd,
-                                err)
-                  : vel_out_of_memory(err, "containers");
-        if (rc == 0)
-            rc = vel_fs_close(crew->fs, fd, path, err);
-        free(path);
-    }
-    return rc;
 }
 
 /* One end of a copy; nothing is written where there is no other. */

@@ -8,16 +8,11 @@
 #include "xfer/crew.h"
 #include "xfer/flush.h"
 
-/* Collective. Give every file of `files` (struct vel_flush_file) its container and its
- * offset there: all files of all ranks lie one behind the other, and a container ends
- * behind the file that fills it. *ret_containers is how many there are. */
-int vel_container_plan(const struct vel_crew *crew, struct vel_vec *files,
-                       int *ret_containers, struct vel_err *err);
-
-/* Local. The same for the files of list `list` of a dataset that has `lists` of them:
- * they lie one behind the other, and the i-th of their containers has the number i *
- * lists + list, which no other list gives. */
-int vel_container_pack(struct vel_vec *files, uint64_t container_size, int list,
+/* Local. Give every file (struct vel_flush_file) of list `list` of a dataset that has
+ * `lists` of them its container and its offset there: they lie one behind the other, a
+ * container ends behind the file that fills it, and the i-th has the number i * lists +
+ * list, which no other list gives. */
+int vel_container_plan(struct vel_vec *files, uint64_t container_size, int list,
                        int lists, struct vel_err *err);
 
 /* For whoever goes through a list from its end: is this file one by itself, or the last
@@ -34,11 +29,6 @@ int vel_container_fill(const struct vel_crew *crew, const char *to,
 /* Local. Stands a container at `path`, with so many bytes as its last file needs? */
 int vel_container_stands(const struct vel_crew *crew, const char *path,
                          const struct vel_listed *last, struct vel_err *err);
-
-/* Local. Make the container files empty; one process does it for all, before they are
- * written. */
-int vel_container_make(const struct vel_crew *crew, int64_t id, int containers,
-                       struct vel_err *err);
 
 /* Local. Copy a file into its container, or out of it to `to`: checked against size and
  * checksum, synced, throttled as crew->copy says. */

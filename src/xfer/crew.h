@@ -29,10 +29,8 @@ struct vel_crew {
     const char *dir;                 /* PREFIX/.veloc */
     struct vel_transport *transport; /* who moves to the prefix */
     struct vel_copy_how copy;        /* how this process copies */
-    int flush_width, fetch_width;    /* nodes that move at once; 0: all */
+    int fetch_width;                 /* nodes that move at once; 0: all */
     bool checks_crc;
-    bool packs; /* into containers */
-    uint64_t container_size;
 };
 
 /* Collective over world, in pairs: between the two only `width` nodes are at work at

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flush - a complete dataset goes from the caches to the prefix (doc/engine.txt, 3).
+/* flush - a complete dataset on the prefix: what was written there becomes one, what is
+ * staged gets its names, and one goes. How it gets there from the caches is in
+ * jobs/flushing.h.
  *
- * All of it is copied under temporary names, checked and synced before the first file
- * gets its own name; from then on whoever comes next can only finish. So a file that
- * replaces an older one of the same name is never the only trace of either dataset.
+ * All of it is there under temporary names before the first file gets its own; from
+ * then on whoever comes next can only finish. So a file that replaces an older one of
+ * the same name is never the only trace of either dataset.
  */
 #ifndef VEL_XFER_FLUSH_H
 #define VEL_XFER_FLUSH_H
@@ -24,27 +26,13 @@ struct vel_flush_file {
 /* Frees the items of a vector of them, too. */
 void vel_flush_files_fini(struct vel_vec *files);
 
-/* Collective over crew->world. `store` is the directory of the store that this
- * process's files lie on. *entry is the dataset's: it has the place VEL_ON_PREFIX
- * afterwards, on disk too. On failure, the same on all ranks, the prefix is as it was
- * and the entry says VEL_ON_CACHE; or *entry says VEL_ON_STAGED, when everything had
- * been copied: the entry on disk then tells whether vel_flush_finish() or
- * vel_flush_take_back() goes on from there. */
-int vel_flush(const struct vel_crew *crew, const char *store, struct vel_vec *files,
-              struct vel_entry *entry, struct vel_err *err);
-
-/* Collective. The same for files that were written on the prefix, under their temporary
- * names (xfer/temp.h), by one rank or by several: VEL_ON_CACHE means that they are as
- * they were. */
+/* Collective over crew->world. Files that were written on the prefix, under their
+ * temporary names (xfer/temp.h), by one rank or by several, become a dataset there:
+ * *entry, of the place VEL_ON_PREFIX, on disk too. On failure, the same on all ranks,
+ * they are as they were, and the entry says VEL_ON_CACHE; or VEL_ON_STAGED: then
+ * vel_flush_finish() goes on from there. */
 int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
                     struct vel_entry *entry, struct vel_err *err);
-
-/* Collective. Go on with a flush that has ended with its launch, after its last byte
- * had come to the prefix, by whomever: every file is compared with its record. On
- * failure the entry says VEL_ON_FLUSHING, for vel_flush_take_back(), or VEL_ON_STAGED
- * as above. */
-int vel_flush_resume(const struct vel_crew *crew, struct vel_entry *entry,
-                     struct vel_err *err);
 
 /* Collective. Give the files of a staged dataset their names, whoever staged it.
  * VEL_ENOENT, VEL_ECORRUPT: some are lost. */
@@ -53,9 +41,9 @@ int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
 
 /* Collective. Remove what a dataset that the caches hold has on the prefix: the entry
  * says VEL_ON_CACHE. Files that were written through stay, as a part of what is held.
- * The next flush is that attempt at least. */
+ */
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
-                        int attempt, struct vel_err *err);
+                        struct vel_err *err);
 
 /* Collective. Remove a dataset's files from the prefix, unless another dataset has
  * replaced them, with the directories that are empty then; and its entry. */

@@ -251,71 +251,6 @@ int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
                   : 0;
 }
 
-/* --- a flush that another launch has begun --- */
-
-/* Is it whole? What stands there now has this time. */
-static int check_one(const struct vel_crew *crew, const struct vel_entry *entry,
-                     struct vel_listed *file, struct vel_err *err)
-{
-    struct vel_flush_target target = {0};
-    struct stat st;
-    int rc;
-
-    if (file->container >= 0)
-        return vel_fail(err, VEL_EUNSUP, "'%s' belongs in a container", file->name);
-    rc = vel_flush_target(crew, entry, file, &target, err);
-    if (rc == 0 && file->is_through)
-        rc = vel_stands_check(crew, target.dest, file, err);
-    if (rc == 0 && !file->is_through) {
-        rc = vel_stands_whole(crew, target.temporary, file, err);
-        if (rc == 0)
-            rc = vel_fs_lstat(crew->fs, target.temporary, &st, err);
-        if (rc == 0) {
-            file->mtime_s = st.st_mtim.tv_sec;
-            file->mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
-        }
-    }
-    vel_flush_target_fini(&target);
-    return rc;
-}
-
-static int check_lists(const struct vel_crew *crew, const struct vel_entry *entry,
-                       struct vel_err *err)
-{
-    int64_t id = entry->dataset.id;
-    int rc = 0;
-
-    for (int l = crew->world->rank; rc == 0 && l < entry->lists;
-         l += crew->world->size) {
-        struct vel_vec files;
-
-        rc = vel_filelist_load(crew->fs, crew->dir, id, l, &files, err);
-        if (rc < 0)
-            break;
-        for (size_t i = 0; rc == 0 && i < files.n; i++)
-            rc = check_one(crew, entry, vel_vec_at(&files, i), err);
-        if (rc == 0)
-            rc = vel_filelist_save(crew->fs, crew->dir, id, l, &files, err);
-        vel_filelist_fini(&files);
-    }
-    return rc;
-}
-
-int vel_flush_resume(const struct vel_crew *crew, struct vel_entry *entry,
-                     struct vel_err *err)
-{
-    int rc = vel_comm_agree(crew->world, check_lists(crew, entry, err), err);
-
-    if (rc == 0) {
-        rc = vel_flush_mark(crew, entry, VEL_ON_STAGED, err);
-        entry->place = VEL_ON_STAGED; /* perhaps on disk although that failed */
-    }
-    if (rc < 0)
-        return vel_wrap(err, rc, "going on with the flush of dataset %" PRId64,
-                        entry->dataset.id);
-    return vel_flush_finish(crew, entry, err);
-}
-
 /* --- removal --- */
 
 /* Directories that a removal left empty, up to the prefix. */
@@ -401,14 +336,12 @@ static int begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
 }
 
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
-                        int attempt, struct vel_err *err)
+                        struct vel_err *err)
 {
     int rc = begin_removal(crew, entry, VEL_ON_FLUSHING, err);
 
     if (rc == 0) {
         rc = remove_files(crew, entry, err);
-        if (rc == 0 && entry->attempt < attempt)
-            entry->attempt = attempt;
         rc = mark_after(crew, entry, rc, VEL_ON_CACHE, err);
     }
     return rc < 0 ? vel_wrap(err, rc, "taking back the flush of dataset %" PRId64,

@@ -13,9 +13,7 @@ core_sources += \
 	%D%/plugin.c %D%/plugin.h \
 	%D%/stands.c %D%/stands.h \
 	%D%/temp.c %D%/temp.h \
-	%D%/takeover.c %D%/takeover.h \
 	%D%/throttle.c %D%/throttle.h \
-	%D%/track.c %D%/track.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/watch.h
 # End of xfer

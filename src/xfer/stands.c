@@ -55,14 +55,6 @@ int vel_stands_check(const struct vel_crew *crew, const char *path,
     return read_all(crew, path, file, true, &copied, err);
 }
 
-int vel_stands_whole(const struct vel_crew *crew, const char *path,
-                     const struct vel_listed *file, struct vel_err *err)
-{
-    struct vel_xfer_copied copied;
-
-    return read_all(crew, path, file, true, &copied, err);
-}
-
 int vel_stands_record(const struct vel_crew *crew, const char *path,
                       struct vel_listed *file, struct vel_err *err)
 {

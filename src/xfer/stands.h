@@ -25,10 +25,6 @@ bool vel_stands_untouched(struct vel_fs *fs, const char *path,
 int vel_stands_check(const struct vel_crew *crew, const char *path,
                      const struct vel_listed *file, struct vel_err *err);
 
-/* With every one of the recorded bytes, and on disk, whatever its time says. */
-int vel_stands_whole(const struct vel_crew *crew, const char *path,
-                     const struct vel_listed *file, struct vel_err *err);
-
 /* Size, checksum, mode and time of a file that stands where it belongs, into *file. */
 int vel_stands_record(const struct vel_crew *crew, const char *path,
                       struct vel_listed *file, struct vel_err *err);

@@ -91,60 +91,27 @@ static void tell_missing(const struct vel_transport_setup *setup,
                        rows[setup->type].name, rows[setup->type].remedy, err->text);
 }
 
-/* *ret_missing: why it is there without its plug-in. */
-static int create(const struct vel_transport_setup *setup,
-                  struct vel_transport **ret_transport, int *ret_missing,
-                  struct vel_err *why, struct vel_err *err)
+int vel_transport_open(const struct vel_transport_setup *setup,
+                       struct vel_transport **ret_transport, struct vel_err *err)
 {
+    struct vel_err why = {0};
+    struct vel_transport *t;
+
     if (setup->type < 0 || (size_t)setup->type >= sizeof rows / sizeof rows[0])
         return vel_fail(err, VEL_EINVAL, "there is no FLUSH_TYPE %d", setup->type);
-    struct vel_transport *t = calloc(1, sizeof *t);
+    t = calloc(1, sizeof *t);
     if (!t)
         return vel_out_of_memory(err, "a transport");
     t->setup = *setup;
     t->setup.plugin = t->setup.dir = NULL;
     pthread_mutex_init(&t->lock, NULL);
-    if (setup->plugin || rows[setup->type].module)
-        *ret_missing = open_plugin(setup, &t->plugin, why);
+    if ((setup->plugin || rows[setup->type].module) &&
+        open_plugin(setup, &t->plugin, &why) < 0)
+        tell_missing(setup, &why);
+    else if (t->plugin)
+        vel_log_shared(VEL_LOG_DEBUG, "files are flushed by %s", vel_transport_name(t));
     *ret_transport = t;
     return 0;
-}
-
-int vel_transport_open(const struct vel_transport_setup *setup,
-                       struct vel_transport **ret_transport, struct vel_err *err)
-{
-    struct vel_err why = {0};
-    int missing = 0, rc = create(setup, ret_transport, &missing, &why, err);
-
-    if (rc == 0 && missing < 0)
-        tell_missing(setup, &why);
-    else if (rc == 0 && (*ret_transport)->plugin)
-        vel_log_shared(VEL_LOG_DEBUG, "files are flushed by %s",
-                       vel_transport_name(*ret_transport));
-    return rc;
-}
-
-int vel_transport_reach(const struct vel_transport_setup *setup,
-                        struct vel_transport **ret_transport, struct vel_err *err)
-{
-    struct vel_transport *transport = NULL;
-    int missing = 0, rc = create(setup, &transport, &missing, err, err);
-
-    if (rc == 0 && missing < 0) {
-        vel_transport_close(transport);
-        rc = missing;
-    }
-    if (rc == 0)
-        *ret_transport = transport;
-    return rc;
-}
-
-int vel_transport_type(const char *name)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].module && strcmp(rows[i].name, name) == 0)
-            return (int)i;
-    return -1;
 }
 
 bool vel_transport_outlives(const struct vel_transport *transport)

@@ -36,13 +36,6 @@ struct vel_transport_setup {
 int vel_transport_open(const struct vel_transport_setup *setup,
                        struct vel_transport **ret_transport, struct vel_err *err);
 
-/* The same, but what is not to be had is an error. Nothing is told in the log. */
-int vel_transport_reach(const struct vel_transport_setup *setup,
-                        struct vel_transport **ret_transport, struct vel_err *err);
-
-/* The FLUSH_TYPE with a plug-in of that name; -1: there is none. */
-int vel_transport_type(const char *name);
-
 /* After all its transfers. */
 void vel_transport_close(struct vel_transport *transport);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "comm/comm.h"
+#include "process/attend.h"
 #include "tap/seslab.h"
 #include "tap/sockjob.h"
 #include "tap/tap.h"
@@ -38,17 +39,26 @@ struct member {
     int heard; /* where the log of this process can be read */
 };
 
-/* The operator waits for the warning, and ends the job. */
+static bool hear_line(int from, char line[LINE])
+{
+    size_t len = 0;
+
+    while (len + 1 < LINE && read(from, line + len, 1) == 1 && line[len] != '\n')
+        len++;
+    line[len] = '\0';
+    return len > 0;
+}
+
+/* The operator waits for the warning, and ends the job. The leader beside may have
+ * something to tell, too. */
 static void hang(void *arg)
 {
     struct member *m = arg;
     struct told *told = m->job->told;
-    size_t len = 0;
 
-    while (len + 1 < LINE && read(m->heard, told->warning + len, 1) == 1 &&
-           told->warning[len] != '\n')
-        len++;
-    told->warning[len] = '\0';
+    while (hear_line(m->heard, told->warning) &&
+           !strstr(told->warning, "has not come back"))
+        ;
     for (int rank = 0; rank < RANKS; rank++)
         if (rank != m->rank)
             kill(sockjob_pid(rank), SIGKILL);
@@ -66,7 +76,8 @@ static int work(struct member *m, struct vel_comm *comm, struct vel_fs_fault *fa
                                      .crash = hang,
                                      .arg = m};
     int64_t newest = 0;
-    int rc = seslab_open(&job->lab, comm, vel_fs_fault_fs(fault), &session, err);
+    int rc = seslab_open_with(&job->lab, comm, vel_fs_fault_fs(fault), vel_attend(),
+                              &session, err);
 
     if (rc == 0)
         rc = seslab_newest(session, &newest, err);

@@ -23,6 +23,7 @@
 
 #include "base/rng.h"
 #include "comm/comm.h"
+#include "process/attend.h"
 #include "tap/files.h"
 #include "tap/seeds.h"
 #include "tap/seslab.h"
@@ -152,7 +153,8 @@ static int work(struct member *m, struct vel_err *err)
 
     arm(m, AT_OPEN, 0);
     arm(m, AT_REBUILD, 0);
-    rc = seslab_open(job->lab, m->comm, vel_fs_fault_fs(m->fault), &m->session, err);
+    rc = seslab_open_with(job->lab, m->comm, vel_fs_fault_fs(m->fault), vel_attend(),
+                          &m->session, err);
     if (rc == 0)
         rc = seslab_newest(m->session, found, err);
     if (rc == 0 && *found > 0)
@@ -221,6 +223,8 @@ static void choose_lab(struct scene *s)
     seslab_set(&s->lab, "SET_SIZE", "4");
     seslab_set(&s->lab, "SET_FAILURES", "2");
     seslab_set(&s->lab, "VIRTUAL_NODES", "4");
+    s->lab.has_leaders = true;
+    seslab_set(&s->lab, "PEER_TIMEOUT", "1");
     seslab_set(&s->lab, "FLUSH", below(s, 3) == 0 ? "1" : "2");
     seslab_set(&s->lab, "CONTAINERS", below(s, 4) == 0 ? "1" : "0");
     seslab_set(&s->lab, "LOG_LEVEL", getenv("VERBOSE") ? "DEBUG" : "ERROR");

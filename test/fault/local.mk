@@ -58,24 +58,21 @@ test_fault_replace_t_SOURCES = %D%/replace.c
 test_fault_replace_t_CPPFLAGS = $(test_cppflags)
 test_fault_replace_t_LDADD = $(test_ldadd)
 
-test_fault_kill_t_SOURCES = %D%/kill.c test/tap/seslab.c test/tap/seslab.h \
+test_fault_kill_t_SOURCES = %D%/kill.c $(seslab_sources) \
 	test/tap/sockjob.c test/tap/sockjob.h
 test_fault_kill_t_CPPFLAGS = $(test_cppflags)
 test_fault_kill_t_LDADD = $(test_ldadd)
 
-test_fault_hang_t_SOURCES = %D%/hang.c test/tap/seslab.c test/tap/seslab.h \
+test_fault_hang_t_SOURCES = %D%/hang.c $(seslab_sources) \
 	test/tap/sockjob.c test/tap/sockjob.h
 test_fault_hang_t_CPPFLAGS = $(test_cppflags)
 test_fault_hang_t_LDADD = $(test_ldadd)
 
-test_fault_life_t_SOURCES = %D%/life.c test/tap/seslab.c test/tap/seslab.h
+test_fault_life_t_SOURCES = %D%/life.c $(seslab_sources)
 test_fault_life_t_CPPFLAGS = $(test_cppflags)
 test_fault_life_t_LDADD = $(test_ldadd)
 
-test_fault_behind_t_SOURCES = %D%/behind.c test/tap/standin.c test/tap/standin.h \
-	test/tap/standin_in.h test/tap/standin_work.c \
-	test/tap/crowd.c test/tap/crowd.h test/tap/crewlab.c test/tap/crewlab.h \
-	test/tap/seslab.c test/tap/seslab.h
+test_fault_behind_t_SOURCES = %D%/behind.c $(seslab_sources)
 test_fault_behind_t_CPPFLAGS = $(test_cppflags)
 test_fault_behind_t_LDADD = $(test_ldadd) -lpthread
 

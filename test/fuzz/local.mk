@@ -3,7 +3,7 @@
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
 fuzz_names = conf_parse descriptor_decode entry_decode event_decode fact_decode filelist_decode \
 	filemap_decode frame_decode image_decode leader_decode ledger_decode link_hear node_decode parity_decode record_decode \
-	texts_decode transfer_decode
+	texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
@@ -20,8 +20,7 @@ fuzz_tests = \
 	test/fuzz/node_decode.t \
 	test/fuzz/parity_decode.t \
 	test/fuzz/record_decode.t \
-	test/fuzz/texts_decode.t \
-	test/fuzz/transfer_decode.t
+	test/fuzz/texts_decode.t
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 EXTRA_DIST += %D%/run.sh \
@@ -104,11 +103,7 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/record_decode/other-type \
 	test/fuzz/corpus/record_decode/short \
 	test/fuzz/corpus/texts_decode/cut.hex \
-	test/fuzz/corpus/texts_decode/two.hex \
-	test/fuzz/corpus/transfer_decode/begun \
-	test/fuzz/corpus/transfer_decode/handle \
-	test/fuzz/corpus/transfer_decode/outside \
-	test/fuzz/corpus/transfer_decode/wrong
+	test/fuzz/corpus/texts_decode/two.hex
 
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
@@ -173,10 +168,6 @@ test_fuzz_record_decode_t_LDADD = $(test_ldadd)
 test_fuzz_texts_decode_t_SOURCES = %D%/texts_decode.c %D%/replay.c %D%/fuzz.h
 test_fuzz_texts_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_texts_decode_t_LDADD = $(test_ldadd)
-
-test_fuzz_transfer_decode_t_SOURCES = %D%/transfer_decode.c %D%/replay.c %D%/fuzz.h
-test_fuzz_transfer_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_transfer_decode_t_LDADD = $(test_ldadd)
 
 FUZZ_SECONDS = 60
 .PHONY: fuzz

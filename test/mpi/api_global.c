@@ -97,17 +97,36 @@ static void global_restart(void)
 }
 
 /* The file of one rank cannot get its name: a directory is there. */
+static void no_name(void)
+{
+    begin_with("unnamed", "FLUSH=0\nGLOBAL_RESTART=1\n");
+    if (me == 0)
+        mkdir(apilab_at("prefix/g.3"), 0777);
+    mok(apilab_begin() && VELOC_Restart_test("g", 0) == 1 &&
+            restores(1, 100 + me, "cache"),
+        "what cannot be read on the prefix by its name is read from the cache");
+    apilab_end(0);
+    apilab_settings("FLUSH=0\nGLOBAL_RESTART=1\nSTRICT=1\n");
+    mok(VELOC_Init(MPI_COMM_WORLD, apilab_at("veloc.conf")) == VELOC_FAILURE &&
+            apilab_says("dataset 1 is not on the prefix"),
+        "which STRICT makes a failure");
+}
+
+/* Nor its temporary one. */
 static void no_flush(const char *name, const char *setting)
 {
     char strict[100];
 
     begin_with(name, setting);
     if (me == 0)
-        mkdir(apilab_at("prefix/g.3"), 0777);
+        mkdir(apilab_at("prefix/.g.3.h5v-1.1.tmp"), 0777);
     mok(apilab_begin() && VELOC_Restart_test("g", 0) == 1 &&
             restores(1, 100 + me, "cache"),
         "%s: when it cannot be flushed the program goes on from the cache", name);
     apilab_end(0);
+    if (me == 0)
+        for (int k = 2; k < 9; k++)
+            mkdir(apilab_at("prefix/.g.3.h5v-1.%d.tmp", k), 0777);
     snprintf(strict, sizeof strict, "%sSTRICT=1\n", setting);
     apilab_settings(strict);
     mok(VELOC_Init(MPI_COMM_WORLD, apilab_at("veloc.conf")) == VELOC_FAILURE &&
@@ -121,6 +140,7 @@ int main(int argc, char **argv)
     me = mtap_rank();
     flush_on_restart();
     global_restart();
+    no_name();
     no_flush("unflushed", "FLUSH=0\nFLUSH_ON_RESTART=1\n");
     no_flush("unflushed.global", "FLUSH=0\nGLOBAL_RESTART=1\n");
     return mtap_done();

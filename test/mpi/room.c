@@ -10,6 +10,7 @@
 
 #include "comm/mpi.h"
 #include "engine/health.h"
+#include "process/attend.h"
 #include "sys/host.h"
 #include "tap/apilab.h"
 #include "tap/files.h"
@@ -71,6 +72,7 @@ static bool begin(void)
         vel_conf_create(&setup.conf, &err) < 0)
         return false;
     setup.user_file = apilab_at("veloc.conf");
+    setup.background = vel_attend();
     session = NULL;
     if (vel_session_open(&setup, &session, &err) == 0)
         return true;

@@ -13,7 +13,10 @@
 #include "meta/prefix.h"
 #include "tap/crewlab.h"
 #include "tap/files.h"
+#include "meta/paths.h"
 #include "tap/tap.h"
+#include "xfer/copy.h"
+#include "xfer/flush_in.h"
 #include "xfer/temp.h"
 
 enum { PATH = 1200, PATHS = 8, CHUNK = 1000 };
@@ -23,7 +26,7 @@ void crewlab_init(struct crewlab *lab, int nodes)
     char id[VEL_PREFIX_ID];
     struct vel_err err = {0};
 
-    *lab = (struct crewlab){.nodes = nodes, .container_size = 1 << 20};
+    *lab = (struct crewlab){.nodes = nodes};
     snprintf(lab->prefix, sizeof lab->prefix, "%s", tap_path("prefix"));
     snprintf(lab->dir, sizeof lab->dir, "%s/.veloc", lab->prefix);
     snprintf(lab->cache, sizeof lab->cache, "%s", tap_path("cache"));
@@ -59,11 +62,8 @@ int crewlab_join(const struct crewlab *lab, struct vel_comm *comm, struct vel_fs
                  .throttle = &r->throttle,
                  .keeps_metadata = true,
                  .wants_crc = !lab->ignores_crc},
-        .flush_width = lab->flush_width,
         .fetch_width = lab->fetch_width,
         .checks_crc = !lab->ignores_crc,
-        .packs = lab->packs,
-        .container_size = lab->container_size,
     };
     rc = vel_comm_split(comm, node, comm->rank, &r->crew.node, &r->err);
     if (rc == 0)
@@ -187,6 +187,116 @@ void crewlab_write(struct crewlab_rank *rank, int64_t id, struct vel_vec *ret_fi
         write_file(rank, id, i, ret_files);
 }
 
+/* Small files of a rank in a container of its own. */
+static void pack(struct crewlab_rank *rank, struct vel_vec *files, int64_t id)
+{
+    const struct vel_crew *crew = &rank->crew;
+    struct vel_flush_file *file = files->items;
+    char *path = vel_container_path(crew->dir, id, crew->world->rank);
+    struct vel_buf bytes;
+
+    vel_buf_init(&bytes);
+    for (size_t i = 0; i < files->n; i++) {
+        size_t len;
+        char *one = tap_get_file(file[i].from, &len);
+
+        file[i].listed.container = crew->world->rank;
+        file[i].listed.offset = bytes.len;
+        vel_buf_append(&bytes, one, len);
+        free(one);
+    }
+    if (!path || vel_buf_status(&bytes, NULL) < 0)
+        bail_out("no memory");
+    tap_put_bytes(path, vel_buf_text(&bytes), bytes.len);
+    vel_buf_fini(&bytes);
+    free(path);
+}
+
+static int save_list(struct crewlab_rank *rank, const struct vel_vec *files, int64_t id)
+{
+    const struct vel_crew *crew = &rank->crew;
+    const struct vel_flush_file *file = files->items;
+    struct vel_vec listed; /* borrows */
+    int rc = 0;
+
+    vel_vec_init(&listed, sizeof(struct vel_listed));
+    for (size_t i = 0; rc == 0 && i < files->n; i++)
+        rc = vel_vec_push(&listed, &file[i].listed) ? 0 : VEL_ENOMEM;
+    if (rc == 0)
+        rc = vel_filelist_save(crew->fs, crew->dir, id, crew->world->rank, &listed,
+                               &rank->err);
+    vel_vec_fini(&listed);
+    return rc;
+}
+
+static int copy_one(struct crewlab_rank *rank, struct vel_flush_file *file,
+                    const struct vel_entry *entry)
+{
+    struct vel_flush_target target = {0};
+    struct vel_xfer_copied copied;
+    struct stat st;
+    int rc = vel_flush_target(&rank->crew, entry, &file->listed, &target, &rank->err);
+
+    if (rc == 0) {
+        const struct vel_xfer_file what = {.from = file->from,
+                                           .to = target.temporary,
+                                           .size = file->listed.size,
+                                           .crc = file->listed.crc,
+                                           .has_crc = rank->crew.checks_crc};
+
+        rc = vel_copy_file(&rank->crew.copy, &what, &copied, &rank->err);
+    }
+    if (rc == 0)
+        rc = vel_fs_lstat(rank->crew.fs, target.temporary, &st, &rank->err);
+    if (rc == 0) {
+        file->listed.mtime_s = st.st_mtim.tv_sec;
+        file->listed.mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
+    }
+    vel_flush_target_fini(&target);
+    return rc;
+}
+
+static int copy_all(struct crewlab_rank *rank, struct vel_vec *files,
+                    struct vel_entry *entry)
+{
+    int64_t id = entry->dataset.id;
+    int rc;
+
+    if (rank->lab->packs)
+        pack(rank, files, id);
+    rc = save_list(rank, files, id); /* by which a crash is undone */
+    for (size_t i = 0; rc == 0 && !rank->lab->packs && i < files->n; i++)
+        rc = copy_one(rank, vel_vec_at(files, i), entry);
+    return rc == 0 ? save_list(rank, files, id) : rc;
+}
+
+int crewlab_move(struct crewlab_rank *rank, struct vel_vec *files,
+                 struct vel_entry *entry)
+{
+    const struct vel_crew *crew = &rank->crew;
+    char *dir = vel_dataset_dir(crew->dir, entry->dataset.id);
+    struct vel_flush_file *file = files->items;
+    int rc;
+
+    entry->lists = crew->world->size;
+    rc = vel_flush_mark(crew, entry, VEL_ON_FLUSHING, &rank->err);
+    if (rc == 0)
+        rc = dir ? vel_fs_make_dirs(crew->fs, dir, 0777, &rank->err) : VEL_ENOMEM;
+    free(dir);
+    rc = vel_comm_agree(crew->world, rc == 0 ? copy_all(rank, files, entry) : rc,
+                        &rank->err);
+    if (rc == 0)
+        rc = vel_flush_mark(crew, entry, VEL_ON_STAGED, &rank->err);
+    for (size_t i = 0; rc == 0 && !rank->lab->packs && i < files->n; i++)
+        rc = vel_flush_name_one(crew, entry, &file[i].listed, &rank->err);
+    rc = vel_comm_agree(crew->world, rc, &rank->err);
+    if (rc == 0)
+        return vel_flush_mark(crew, entry, VEL_ON_PREFIX, &rank->err);
+    if (entry->place == VEL_ON_FLUSHING)
+        vel_flush_take_back(crew, entry, NULL);
+    return rc;
+}
+
 int crewlab_flush(struct crewlab_rank *rank, int64_t id, struct vel_entry *entry)
 {
     struct vel_vec files;
@@ -202,7 +312,7 @@ int crewlab_flush(struct crewlab_rank *rank, int64_t id, struct vel_entry *entry
                                             .files = (int64_t)ranks * CREWLAB_FILES,
                                             .created = 1}};
     crewlab_write(rank, id, &files);
-    rc = vel_flush(&rank->crew, rank->lab->cache, &files, entry, &rank->err);
+    rc = crewlab_move(rank, &files, entry);
     vel_flush_files_fini(&files);
     return rc;
 }

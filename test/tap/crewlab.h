@@ -14,9 +14,8 @@ enum { CREWLAB_FILES = 4, CREWLAB_MOST = 3000 };
 struct crewlab {
     char prefix[512], dir[600], cache[512]; /* dir: PREFIX/.veloc */
     int nodes;
-    int flush_width, fetch_width;
-    bool packs;              /* into containers of this size */
-    uint64_t container_size; /* bytes */
+    int fetch_width;
+    bool packs; /* into a container of each rank */
     bool ignores_crc;
     uint64_t rate;           /* bytes per second of each rank; 0: no limit */
     struct vel_clock *clock; /* NULL: the system's */
@@ -52,7 +51,10 @@ bool crewlab_is_flushed(const struct crewlab *lab, int64_t id, int rank);
 /* Local. Write this rank's files into the cache, and list them to be flushed. */
 void crewlab_write(struct crewlab_rank *rank, int64_t id, struct vel_vec *ret_files);
 
-/* Collective. The same, and flush; *entry is as vel_flush() leaves it, to be freed. */
+/* Collective. Flush, as leaders do; packs: what a rank has is in one container. */
+int crewlab_move(struct crewlab_rank *rank, struct vel_vec *files,
+                 struct vel_entry *entry);
+/* Collective. Write, and flush; *entry is to be freed. */
 int crewlab_flush(struct crewlab_rank *rank, int64_t id, struct vel_entry *entry);
 
 /* Temporary files below the prefix and the cache. */

@@ -20,6 +20,7 @@
 #include "sys/host.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
+#include "tap/standin.h"
 #include "tap/tap.h"
 #include "xfer/temp.h"
 
@@ -84,7 +85,21 @@ static int configure(const struct seslab *lab, struct vel_conf **ret_conf,
 int seslab_open(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
                 struct vel_session **ret_session, struct vel_err *err)
 {
-    return seslab_open_with(lab, comm, fs, NULL, ret_session, err);
+    struct standin *standin = comm->rank == 0 ? standin_create_for(comm->size) : NULL;
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    vel_buf_append(&bytes, &standin, sizeof standin);
+    rc = vel_comm_bcast(comm, 0, &bytes, err);
+    if (rc == 0) {
+        memcpy(&standin, bytes.data, sizeof standin);
+        rc = seslab_open_with(lab, comm, fs, standin_seat(standin, comm->rank),
+                              ret_session, err);
+        standin_opened(standin, comm->rank, rc == 0);
+    }
+    vel_buf_fini(&bytes);
+    return rc;
 }
 
 int seslab_open_with(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
@@ -298,6 +313,22 @@ static int find_entry(const struct strays *s, int64_t id)
     return -1;
 }
 
+/* A claim of an id of which nothing came, or is left: leaders sweep it. */
+static bool is_claim(const struct strays *s, const char *below)
+{
+    char path[2048];
+    struct vel_vec names = {0};
+    bool is;
+
+    snprintf(path, sizeof path, "%s/%s", s->root, below);
+    is = vel_fs_list(vel_fs_posix(), path, &names, NULL) == 0;
+    for (size_t i = 0; is && i < names.n; i++)
+        is = strstr(((char **)names.items)[i], "launch") ||
+             strcmp(((char **)names.items)[i], "settlement") == 0;
+    vel_fs_names_fini(&names);
+    return is;
+}
+
 /* "dataset.D", and below it in a cache "rank.R". */
 static void look_at_dataset(struct strays *s, const char *below)
 {
@@ -306,11 +337,21 @@ static void look_at_dataset(struct strays *s, const char *below)
     int entry = find_entry(s, id);
 
     if (vel_number_behind(base, "dataset.", &id)) {
-        if (entry < 0)
+        if (entry < 0 && !is_claim(s, below))
             count_stray(s, below, "nothing in the index speaks of it");
     } else if (entry >= 0 && vel_number_behind(base, "rank.", &rank)) {
         s->parts[entry]++;
     }
+}
+
+/* What leaders write, they sweep: with its launch, or when a newer dataset is there. */
+static bool is_leaders(const struct strays *s, const char *below)
+{
+    bool is_records =
+        strncmp(below, ".veloc/", 7) == 0 && strncmp(below, ".veloc/index/", 13) != 0;
+
+    return s->lab->has_leaders ? is_records || is_temporary(vel_path_base(below))
+                               : is_records && strstr(below, "launch");
 }
 
 static int look(void *arg, enum vel_fs_visit what, const char *below,
@@ -320,6 +361,8 @@ static int look(void *arg, enum vel_fs_visit what, const char *below,
     bool is_ours = s->root == s->lab->cache || strncmp(below, ".veloc", 6) == 0;
 
     (void)st, (void)err;
+    if (is_leaders(s, below))
+        return 0;
     if (is_temporary(vel_path_base(below)))
         count_stray(s, below, "temporary");
     else if (what == VEL_FS_ENTER && is_ours)

@@ -7,7 +7,7 @@
 #include "engine/session.h"
 #include "tap/fs_fault.h"
 
-enum { SESLAB_FILES = 3, SESLAB_SETTINGS = 12, SESLAB_TEXT = 512 };
+enum { SESLAB_FILES = 3, SESLAB_SETTINGS = 14, SESLAB_TEXT = 512 };
 
 /* What all ranks know; nothing in it changes while a job runs. */
 struct seslab {
@@ -16,6 +16,7 @@ struct seslab {
     size_t most;                              /* bytes of a file */
     const char *file;                         /* of settings, or NULL */
     bool has_same_names;                      /* in every version, and the same sizes */
+    bool has_leaders;                         /* real ones, which sweep */
     const char *settings[SESLAB_SETTINGS][2]; /* beside these two; ends with NULL */
     struct vel_clock *clock;                  /* NULL: the system's */
 };
@@ -31,7 +32,8 @@ void seslab_set(struct seslab *lab, const char *key, const char *value);
 /* The cache of a virtual node; the last 8 results stay good. */
 const char *seslab_node(const struct seslab *lab, int node);
 
-/* Collective over comm, of which the session gets a copy. */
+/* Collective over comm, of which the session gets a copy. All ranks are of this
+ * process, where a stand-in (standin.h) does the work of their leaders. */
 int seslab_open(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,
                 struct vel_session **ret_session, struct vel_err *err);
 int seslab_open_with(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *fs,

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/comm.h"
 #include "sys/host.h"
+#include "tap/crewlab.h"
 #include "tap/files.h"
 #include "tap/standin_in.h"
 #include "tap/tap.h"
@@ -74,13 +76,37 @@ static void find_parts(struct standin *st, const char *launch)
         size_t len;
         int rank;
 
-        if (sscanf(name, "part.%" SCNd64 ".%d", &id, &rank) != 2 || rank >= st->ranks)
+        if (sscanf(name, "part.%" SCNd64 ".%d", &id, &rank) != 2 || rank >= RANKS_MOST)
             continue;
         snprintf(path, sizeof path, "%s/%s", dir, name);
         free(find(st, id)->dir[rank]);
         find(st, id)->dir[rank] = tap_get_file(path, &len);
     }
     vel_fs_names_fini(&names);
+}
+
+/* What was killed in the middle of a flush. */
+static void undo(struct standin *st)
+{
+    struct crewlab lab = {.nodes = 1};
+    struct crewlab_rank rank;
+    struct vel_comm *self = NULL;
+    struct vel_vec entries = {0};
+
+    snprintf(lab.prefix, sizeof lab.prefix, "%s", st->prefix);
+    snprintf(lab.dir, sizeof lab.dir, "%s", st->dir);
+    if (vel_comm_self(&self, NULL) < 0 || crewlab_join(&lab, self, st->fs, &rank) < 0)
+        bail_out("no crew");
+    if (vel_index_load(st->fs, st->dir, &entries, NULL) == 0)
+        for (size_t i = 0; i < entries.n; i++) {
+            struct vel_entry *e = vel_vec_at(&entries, i);
+
+            if (e->place == VEL_ON_FLUSHING)
+                vel_flush_take_back(&rank.crew, e, NULL);
+        }
+    vel_index_fini(&entries);
+    crewlab_leave(&rank);
+    vel_comm_destroy(self);
 }
 
 static void begin_launch(struct standin *st, const struct vel_background_of *of)
@@ -107,7 +133,9 @@ static void begin_launch(struct standin *st, const struct vel_background_of *of)
         vel_lock_try(vel_fs_posix(), &host, path, &st->alive, NULL) < 0)
         bail_out("%s cannot be locked", path);
     vel_host_fini(&host);
+    st->packs = of->conf->containers;
     st->is_open = true;
+    undo(st);
 }
 
 /* --- what a session asks --- */
@@ -253,10 +281,11 @@ static int do_drain(struct vel_background *b, int64_t dataset, int64_t patience,
     struct one *d;
     int rc = 0;
 
-    (void)patience;
     if (!st)
         return VEL_ELOST;
     d = find(st, dataset);
+    if (patience == VEL_BEHIND_ONCE) /* it is tried again */
+        memset(&d->err, 0, sizeof d->err);
     d->waiters++;
     pthread_cond_broadcast(&st->news);
     while (!st->is_dead && standin_owed(st, d) && d->is_settled && !d->err.status)
@@ -285,6 +314,8 @@ static bool do_outlives(struct vel_background *b)
     return ((struct seat *)b)->of->outlives;
 }
 
+static void let_go(struct standin *st, int holders);
+
 static int do_leave(struct vel_background *b, bool is_well, struct vel_err *err)
 {
     struct standin *st = enter(b, err);
@@ -292,7 +323,10 @@ static int do_leave(struct vel_background *b, bool is_well, struct vel_err *err)
     if (!st)
         return VEL_ELOST;
     st->done.left += is_well;
-    return leave(st, 0);
+    ((struct seat *)b)->has_left = true;
+    leave(st, 0);
+    let_go(st, 1);
+    return 0;
 }
 
 static const struct vel_background_ops ops = {.open = do_open,
@@ -325,6 +359,30 @@ struct standin *standin_create(int ranks)
     return st;
 }
 
+struct standin *standin_create_for(int ranks)
+{
+    struct standin *st = standin_create(ranks);
+
+    st->holders = 2 * ranks; /* each while it opens, and its session */
+    return st;
+}
+
+static void let_go(struct standin *st, int holders)
+{
+    bool is_last;
+
+    pthread_mutex_lock(&st->lock);
+    is_last = st->holders > 0 && (st->holders -= holders) == 0;
+    leave(st, 0);
+    if (is_last)
+        standin_destroy(st);
+}
+
+void standin_opened(struct standin *st, int rank, bool is_open)
+{
+    let_go(st, is_open || st->seats[rank].has_left ? 1 : 2);
+}
+
 void standin_destroy(struct standin *st)
 {
     pthread_mutex_lock(&st->lock);
@@ -333,7 +391,7 @@ void standin_destroy(struct standin *st)
     pthread_join(st->thread, NULL);
     for (size_t i = 0; i < st->n; i++) {
         vel_settlement_fini(&st->all[i].whole);
-        for (int k = 0; k < st->ranks; k++)
+        for (int k = 0; k < RANKS_MOST; k++)
             free(st->all[i].dir[k]);
     }
     vel_lock_release(st->alive);

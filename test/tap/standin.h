@@ -16,6 +16,11 @@ struct standin *standin_create(int ranks);
 /* When all have left. What is owed and not done stays as it is. */
 void standin_destroy(struct standin *standin);
 
+/* The same, which goes when the sessions of all its ranks have ended. */
+struct standin *standin_create_for(int ranks);
+/* One of those has begun, or not. */
+void standin_opened(struct standin *standin, int rank, bool is_open);
+
 /* What a rank's session is given. */
 struct vel_background *standin_seat(struct standin *standin, int rank);
 

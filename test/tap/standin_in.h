@@ -8,12 +8,13 @@
 #include "sys/lock.h"
 #include "tap/standin.h"
 
-enum { RANKS_MOST = 16, DATASETS = 256, TEXT = 1200, WORDS = 16 };
+enum { RANKS_MOST = 64, DATASETS = 256, TEXT = 1200, WORDS = 16 };
 
 struct seat {
     struct vel_background base;
     struct standin *of;
     int rank;
+    bool has_left;
     char node[256];
 };
 
@@ -33,12 +34,14 @@ struct standin {
     pthread_t thread;
     struct seat seats[RANKS_MOST];
     int ranks;
+    int holders; /* it goes with the last; 0: somebody destroys it */
     struct vel_fs *fs;
     char prefix[512], dir[600], launch[VEL_LAUNCH_ROOM];
     struct vel_lock *alive;
     struct one all[DATASETS];
     size_t n;
     struct one *under_way;
+    bool packs; /* CONTAINERS */
     bool is_open, is_held, is_lazy, is_over, is_dead, outlives;
     int failing_encodings, failing_flushes;
     int64_t answers[4];

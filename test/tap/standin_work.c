@@ -19,9 +19,10 @@
 
 unsigned standin_owed(const struct standin *st, const struct one *d)
 {
+    (void)st;
     unsigned all = 0;
 
-    for (int i = 0; i < st->ranks; i++)
+    for (int i = 0; i < RANKS_MOST; i++)
         all |= d->owed[i];
     return all;
 }
@@ -180,7 +181,6 @@ static int flush_member(struct vel_comm *comm, void *arg)
     struct vel_entry entry = {.dataset = job->d->whole.dataset};
     struct vel_vec files;
     struct vel_err err = {0};
-    char *store = vel_path_dir(job->d->dir[comm->rank]);
     int rc = crewlab_join(&job->lab, comm, job->st->fs, &rank);
 
     vel_vec_init(&files, sizeof(struct vel_flush_file));
@@ -188,17 +188,18 @@ static int flush_member(struct vel_comm *comm, void *arg)
         return rc;
     rc = vel_comm_agree(comm, list_files(job, comm->rank, &files, &err), &err);
     if (rc == 0)
-        rc = vel_flush(&rank.crew, store, &files, &entry, &err);
-    note_why(job, comm, rc, &err);
+        rc = crewlab_move(&rank, &files, &entry);
+    note_why(job, comm, rc, rank.err.status ? &rank.err : &err);
     vel_flush_files_fini(&files);
     crewlab_leave(&rank);
-    free(store);
     return rc;
 }
 
 static int run(struct standin *st, struct one *d, bool is_flush, struct vel_err *err)
 {
-    struct job job = {.st = st, .d = d, .lab = {.nodes = 1, .container_size = 1 << 20}};
+    struct job job = {.st = st,
+                      .d = d,
+                      .lab = {.nodes = 1, .packs = st->packs && !d->whole.is_plain}};
     int *failing = is_flush ? &st->failing_flushes : &st->failing_encodings;
     int rc = 0;
 
@@ -209,8 +210,8 @@ static int run(struct standin *st, struct one *d, bool is_flush, struct vel_err 
     snprintf(job.lab.prefix, sizeof job.lab.prefix, "%s", st->prefix);
     snprintf(job.lab.dir, sizeof job.lab.dir, "%s", st->dir);
     pthread_mutex_unlock(&st->lock);
-    if (crowd_run(st->ranks, NULL, is_flush ? flush_member : encode_member, &job,
-                  NULL) != 0)
+    if (crowd_run(d->whole.dataset.ranks, NULL, is_flush ? flush_member : encode_member,
+                  &job, NULL) != 0)
         rc = vel_fail(err, job.err.status ? job.err.status : VEL_EIO, "%s",
                       job.err.status ? job.err.text : "a rank has failed");
     pthread_mutex_lock(&st->lock);
@@ -220,7 +221,7 @@ static int run(struct standin *st, struct one *d, bool is_flush, struct vel_err 
 /* What was owed is done by all. */
 static void keep(struct standin *st, struct one *d, unsigned what)
 {
-    for (int i = 0; i < st->ranks; i++) {
+    for (int i = 0; i < d->whole.dataset.ranks; i++) {
         d->owed[i] &= ~what;
         standin_save_promise(st, d->dir[i], d->owed[i], NULL);
     }

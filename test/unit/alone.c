@@ -173,54 +173,6 @@ static void elsewhere(void)
     end(pid);
 }
 
-/* --- locks of each node alone --- */
-
-static int local_flock(struct vel_fs *fs, int fd, int how)
-{
-    (void)fs, (void)fd, (void)how;
-    return 0;
-}
-
-static int open_only(struct vel_comm *comm, void *arg)
-{
-    struct vel_session *s = NULL;
-    struct vel_err err = {0};
-    int rc = seslab_open(&lab, comm, arg, &s, &err);
-
-    vel_session_close(s, "the program has ended", NULL);
-    return rc;
-}
-
-/* Is anything said of the lock? */
-static bool is_told(const char *mode, struct vel_fs *fs, const char *nodes)
-{
-    char *log;
-    bool is;
-
-    seslab_init(&lab, 1);
-    seslab_set(&lab, "MODE", mode);
-    seslab_set(&lab, "VIRTUAL_NODES", nodes);
-    seslab_set(&lab, "LOG_FILE", tap_path("log"));
-    unlink(tap_path("log"));
-    crowd_run(RANKS, NULL, open_only, fs, NULL);
-    log = tap_get_file(tap_path("log"), NULL);
-    is = strstr(log, "keeps out programs of one node only");
-    free(log);
-    return is;
-}
-
-static void local_locks(void)
-{
-    struct vel_fs_ops ops = *vel_fs_posix()->ops;
-    struct vel_fs local = {.ops = &ops};
-
-    ops.flock = local_flock;
-    ok(is_told("SYNC", &local, "4"),
-       "where locks are those of a node alone a session without leaders says so");
-    ok(!is_told("SYNC", vel_fs_posix(), "4"), "but not where they are for all");
-    ok(!is_told("SYNC", &local, "1"), "nor where it cannot know, on a single node");
-}
-
 int main(void)
 {
     struct vel_err err = {0};
@@ -240,7 +192,6 @@ int main(void)
     frozen();
     busy();
     elsewhere();
-    local_locks();
     vel_host_fini(&host);
     return done_testing();
 }

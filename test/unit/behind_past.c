@@ -137,19 +137,8 @@ static int meet_others(struct behindlab *l, struct vel_session *s, int rank,
 
     if (rc == 0)
         rc = vel_session_wait(s, err);
-    if (rank == 0 && rc == 0) {
-        struct vel_host host = {0};
-        struct vel_lock *lock = NULL;
-        char path[1024];
-
+    if (rank == 0 && rc == 0)
         ok(behindlab_run(other, be_other), "another program begins beside it");
-        snprintf(path, sizeof path, "%s/.veloc/lock", l->lab.prefix);
-        vel_host_init(&host, NULL);
-        is_int(vel_lock_try(vel_fs_posix(), &host, path, &lock, NULL), VEL_EBUSY,
-               "one that shares nothing may not");
-        vel_lock_release(lock);
-        vel_host_fini(&host);
-    }
     if (rc == 0)
         rc = vel_comm_barrier(vel_session_world(s), err);
     if (rc == 0)

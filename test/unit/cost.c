@@ -13,6 +13,7 @@
 #include "tap/fs_fault.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
+#include "tap/standin.h"
 #include "tap/tap.h"
 
 enum { MANY = 64, FEW = 8, CHECKPOINTS = 50, FLUSHES = 12, KEPT = 2, SET = 4 };
@@ -25,6 +26,7 @@ struct bill {
 
 struct job {
     char dir[1100];
+    struct standin *standin;
     int ranks, checkpoints;
     struct bill bills[MANY][CHECKPOINTS];
 };
@@ -100,7 +102,9 @@ static int member(struct vel_comm *comm, void *arg)
     if (counters_init(&c, &err) < 0 || vel_conf_create(&setup.conf, &err) < 0)
         bail_out("%s", err.text);
     setup.fs = vel_fs_fault_fs(c.all);
+    setup.background = standin_seat(job->standin, comm->rank);
     rc = vel_session_open(&setup, &s, &err);
+    standin_opened(job->standin, comm->rank, rc == 0);
     if (rc == 0)
         rc = checkpoints(s, comm, job, &c, &err);
     if (vel_session_close(s, NULL, &err) < 0 || rc < 0)
@@ -120,10 +124,11 @@ static bool run(struct job *job, const char *settings, int ranks)
     snprintf(text, sizeof text,
              "PREFIX=%s/prefix\nCACHE_BASE=%s/base\nSTORE=%s/cache COUNT=%d\n"
              "CKPT=0 INTERVAL=1 STORE=%s/cache TYPE=XOR SET_SIZE=%d\n"
-             "VIRTUAL_NODES=%d\nLOG_ENABLE=1\n%s",
+             "VIRTUAL_NODES=%d\nLOG_ENABLE=1\nMODE=SYNC\n%s",
              job->dir, job->dir, job->dir, KEPT, job->dir, SET,
              ranks / 4 > SET ? ranks / 4 : SET, settings);
     tap_put_file(file, text);
+    job->standin = standin_create_for(ranks);
     return crowd_run(ranks, NULL, member, job, NULL) == 0;
 }
 
@@ -152,7 +157,8 @@ static unsigned apart(unsigned a, unsigned b)
 
 /* Rank by rank, the last checkpoint costs what the first did that an older one had to
  * make room for. Ranks of a node make the directory of a dataset together: whoever
- * comes first syncs once more, and looks less often whether it is there. */
+ * comes first syncs once more, and looks less often whether it is there; and who
+ * removes a part asks for the lock of the cache until he has it. */
 static bool is_steady(const struct job *job)
 {
     for (int r = 0; r < job->ranks; r++)
@@ -160,7 +166,7 @@ static bool is_steady(const struct job *job)
             const struct bill *b = &job->bills[r][i], *a = &job->bills[r][KEPT];
 
             if (b->messages != a->messages || b->renames != a->renames ||
-                apart(b->syncs, a->syncs) > 2 || apart(b->all, a->all) > 10) {
+                apart(b->syncs, a->syncs) > 2 || apart(b->all, a->all) > 60) {
                 note("rank %d, checkpoint %d: %u messages, %u renames, %u syncs, %u "
                      "operations; checkpoint %d: %u, %u, %u, %u",
                      r, i, b->messages, b->renames, b->syncs, b->all, KEPT, a->messages,
@@ -214,7 +220,7 @@ static void test_cost(struct job *job, const char *what, const char *settings,
 
 int main(void)
 {
-    static const struct bill cached = {18, 2, 10, 60}, flushed = {90, 4, 20, 100};
+    static const struct bill cached = {18, 2, 10, 150}, flushed = {110, 4, 20, 150};
     static struct job job;
 
     job.checkpoints = CHECKPOINTS;

@@ -4,10 +4,12 @@ test_unit_policy_t_SOURCES = %D%/policy.c
 test_unit_policy_t_CPPFLAGS = $(test_cppflags)
 test_unit_policy_t_LDADD = $(test_ldadd) -lm
 unit_tests += test/unit/cost.t
-test_unit_cost_t_SOURCES = %D%/cost.c test/tap/crowd.c test/tap/crowd.h
+test_unit_cost_t_SOURCES = %D%/cost.c $(seslab_sources)
 test_unit_cost_t_CPPFLAGS = $(test_cppflags)
 test_unit_cost_t_LDADD = $(test_ldadd) -lpthread
-seslab_sources = test/tap/seslab.c test/tap/seslab.h
+seslab_sources = test/tap/seslab.c test/tap/seslab.h \
+	test/tap/standin.c test/tap/standin.h test/tap/standin_in.h test/tap/standin_work.c \
+	test/tap/crewlab.c test/tap/crewlab.h test/tap/crowd.c test/tap/crowd.h
 unit_tests += test/unit/session.t
 test_unit_session_t_SOURCES = %D%/session.c $(seslab_sources)
 test_unit_session_t_CPPFLAGS = $(test_cppflags)
@@ -17,8 +19,7 @@ test_unit_freeing_t_SOURCES = %D%/freeing.c $(seslab_sources)
 test_unit_freeing_t_CPPFLAGS = $(test_cppflags)
 test_unit_freeing_t_LDADD = $(test_ldadd) -lpthread
 unit_tests += test/unit/session_past.t
-test_unit_session_past_t_SOURCES = %D%/session_past.c $(seslab_sources) \
-	test/tap/crowd.c test/tap/crowd.h
+test_unit_session_past_t_SOURCES = %D%/session_past.c $(seslab_sources)
 test_unit_session_past_t_CPPFLAGS = $(test_cppflags)
 test_unit_session_past_t_LDADD = $(test_ldadd) -lpthread
 unit_tests += test/unit/ranks.t
@@ -26,13 +27,10 @@ test_unit_ranks_t_SOURCES = %D%/ranks.c test/tap/crowd.c test/tap/crowd.h
 test_unit_ranks_t_CPPFLAGS = $(test_cppflags)
 test_unit_ranks_t_LDADD = $(test_ldadd) -lpthread
 unit_tests += test/unit/complete.t
-test_unit_complete_t_SOURCES = %D%/complete.c test/tap/crowd.c test/tap/crowd.h test/tap/seslab.c test/tap/seslab.h
+test_unit_complete_t_SOURCES = %D%/complete.c $(seslab_sources)
 test_unit_complete_t_CPPFLAGS = $(test_cppflags)
 test_unit_complete_t_LDADD = $(test_ldadd) -lpthread
-behindlab_sources = test/tap/behindlab.c test/tap/behindlab.h \
-	test/tap/standin.c test/tap/standin.h \
-	test/tap/standin_in.h test/tap/standin_work.c test/tap/crowd.c test/tap/crowd.h \
-	test/tap/crewlab.c test/tap/crewlab.h test/tap/seslab.c test/tap/seslab.h
+behindlab_sources = test/tap/behindlab.c test/tap/behindlab.h $(seslab_sources)
 unit_tests += test/unit/alone.t
 test_unit_alone_t_SOURCES = %D%/alone.c $(behindlab_sources)
 test_unit_alone_t_CPPFLAGS = $(test_cppflags)
@@ -53,13 +51,4 @@ unit_tests += test/unit/devices.t
 test_unit_devices_t_SOURCES = %D%/devices.c $(seslab_sources)
 test_unit_devices_t_CPPFLAGS = $(test_cppflags)
 test_unit_devices_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
-unit_tests += test/unit/takeover.t
-takelab_sources = test/tap/takelab.c test/tap/takelab.h $(seslab_sources) test/tap/sockjob.c test/tap/sockjob.h
-test_unit_takeover_t_SOURCES = %D%/takeover.c $(takelab_sources)
-test_unit_takeover_t_CPPFLAGS = $(test_cppflags)
-test_unit_takeover_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
-slow_tests += test/unit/takeover_crash.t
-test_unit_takeover_crash_t_SOURCES = %D%/takeover_crash.c $(takelab_sources)
-test_unit_takeover_crash_t_CPPFLAGS = $(test_cppflags)
-test_unit_takeover_crash_t_LDADD = test/sdk/libsdk.la $(test_ldadd)
 # End of test/unit/engine

@@ -143,13 +143,11 @@ static bool refuses(struct scene *scene, int status, const char *words)
     return is_clean && scene->status == status && strstr(scene->text, words);
 }
 
-static void begin(struct scene *scene, bool packs, uint64_t container_size)
+static void begin(struct scene *scene, bool packs)
 {
     *scene = (struct scene){.culprit = -1};
     crewlab_init(&scene->lab, NODES);
     scene->lab.packs = packs;
-    if (container_size)
-        scene->lab.container_size = container_size;
     if (crowd_run(RANKS, NULL, flush, scene, NULL) != 0)
         bail_out("nothing was flushed");
 }
@@ -161,7 +159,7 @@ static void test_whole(bool packs)
     const char *from = packs ? "out of containers" : "file by file";
     struct scene scene;
 
-    begin(&scene, packs, 0);
+    begin(&scene, packs);
     ok(fetches(&scene, RANKS) && scene.status == 0 &&
            scene.got == RANKS * CREWLAB_FILES,
        "all files come back, %s", from);
@@ -205,10 +203,10 @@ static void test_containers(void)
     int n = 0;
     int64_t bytes = 0;
 
-    begin(&scene, true, 4000);
+    begin(&scene, true);
     for (n = 0; size_of(&scene.lab, n) >= 0; n++)
         bytes += size_of(&scene.lab, n);
-    ok(n > 3 && bytes > 0, "%d containers of 4000 bytes hold %d bytes", n, (int)bytes);
+    ok(n > 3 && bytes > 0, "%d containers hold %d bytes", n, (int)bytes);
     ok(access(crewlab_flushed(&scene.lab, 1, 0, 1), F_OK) < 0,
        "and there are no other files");
     ok(fetches(&scene, RANKS) && scene.status == 0 &&
@@ -238,7 +236,7 @@ static void test_damaged(void)
     const char *file;
     char *path;
 
-    begin(&scene, false, 0);
+    begin(&scene, false);
     file = crewlab_flushed(&scene.lab, 1, 2, 1);
     if (stat(file, &st) < 0)
         bail_out("a file is not there");
@@ -281,7 +279,7 @@ static void test_failures(bool packs)
     bool fine = true;
     int failed = 0;
 
-    begin(&scene, packs, 4000);
+    begin(&scene, packs);
     scene.culprit = 1;
     do {
         scene.fail_at++;

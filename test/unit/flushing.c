@@ -115,7 +115,7 @@ static void same_names(void)
     snprintf(path, sizeof path, "%s/dataset.1/files.1", lab.dir);
     tap_put_file(path, list);
     free(list);
-    is_int(flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err), VEL_EINVAL,
+    is_int(flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err), VEL_EUNSUP,
            "two ranks' files of one name are refused");
     ok(strstr(err.text, "r0.0") && flushlab_place(&lab, 1, NULL) == VEL_ON_FLUSHING,
        "with the name, before anything has one");

@@ -283,30 +283,6 @@ static enum sweep_state check_free(const char *dir, void *arg)
                                                                 : SWEEP_NEW;
 }
 
-static void several_share_it(void)
-{
-    const char *path = tap_path("shared");
-    struct vel_lock *one = NULL, *two = NULL, *alone = NULL;
-    struct vel_err err = {0};
-
-    is_int(vel_lock_try_shared(vel_fs_posix(), &host, path, &one, &err), 0,
-           "a lock is shared");
-    is_int(vel_lock_wait_shared(vel_fs_posix(), &host, vel_clock_system(), 0, path,
-                                &two, &err),
-           0, "with another one");
-    is_int(try(path, &alone, &err), VEL_EBUSY, "but not with who wants it alone");
-    vel_lock_release(one);
-    is_int(try(path, &alone, &err), VEL_EBUSY, "as long as anyone is left");
-    vel_lock_release(two);
-    is_int(try(path, &alone, &err), 0, "who then has it");
-    is_int(vel_lock_try_shared(vel_fs_posix(), &host, path, &one, &err), VEL_EBUSY,
-           "and shares it with nobody");
-    is_int(vel_lock_wait_shared(vel_fs_posix(), &host, vel_clock_system(), 0, path,
-                                &one, &err),
-           VEL_ETIMEOUT, "however long one waits");
-    vel_lock_remove(alone);
-}
-
 int main(void)
 {
     const struct sweep sweep = {.name = "locking",
@@ -317,7 +293,6 @@ int main(void)
     if (vel_host_init(&host, NULL) < 0 || vel_host_set_node(&host, "node7", NULL) < 0)
         bail_out("cannot name the node");
     one_at_a_time();
-    several_share_it();
     time_limit();
     holders();
     strange_files();

@@ -51,8 +51,4 @@ unit_tests += test/unit/nodes.t
 test_unit_nodes_t_SOURCES = %D%/nodes.c
 test_unit_nodes_t_CPPFLAGS = $(test_cppflags)
 test_unit_nodes_t_LDADD = $(test_ldadd)
-unit_tests += test/unit/transfer.t
-test_unit_transfer_t_SOURCES = %D%/transfer.c test/tap/recordlab.c test/tap/recordlab.h
-test_unit_transfer_t_CPPFLAGS = $(test_cppflags)
-test_unit_transfer_t_LDADD = $(test_ldadd)
 # End of test/unit/meta

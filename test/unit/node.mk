@@ -292,13 +292,13 @@ test_unit_template_t_SOURCES = %D%/template.c
 test_unit_template_t_CPPFLAGS = $(test_cppflags)
 test_unit_template_t_LDADD = $(test_ldadd)
 
-test_unit_attend_t_SOURCES = %D%/attend.c test/tap/seslab.c test/tap/seslab.h \
+test_unit_attend_t_SOURCES = %D%/attend.c $(seslab_sources) \
 	test/tap/sockjob.c test/tap/sockjob.h
 test_unit_attend_t_CPPFLAGS = $(test_cppflags)
 test_unit_attend_t_LDADD = $(test_ldadd)
 
 slow_tests += test/unit/attendcost.t
-test_unit_attendcost_t_SOURCES = %D%/attendcost.c test/tap/seslab.c test/tap/seslab.h \
+test_unit_attendcost_t_SOURCES = %D%/attendcost.c $(seslab_sources) \
 	test/tap/sockjob.c test/tap/sockjob.h
 test_unit_attendcost_t_CPPFLAGS = $(test_cppflags)
 test_unit_attendcost_t_LDADD = $(test_ldadd)

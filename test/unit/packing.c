@@ -117,11 +117,11 @@ static void numbers(void)
     struct vel_vec vec = {.items = files, .n = 3};
     struct vel_err err = {0};
 
-    ok(vel_container_pack(&vec, 1 << 20, 3, 5, &err) == 0 &&
+    ok(vel_container_plan(&vec, 1 << 20, 3, 5, &err) == 0 &&
            files[0].listed.container == 3 && files[1].listed.container == -1 &&
            files[2].listed.container == 1024 * 5 + 3,
        "what was written through is in none");
-    ok(vel_container_pack(&vec, 1, 3, 5, &err) == VEL_EUNSUP &&
+    ok(vel_container_plan(&vec, 1, 3, 5, &err) == VEL_EUNSUP &&
            strstr(err.text, "CONTAINER_SIZE"),
        "more of them than have numbers are refused: %s", err.text);
 }

@@ -85,6 +85,18 @@ static void hostile(void)
 
 /* --- what is left of those that died --- */
 
+static bool nobody(void *arg, int64_t id)
+{
+    (void)arg, (void)id;
+    return false;
+}
+
+static bool is_seven(void *arg, int64_t id)
+{
+    (void)arg;
+    return id == 7;
+}
+
 static void swept(void)
 {
     static const char *const files[] = {
@@ -114,7 +126,7 @@ static void swept(void)
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);
         tap_put_file(path, "half");
     }
-    vel_prefix_sweep(fs, dir);
+    vel_prefix_sweep(fs, dir, nobody, NULL);
     for (int i = 0; i < FILES; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);
         left += i < GOES && vel_fs_exists(fs, path);
@@ -125,6 +137,10 @@ static void swept(void)
     is_int(gone, 0, "and nothing else: owners that live are writing");
     ok(vel_prefix_open(fs, dir, again, NULL) == 0 && strcmp(id, again) == 0,
        "the prefix keeps its identity");
+    snprintf(path, sizeof path, "%s/index/.dataset.7.h5v-tmp", dir);
+    tap_put_file(path, "half");
+    vel_prefix_sweep(fs, dir, is_seven, NULL);
+    ok(vel_fs_exists(fs, path), "what a session that lives is writing stays");
 }
 
 /* --- many at once --- */
@@ -144,7 +160,7 @@ static void race_one(struct race *race, int i)
 
     pthread_barrier_wait(&race->start);
     race->rc[i] = vel_prefix_open(vel_fs_posix(), race->dir, race->ids[i], &err);
-    vel_prefix_sweep(vel_fs_posix(), race->dir);
+    vel_prefix_sweep(vel_fs_posix(), race->dir, nobody, NULL);
 }
 
 static int race_lost(const struct race *race)

@@ -396,38 +396,6 @@ static void bypass(void)
     end(s, NULL);
 }
 
-/* --- who else
- * -------------------------------------------------------------------------- */
-
-static void two_launches(void)
-{
-    struct seslab lab;
-    struct vel_session *s, *other = NULL;
-    struct vel_err err = {0};
-    struct vel_manual_clock manual;
-    struct vel_session_setup setup = {.fs = vel_fs_posix(), .clock = &manual.clock};
-
-    seslab_init(&lab, 7);
-    vel_manual_clock_init(&manual, VEL_CLOCK_S, VEL_CLOCK_S);
-    s = launch(&lab, vel_fs_posix());
-    seslab_checkpoint(&lab, s, 1, &err);
-    vel_comm_self(&setup.world, &err);
-    vel_conf_create(&setup.conf, &err);
-    vel_conf_set_by_program(setup.conf, "PREFIX", lab.prefix, &err);
-    vel_conf_set_by_program(setup.conf, "CACHE_BASE", lab.cache, &err);
-    ok(vel_session_open(&setup, &other, &err) < 0 && strstr(err.text, "process") &&
-           strstr(err.text, "PREFIX"),
-       "a second launch on the same prefix at the same time is refused, and told who "
-       "has it and what to do");
-    note("%s", err.text);
-    is_int(seslab_checkpoint(&lab, s, 2, &err), 0, "the first one goes on");
-    end(s, NULL);
-    s = launch(&lab, vel_fs_posix());
-    is_int(newest(s), 2, "and when it has ended the next may begin");
-    end(s, NULL);
-    vel_manual_clock_fini(&manual);
-}
-
 static void open_cache(void)
 {
     struct seslab lab;
@@ -464,7 +432,6 @@ int main(void)
     broken_fetch();
     old_files();
     bypass();
-    two_launches();
     open_cache();
     vel_comm_destroy(self);
     return done_testing();

@@ -98,9 +98,12 @@ is "$(both plain=1 plain=2 plain=3 init write=1 wait kill),$(both init restart s
     "made 1,made 1,made 1,init 1,$(wrote),waited 1,init 1,$(restarted 1),plain 3,finalized 1" \
     'VELOC_Restart_test offers no HDF5 files, though their line has the same name'
 
-begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 MODE=SYNC
-: >"$dir/empty"
-is "$(VELOC_CONF_FILE=$dir/empty both plain=1 init plain=2 write=1 see finalize)" \
-    "made 1,init 1,made 1,$(wrote),plain 2,finalized 1" \
-    'files give way to a session that has the prefix for itself'
+# one program with both has leaders in every mode
+for more in CONTAINERS=0 CONTAINERS=1; do
+    begin COPY_TYPE=XOR SET_SIZE=3 FLUSH=0 MODE=SYNC "$more" 'DATASET=plain PATTERN=plain.{rank}.h5 PUBLISH=BEHIND'
+    is "$(both init plain=1 write=1 kill)" "init 1,made 1,$(wrote)" "MODE=SYNC, $more: files beside a checkpoint"
+    is "$(find "$dir/cache" -path '*/dataset.*/rank.*' -name 'plain.?.h5' | wc -l)" 3 'are protected in the caches'
+    lose 1
+    is "$(both init see restart finalize)" "init 1,plain 1,$(restarted 1),finalized 1" 'and found with it'
+done
 done_testing

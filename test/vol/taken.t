@@ -118,8 +118,4 @@ b.h5: all 2, 1000 cells, 2 at the end' 'and files are written to their own paths
 is "$(grep -c 'in its place' <<<"$said")" 1 'once'
 not_ok 'VELOC_Init fails' steps 1 1
 like "$(<"$dir/out")" '*in its place, *' 'and says why'
-export VELOC_MODE=SYNC
-ok 'with MODE=SYNC checkpoints go straight to the prefix' steps 1 1
-like "$(<"$dir/out")" '*is not used: *in its place, *' 'and that is told'
-is "$(find out/step-1 -name 'part-*' | wc -l)" 2 'they are there'
 done_testing
