@@ -110,7 +110,7 @@ static int member(struct vel_comm *comm, void *arg)
         return 1;
     m.heard = ends[0];
     rc = work(&m, comm, fault, &err);
-    vel_fs_fault_destroy(fault);
+    /* the twin stays: a leader that goes on works with it until the process ends */
     if (rc < 0)
         snprintf(m.job->told->why, VEL_ERR_TEXT, "%s", err.text);
     return rc < 0;

@@ -184,7 +184,7 @@ static int member(struct vel_comm *comm, void *arg)
         vel_session_close(m.session, job->must_work ? "the end" : NULL, NULL);
     if (comm->rank == job->kill.victim && job->kill.where != NOWHERE)
         job->told->operations = vel_fs_fault_count(m.fault);
-    vel_fs_fault_destroy(m.fault);
+    /* the twin stays: a leader that goes on works with it until the process ends */
     return rc < 0 && job->must_work;
 }
 
