@@ -284,29 +284,16 @@ static bool is_launch(const struct vel_evidence *evidence, const char *launch)
     return false;
 }
 
-static bool is_settled(const struct vel_ls *ls, const struct vel_ls_unit *unit,
-                       int64_t id)
-{
-    struct vel_made made;
-    bool is = vel_settled_made(ls->fs, unit->dir, id, &made, NULL) == 0;
-
-    if (is)
-        vel_made_fini(&made);
-    return is;
-}
-
 /* A launch whose records are gone was over long ago, and what it has sealed is settled.
- * A dataset of the API of which nothing was owed was never handed to a leader: its
- * redundancy files are its seal. */
-static void forget_makers(struct vel_ls *ls, struct vel_ls_unit *unit)
+ */
+static void forget_makers(struct vel_ls_unit *unit)
 {
     struct vel_vec *makers = &unit->evidence.makers;
 
     for (size_t i = makers->n; i-- > 0;) {
         struct vel_view_maker *maker = vel_vec_at(makers, i);
 
-        if (is_launch(&unit->evidence, maker->launch) &&
-            is_settled(ls, unit, maker->id))
+        if (is_launch(&unit->evidence, maker->launch))
             continue;
         vel_ls_push(&unit->settled, maker);
         vel_vec_remove(makers, i);
@@ -362,7 +349,7 @@ static void read_prefix(struct vel_ls *ls, struct vel_ls_unit *unit)
     list_launches(ls, unit, &launches);
     if (vel_evidence_load(ls->fs, unit->dir, &launches, &unit->evidence, &err) < 0)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
-    forget_makers(ls, unit);
+    forget_makers(unit);
     find_unreadable(ls, unit);
     if (vel_current_find(ls->fs, unit->dir, &unit->current, NULL) < 0)
         unit->current = 0;

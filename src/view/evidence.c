@@ -71,11 +71,13 @@ static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
 {
     struct vel_view_maker maker = {.id = id};
     char *launch = NULL;
-    int rc = vel_id_launch(g->fs, g->dir, id, &launch, NULL, err);
+    bool is_leaders;
+    int rc = vel_id_launch(g->fs, g->dir, id, &launch, &is_leaders, err);
 
     if (rc < 0)
         return says_nothing(rc) ? 0 : rc;
     maker.launch = launch;
+    maker.is_session = !is_leaders;
     if (vel_vec_push(&g->all->makers, &maker))
         return 0;
     free(launch);

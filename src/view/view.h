@@ -40,12 +40,13 @@ struct vel_view_seal {
 };
 
 /* The launch that made a dataset: record dataset.D/launch. Those of sessions that could
- * not be claimed have none, and need no seal. */
+ * not be claimed have none. */
 struct vel_view_maker {
     int64_t id;
     const char *launch;
-    bool is_gone; /* that was over, and its seals are removed: none was needed any more
-                   */
+    bool is_gone;    /* that was over, and its seals are removed: none was needed any
+                        more */
+    bool is_session; /* a session, not leaders: its redundancy files are its seal */
 };
 
 /* All that a view is made of. Everything is borrowed. */

@@ -222,6 +222,7 @@ const char *vel_view_node_of(const struct vel_view_making *making, int rank)
 static enum vel_view_reason rule(const struct vel_view_making *making,
                                  const char *maker, struct vel_buf *why)
 {
+    const struct vel_view_maker *claim = claim_of(making->of, making->id);
     const struct vel_view_seal *seal = making->seal;
     const struct vel_entry *entry = entry_of(making->of, making->id);
 
@@ -229,8 +230,8 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
         vel_buf_puts(why, "it was dropped");
         return VEL_VIEW_DROPPED;
     }
-    if (!maker)
-        return 0; /* made without a leader: its redundancy files are its seal */
+    if (!maker || (claim && claim->is_session))
+        return 0; /* its redundancy files are its seal */
     if ((!seal || is_gone(making->of, making->id)) && entry &&
         vel_entry_is_fetchable(entry))
         return 0; /* it was sealed, or it would not be there */

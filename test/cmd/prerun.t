@@ -81,6 +81,17 @@ stand | grep -v dataset.4 >after
 is "$(grep -vFxf before after)" '' 'no file of a part was written again'
 is "$(find n -mindepth 2)" '' 'nothing is left in CNTL_BASE'
 
+# --- a session that owes its leaders nothing
+rm -rf c/* n/* .veloc
+export VELOC_MODE=SYNC
+ok 'with MODE=SYNC nothing is left to do behind a checkpoint' steps 4 1 1
+unset VELOC_MODE
+lose 2
+on 4
+is "$codes$(cat out.0)" '0 0 0 0 dataset 1 (steps 1): 6 parts were in place, 0 copied, 2 rebuilt' 'and it is brought like any'
+rm -rf c/* n/* .veloc
+steps 4 1 4
+
 # --- fewer nodes
 lose 3
 on 3

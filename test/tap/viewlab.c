@@ -53,6 +53,7 @@ static void make_dataset(struct viewlab *lab, struct viewlab_dataset *d, int64_t
         d->verdict = vel_rng_below(rng, 6) == 0 ? (int)vel_rng_below(rng, 4) : 1;
         d->is_listed = vel_rng_below(rng, 6) != 0;
         d->is_short = vel_rng_below(rng, 10) == 0;
+        d->is_session = vel_rng_below(rng, 4) == 0;
     }
     for (int e = 0; e < d->encodings; e++)
         d->encoding[e].scheme = e ? VEL_XOR : VEL_SINGLE;
@@ -152,7 +153,8 @@ static void tell_records(struct viewlab *lab, size_t i)
     struct vel_view_seal *seal = &lab->seals[of->n_seals];
 
     if (d->maker)
-        lab->makers[of->n_makers++] = (struct vel_view_maker){d->id, d->maker, false};
+        lab->makers[of->n_makers++] = (struct vel_view_maker){
+            .id = d->id, .launch = d->maker, .is_session = d->is_session};
     if (d->is_dropped)
         lab->dropped[of->n_dropped++] = d->id;
     if (d->has_entry)
@@ -300,10 +302,11 @@ static bool is_published(const struct viewlab_dataset *d)
     return d->has_entry && (d->place == VEL_ON_PREFIX || d->place == VEL_ON_STAGED);
 }
 
-/* Its seal says no; or there is none, and nothing that it would not have without. */
+/* Its seal says no; or there is none, and nothing that it would not have without. A
+ * session's needs none. */
 static bool is_barred(const struct viewlab_dataset *d)
 {
-    if (!d->maker)
+    if (!d->maker || d->is_session)
         return false;
     return d->verdict ? !d->is_listed || d->verdict != 1 : !is_published(d);
 }

@@ -32,6 +32,7 @@ struct viewlab_dataset {
     bool is_over, is_dropped;
     int verdict;              /* 0: no seal */
     bool is_listed, is_short; /* the seal expects one rank more */
+    bool is_session;          /* it needs no seal */
     bool has_entry;
     enum vel_place_on_prefix place;
 };
