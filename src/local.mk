@@ -15,15 +15,15 @@ include %D%/code/local.mk
 include %D%/topo/local.mk
 include %D%/red/local.mk
 include %D%/meta/local.mk
-include %D%/recover/local.mk
 include %D%/xfer/local.mk
-include %D%/engine/local.mk
 include %D%/brain/local.mk
 include %D%/ident/local.mk
 include %D%/view/local.mk
 include %D%/link/local.mk
 include %D%/jobs/local.mk
 include %D%/pull/local.mk
+include %D%/recover/local.mk
+include %D%/engine/local.mk
 include %D%/node/local.mk
 include %D%/process/local.mk
 

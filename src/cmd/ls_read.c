@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "cmd/ls.h"
 #include "cmd/tool.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "ident/launchid.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"

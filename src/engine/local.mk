@@ -28,7 +28,6 @@ core_sources += \
 	%D%/restart.c \
 	%D%/route.c \
 	%D%/session.c %D%/session.h %D%/session_in.h \
-	%D%/settlement.c %D%/settlement.h \
 	%D%/spill.c \
 	%D%/through.c \
 	%D%/write.c

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "engine/health.h"
 #include "engine/session_in.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/cache.h"
 #include "sys/entropy.h"
 

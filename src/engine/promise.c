@@ -10,7 +10,7 @@
 #include "base/le.h"
 #include "base/log.h"
 #include "engine/session_in.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/cache.h"
 #include "recover/revive.h"
 #include "red/redfile.h"

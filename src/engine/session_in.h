@@ -13,7 +13,7 @@
 #include "meta/filemap.h"
 #include "meta/halt_watch.h"
 #include "meta/prefix.h"
-#include "recover/part_files.h"
+#include "jobs/part_files.h"
 #include "sys/fs_watch.h"
 #include "sys/host.h"
 #include "sys/lock.h"

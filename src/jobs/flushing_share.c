@@ -11,7 +11,7 @@
 #include "meta/entry_in.h"
 #include "meta/owner.h"
 #include "meta/paths.h"
-#include "recover/part_files.h"
+#include "jobs/part_files.h"
 #include "xfer/container.h"
 #include "xfer/stands.h"
 #include "xfer/temp.h"

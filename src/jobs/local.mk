@@ -26,6 +26,7 @@ core_sources += \
 	%D%/forget.c %D%/forget.h \
 	%D%/hashes.c %D%/hashes.h \
 	%D%/muster.c %D%/muster.h \
+	%D%/part_files.c %D%/part_files.h \
 	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \
 	%D%/placeholders_end.c \
 	%D%/placeholders_facts.c \

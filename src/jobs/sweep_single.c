@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "jobs/compose.h"
 #include "jobs/sweep_single.h"
 #include "meta/cachename.h"

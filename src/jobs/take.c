@@ -13,7 +13,7 @@
 #include "meta/cache.h"
 #include "meta/cachename.h"
 #include "meta/paths.h"
-#include "recover/part_files.h"
+#include "jobs/part_files.h"
 #include "red/redfile.h"
 #include "red/set.h"
 #include "topo/seats.h"

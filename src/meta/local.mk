@@ -18,5 +18,6 @@ core_sources += \
 	%D%/over.c %D%/over.h \
 	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \
-	%D%/prefix.c %D%/prefix.h
+	%D%/prefix.c %D%/prefix.h \
+	%D%/settlement.c %D%/settlement.h
 # End of meta

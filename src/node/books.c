@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "conf/load.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/halt_watch.h"
 #include "meta/nodes.h"
 #include "node/books.h"

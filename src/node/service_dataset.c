@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "ident/once.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
@@ -18,7 +18,7 @@
 #include "node/service_in.h"
 #include "node/service_mover.h"
 #include "record/record.h"
-#include "recover/part_files.h"
+#include "jobs/part_files.h"
 #include "xfer/flush.h"
 
 enum { FORMAT = 1, LISTED_MOST = 4 };

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/path.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "jobs/forget.h"
 #include "jobs/sweep.h"
 #include "meta/cache.h"

@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 #include "brain/leader.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "ident/endpoint.h"
 #include "jobs/batches.h"
 #include "jobs/encode.h"

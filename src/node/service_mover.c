@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "node/service_in.h"
 #include "node/service_mover.h"
 #include "topo/seats.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "brain/roster.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "ident/once.h"
 #include "meta/launch.h"
 #include "node/about.h"

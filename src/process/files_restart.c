@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/entry.h"
 #include "process/files_in.h"
 

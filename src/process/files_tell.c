@@ -15,7 +15,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "conf/rules.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/entry.h"
 #include "meta/ids.h"
 #include "meta/launch.h"

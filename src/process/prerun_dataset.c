@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/cache.h"
 #include "meta/filemap.h"
 #include "meta/paths.h"

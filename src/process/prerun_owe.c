@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/cache.h"
 #include "process/prerun_in.h"
 #include "red/redfile.h"

@@ -2,7 +2,6 @@
 core_sources += \
 	%D%/caches.c %D%/caches.h \
 	%D%/move.c %D%/move.h \
-	%D%/part_files.c %D%/part_files.h \
 	%D%/ranks.c %D%/ranks.h \
 	%D%/revive.c %D%/revive.h %D%/revive_foreign.c %D%/revive_in.h \
 	%D%/scrub.c %D%/scrub.h %D%/scrub_cache.c %D%/scrub_in.h %D%/scrub_prefix.c \

@@ -63,5 +63,5 @@ planted vol/file.c '#include "topo/group.h"' 'vol/ may not*' "so is a hidden roo
 allowed src/comm/comm_mpi.c '#include <mpi.h>'
 allowed vol/vfd/driver.c '#include "log/writer.h"'
 allowed vol/vfd/driver.c '#include "vfd/driver.h"'
-allowed src/node/service.c '#include "engine/session.h"'
+allowed src/process/files.c '#include "engine/session.h"'
 done_testing

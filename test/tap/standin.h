@@ -7,7 +7,7 @@
 #define TEST_TAP_STANDIN_H
 
 #include "engine/background.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 
 struct standin;
 

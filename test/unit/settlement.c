@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "record/record.h"
 #include "tap/tap.h"
 

@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "meta/cache.h"
 #include "meta/cachename.h"
-#include "recover/part_files.h"
+#include "jobs/part_files.h"
 #include "red/redfile.h"
 #include "xfer/flush.h"
 

@@ -5,8 +5,8 @@
  *
  * Who sits where is the same for all datasets of a level: it is gathered once.
  */
-#ifndef VEL_ENGINE_SETTLEMENT_H
-#define VEL_ENGINE_SETTLEMENT_H
+#ifndef VEL_META_SETTLEMENT_H
+#define VEL_META_SETTLEMENT_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* part_files - which files a rank's part in a cache consists of, to be flushed. */
-#ifndef VEL_RECOVER_PART_FILES_H
-#define VEL_RECOVER_PART_FILES_H
+#ifndef VEL_JOBS_PART_FILES_H
+#define VEL_JOBS_PART_FILES_H
 
 #include "base/err.h"
 #include "base/vec.h"

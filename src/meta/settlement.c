@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "engine/settlement.h"
+#include "meta/settlement.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "record/record.h"
