@@ -10,12 +10,12 @@
 #include "base/log.h"
 #include "engine/session_in.h"
 #include "meta/cache.h"
-#include "recover/revive.h"
+#include "recover/recovery.h"
 #include "red/redfile.h"
 
 void vel_held_fini(struct vel_held *held)
 {
-    struct vel_revived_part *p = held->parts.items;
+    struct vel_brought_part *p = held->parts.items;
 
     for (size_t i = 0; i < held->parts.n; i++)
         free(p[i].dir);

@@ -12,7 +12,7 @@
 #include "engine/session_in.h"
 #include "meta/settlement.h"
 #include "meta/cache.h"
-#include "recover/revive.h"
+#include "recover/recovery.h"
 #include "red/redfile.h"
 
 /* A part that this rank promises something for: its own, or one that it speaks for. */
@@ -241,7 +241,7 @@ static int find_place(struct vel_session *s, struct part *part, struct vel_err *
 static int promise_parts(struct vel_session *s, const struct vel_held *held,
                          unsigned owed, struct vel_err *err)
 {
-    const struct vel_revived_part *p = held->parts.items;
+    const struct vel_brought_part *p = held->parts.items;
     struct part *parts = calloc(held->parts.n + 1, sizeof *parts);
     struct vel_reddesc desc;
     int rc = parts ? vel_reddesc_from_node(held->map.descriptor, &desc, err)

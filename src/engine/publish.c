@@ -8,14 +8,14 @@
 #include "base/log.h"
 #include "engine/session_in.h"
 #include "meta/cachename.h"
-#include "recover/revive.h"
+#include "recover/recovery.h"
 
 /* --- which files --- */
 
 int vel_session_files(struct vel_session *s, const struct vel_held *held,
                       struct vel_vec *ret_files, struct vel_err *err)
 {
-    const struct vel_revived_part *p = held->parts.items;
+    const struct vel_brought_part *p = held->parts.items;
     struct vel_vec files;
     int rc = 0;
 

@@ -10,44 +10,7 @@
 #include "base/log.h"
 #include "engine/session_in.h"
 #include "meta/ids.h"
-#include "recover/revive.h"
-
-/* --- the index --- */
-
-/* The tombstones, for all: items int64_t. */
-static int dropped_ids(struct vel_session *s, struct vel_vec *ret_ids,
-                       struct vel_err *err)
-{
-    struct vel_vec ids = {0};
-    struct vel_buf bytes;
-    int rc = 0;
-
-    vel_buf_init(&bytes);
-    if (s->world->rank == 0) {
-        rc = vel_dropped_load(s->fs, s->dir, &ids, err);
-        if (rc == 0)
-            vel_buf_append(&bytes, ids.items, ids.n * sizeof(int64_t));
-        if (rc == 0)
-            rc = vel_buf_status(&bytes, err);
-        vel_vec_fini(&ids);
-    }
-    rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0)
-        rc = vel_comm_bcast(s->world, 0, &bytes, err);
-    vel_vec_init(ret_ids, sizeof(int64_t));
-    for (size_t at = 0; rc == 0 && at < bytes.len; at += sizeof(int64_t)) {
-        int64_t id;
-
-        memcpy(&id, bytes.data + at, sizeof id);
-        if (!vel_vec_push(ret_ids, &id))
-            rc = vel_out_of_memory(err, "tombstones");
-    }
-    vel_buf_fini(&bytes);
-    rc = vel_comm_agree(s->world, rc, err);
-    if (rc < 0)
-        vel_vec_fini(ret_ids);
-    return rc;
-}
+#include "recover/recovery.h"
 
 /* --- the caches --- */
 
@@ -87,53 +50,53 @@ static bool is_of(const struct vel_entry *entry, const struct vel_dataset *d)
            strcmp(entry->dataset.name, d->name) == 0;
 }
 
-static int hold(struct vel_session *s, struct vel_revived *revived, struct vel_err *err)
+static int hold(struct vel_session *s, struct vel_brought *brought, struct vel_err *err)
 {
-    struct vel_held held = {.map = revived->map,
-                            .level = revived->level,
-                            .store = store_of_level(s, revived->level),
+    struct vel_held held = {.map = brought->map,
+                            .level = brought->level,
+                            .store = store_of_level(s, brought->level),
                             .is_earlier = true};
 
-    if (revived->is_foreign) {
-        held.parts = revived->parts;
+    if (brought->is_foreign) {
+        held.parts = brought->parts;
     } else {
-        struct vel_revived_part *own = revived->parts.items;
+        struct vel_brought_part *own = brought->parts.items;
 
         held.dir = own->dir;
-        vel_vec_fini(&revived->parts);
+        vel_vec_fini(&brought->parts);
     }
-    free(revived->rebuilt_ranks);
-    memset(revived, 0, sizeof *revived);
+    free(brought->rebuilt_ranks);
+    memset(brought, 0, sizeof *brought);
     continue_checkpoints(s, &held.map.dataset);
     return vel_session_hold(s, &held, err);
 }
 
 /* From where it came back: for the log and for the event. */
-static void say_how(const struct vel_revived *revived, struct vel_buf *ret)
+static void say_how(const struct vel_brought *brought, struct vel_buf *ret)
 {
-    const char *who = revived->rebuilt_ranks;
-    int ranks = revived->map.dataset.ranks;
+    const char *who = brought->rebuilt_ranks;
+    int ranks = brought->map.dataset.ranks;
 
-    if (revived->is_foreign)
+    if (brought->is_foreign && !brought->rebuilt)
         vel_buf_printf(ret, "the parts of all %d ranks that wrote it are there", ranks);
-    else if (!revived->rebuilt && !revived->moved)
+    else if (!brought->rebuilt && !brought->moved)
         vel_buf_puts(ret, "nothing was lost");
     else
         vel_buf_printf(ret, "of %d parts %" PRId64 " rebuilt%s%s%s, %" PRId64 " moved",
-                       ranks, revived->rebuilt, who ? " (" : "", who ? who : "",
-                       who ? ")" : "", revived->moved);
+                       ranks, brought->rebuilt, who ? " (" : "", who ? who : "",
+                       who ? ")" : "", brought->moved);
 }
 
 /* It is among those that can be restored. That is news when something was lost. */
-static void tell_revived(struct vel_session *s, const struct vel_revived *revived,
+static void tell_brought(struct vel_session *s, const struct vel_brought *brought,
                          double seconds)
 {
-    const struct vel_dataset *d = &revived->map.dataset;
-    bool is_news = revived->rebuilt || (s->has_leftovers && !s->held.n);
+    const struct vel_dataset *d = &brought->map.dataset;
+    bool is_news = brought->rebuilt || (s->has_leftovers && !s->held.n);
     struct vel_buf how;
 
     vel_buf_init(&how);
-    say_how(revived, &how);
+    say_how(brought, &how);
     vel_log_shared(is_news ? VEL_LOG_WARN : VEL_LOG_INFO,
                    "restored dataset %" PRId64 " (%s %" PRId64
                    ") in the caches in %.2f s: %s",
@@ -148,29 +111,31 @@ static void tell_revived(struct vel_session *s, const struct vel_revived *revive
 }
 
 /* A program that read it has said that it is not valid: it is left as it is. */
-static bool is_refused(struct vel_session *s, const struct vel_vec *entries, int64_t id)
+static bool is_refused(const struct vel_vec *entries, int64_t id)
 {
     const struct vel_entry *entry = entry_of(entries, id);
 
-    if (!entry || !entry->refused)
-        return false;
+    return entry && entry->refused;
+}
+
+static void tell_refused(struct vel_session *s, const struct vel_entry *entry)
+{
     s->has_leftovers = true;
     vel_log_shared(VEL_LOG_INFO,
                    "dataset %" PRId64 " (%s %" PRId64
                    ") was not valid when a program read it: it is not offered",
-                   id, entry->dataset.name, entry->dataset.version);
-    return true;
+                   entry->dataset.id, entry->dataset.name, entry->dataset.version);
 }
 
 /* It is held, and owed what it was before. */
-static int keep(struct vel_session *s, struct vel_revived *revived,
+static int keep(struct vel_session *s, struct vel_brought *brought,
                 const struct vel_vec *entries, unsigned before, struct vel_err *err)
 {
-    int64_t id = revived->map.dataset.id;
+    int64_t id = brought->map.dataset.id;
     const struct vel_entry *entry = entry_of(entries, id);
     int64_t is_its =
-        s->world->rank == 0 && entry && is_of(entry, &revived->map.dataset);
-    int rc = vel_comm_agree_fold(s->world, hold(s, revived, err), VEL_COMM_MAX, &is_its,
+        s->world->rank == 0 && entry && is_of(entry, &brought->map.dataset);
+    int rc = vel_comm_agree_fold(s->world, hold(s, brought, err), VEL_COMM_MAX, &is_its,
                                  1, err);
     struct vel_held *held = rc == 0 ? vel_session_held_of(s, id) : NULL;
 
@@ -185,24 +150,22 @@ static int keep(struct vel_session *s, struct vel_revived *revived,
     return vel_session_owe_again(s, held, before, err);
 }
 
-static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t id,
-                      const struct vel_vec *entries, struct vel_err *err)
+static int bring_one(struct vel_session *s, struct vel_recovery *recovery, int64_t id,
+                     const struct vel_vec *entries, unsigned before,
+                     struct vel_err *err)
 {
-    struct vel_revived revived;
+    struct vel_brought brought;
     struct vel_err why = {0};
     uint64_t begun = vel_clock_monotonic(s->clock);
-    unsigned before = 0;
     double seconds;
-    int rc = vel_session_rest(s, id, &before, err);
+    int rc;
 
-    if (rc < 0)
-        return rc;
     vel_log_shared(VEL_LOG_INFO, "restoring dataset %" PRId64 " from the caches", id);
-    rc = vel_revive(caches, id, &revived, &why);
+    rc = vel_recovery_bring(recovery, id, &brought, &why);
     seconds = vel_session_seconds(s, begun);
     if (rc == 0) {
-        tell_revived(s, &revived, seconds);
-        return keep(s, &revived, entries, before, err);
+        tell_brought(s, &brought, seconds);
+        return keep(s, &brought, entries, before, err);
     }
     if (rc == VEL_ENOENT) {
         vel_log_shared(VEL_LOG_INFO, "dataset %" PRId64 " was never complete: removed",
@@ -227,80 +190,115 @@ static int revive_one(struct vel_session *s, struct vel_caches *caches, int64_t 
     return rc < 0 ? rc : vel_comm_barrier(s->world, err);
 }
 
-/* Collective. By rank 0's look, for launches may end meanwhile. What leaders have
- * forgotten a node that was away has still: then nothing but its parts says whose they
- * are, and the number may have been given again. */
-static int is_others(struct vel_session *s, const struct vel_caches *caches, int64_t id,
-                     bool *ret_is, struct vel_err *err)
-{
-    int64_t by[] = {s->world->rank == 0 && vel_session_is_anothers(s, id),
-                    vel_caches_has_of(caches, id, true),
-                    vel_caches_has_of(caches, id, false)};
-    int rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, by, 3, err);
-
-    *ret_is = rc == 0 && (by[0] || (by[1] && !by[2]));
-    return rc;
-}
-
-/* Purged, or deleted by somebody. */
-static int remove_one(struct vel_session *s, struct vel_caches *caches, int64_t id,
-                      struct vel_err *err)
-{
-    unsigned before;
-    int rc = vel_session_rest(s, id, &before, err);
-
-    if (rc == 0)
-        vel_caches_remove(caches, id);
-    return rc;
-}
-
+/* What leaders have forgotten a node that was away has still: then nothing but its
+ * parts says whose they are. */
 static bool is_not_ours(void *arg, int64_t id)
 {
     return vel_session_is_anothers(arg, id);
 }
 
-/* ret_seen receives the ids of all that the caches have something of. */
-static int revive_all(struct vel_session *s, const struct vel_vec *entries,
-                      const struct vel_vec *dropped, struct vel_vec *ret_seen,
+static struct vel_recovery_id *id_at(const struct vel_recovery *recovery, size_t i)
+{
+    return vel_vec_at(&recovery->ids, i);
+}
+
+/* What becomes of it? */
+enum { LEAVE, REMOVE, REFUSED, BRING };
+
+static int choose(const struct vel_session *s, const struct vel_vec *entries,
+                  const struct vel_recovery_id *known)
+{
+    if (known->is_theirs)
+        return LEAVE;
+    if (s->conf->cache_purge || known->is_dropped)
+        return REMOVE;
+    return is_refused(entries, known->id) ? REFUSED : BRING;
+}
+
+/* Collective. What is owed of all that will be changed rests. */
+static int rest_all(struct vel_session *s, const struct vel_recovery *recovery,
+                    const struct vel_vec *entries, unsigned *ret_before,
+                    struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < recovery->ids.n; i++) {
+        const struct vel_recovery_id *known = id_at(recovery, i);
+        int what = choose(s, entries, known);
+
+        if (what == REMOVE || what == BRING)
+            rc = vel_session_rest(s, known->id, &ret_before[i], err);
+    }
+    return rc;
+}
+
+static int settle_one(struct vel_session *s, struct vel_recovery *recovery, size_t i,
+                      const struct vel_vec *entries, unsigned before,
                       struct vel_err *err)
 {
-    struct vel_caches_of of = {.world = s->world,
-                               .fs = s->fs,
-                               .stores = s->stores,
-                               .owner = &s->owner,
-                               .memory = (size_t)s->conf->memory,
-                               .piece = (size_t)s->conf->file_buf_size,
-                               .others = {.is_anothers = is_not_ours, .arg = s},
-                               .throttles = s->throttles,
-                               .may_move = s->conf->distribute,
-                               .keeps = vel_session_has_nobody(s)};
-    struct vel_caches caches;
-    int64_t id = INT64_MAX;
-    bool is_theirs = false;
-    int rc = vel_caches_open(&of, &caches, err);
+    const struct vel_recovery_id *known = id_at(recovery, i);
 
-    if (rc < 0)
-        return rc;
-    while (rc == 0) {
-        rc = vel_caches_next(&caches, id, &id, err);
-        if (rc < 0 || id == 0)
-            break;
-        if (id > s->last_id)
-            s->last_id = id;
-        if (!vel_vec_push(ret_seen, &id)) {
-            rc = vel_out_of_memory(err, "what the cache holds");
-            vel_comm_fail(s->world, err);
-            break;
-        }
-        rc = is_others(s, &caches, id, &is_theirs, err);
-        if (rc < 0 || is_theirs)
-            continue;
-        if (s->conf->cache_purge || vel_session_has_id(dropped, id))
-            rc = remove_one(s, &caches, id, err);
-        else if (!is_refused(s, entries, id))
-            rc = revive_one(s, &caches, id, entries, err);
+    switch (choose(s, entries, known)) {
+    case REMOVE:
+        vel_recovery_remove(recovery, known->id);
+        return 0;
+    case REFUSED:
+        tell_refused(s, entry_of(entries, known->id));
+        return 0;
+    case BRING:
+        return bring_one(s, recovery, known->id, entries, before, err);
+    default:
+        return 0;
     }
-    vel_caches_close(&caches);
+}
+
+/* ret_seen receives the ids of all that the caches have something of. */
+static int bring_all(struct vel_session *s, struct vel_recovery *recovery,
+                     const struct vel_vec *entries, struct vel_vec *ret_seen,
+                     struct vel_err *err)
+{
+    size_t n = recovery->ids.n;
+    unsigned *before = calloc(n + 1, sizeof *before);
+    int rc = before ? 0 : vel_out_of_memory(err, "what the caches hold");
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (!vel_vec_push(ret_seen, &id_at(recovery, i)->id))
+            rc = vel_out_of_memory(err, "what the caches hold");
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0 && n > 0 && id_at(recovery, 0)->id > s->last_id)
+        s->last_id = id_at(recovery, 0)->id;
+    if (rc == 0)
+        rc = rest_all(s, recovery, entries, before, err);
+    if (rc == 0)
+        rc = vel_recovery_look(recovery, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = settle_one(s, recovery, i, entries, before[i], err);
+    free(before);
+    return rc;
+}
+
+static int search_caches(struct vel_session *s, const struct vel_vec *entries,
+                         const struct vel_vec *dropped, struct vel_vec *ret_seen,
+                         struct vel_err *err)
+{
+    const struct vel_recovery_of of = {.world = s->world,
+                                       .fs = s->fs,
+                                       .stores = s->stores,
+                                       .owner = &s->owner,
+                                       .node = s->node,
+                                       .memory = (size_t)s->conf->memory,
+                                       .others = {.is_anothers = is_not_ours, .arg = s},
+                                       .dropped = dropped,
+                                       .throttles = s->throttles,
+                                       .may_move = s->conf->distribute,
+                                       .keeps = vel_session_has_nobody(s)};
+    struct vel_recovery recovery;
+    int rc = vel_recovery_open(&of, &recovery, err);
+
+    if (rc == 0) {
+        rc = bring_all(s, &recovery, entries, ret_seen, err);
+        vel_recovery_fini(&recovery);
+    }
     return rc;
 }
 
@@ -322,7 +320,8 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
 }
 
 /* Collective. Numbers go on above all that was ever used: here those of the index, be
- * its entries readable or not, and those that leaders and sessions have claimed. */
+ * its entries readable or not, and those that leaders and sessions have claimed. Those
+ * of tombstones and caches are known when these are looked at. */
 static int begin_numbers(struct vel_session *s, struct vel_err *err)
 {
     int64_t last = 0;
@@ -333,25 +332,6 @@ static int begin_numbers(struct vel_session *s, struct vel_err *err)
         rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &last, 1, err);
     s->last_id = last;
     return rc;
-}
-
-/* And those of the tombstones. Those of what the caches hold are known when it is
- * looked at. */
-static void continue_numbers(struct vel_session *s, const struct vel_vec *entries,
-                             const struct vel_vec *dropped)
-{
-    const struct vel_entry *e = entries->items;
-
-    for (size_t i = 0; i < dropped->n; i++) {
-        int64_t id = *(int64_t *)vel_vec_at(dropped, i);
-
-        s->last_id = id > s->last_id ? id : s->last_id;
-    }
-    for (size_t i = 0; i < entries->n; i++) {
-        const struct vel_dataset *d = &e[i].dataset;
-
-        continue_checkpoints(s, d);
-    }
 }
 
 /* The dataset to restart from is to be on the prefix before the program goes on. */
@@ -390,16 +370,20 @@ static int recover(struct vel_session *s, struct vel_err *err)
     vel_vec_init(&seen, sizeof(int64_t));
     if (rc == 0)
         rc = begin_numbers(s, err);
-    if (rc == 0)
-        rc = dropped_ids(s, &dropped, err);
     if (rc == 0) {
-        continue_numbers(s, &entries, &dropped);
-        rc = vel_session_settle_flushes(s, &entries, err);
+        if (s->world->rank == 0)
+            rc = vel_dropped_load(s->fs, s->dir, &dropped, err);
+        rc = vel_comm_agree(s->world, rc, err);
     }
+    for (size_t i = 0; rc == 0 && i < entries.n; i++)
+        continue_checkpoints(s,
+                             &((struct vel_entry *)vel_vec_at(&entries, i))->dataset);
+    if (rc == 0)
+        rc = vel_session_settle_flushes(s, &entries, err);
     if (rc == 0 && s->conf->prefix_purge)
         rc = purge_prefix(s, &entries, err);
     if (rc == 0)
-        rc = revive_all(s, &entries, &dropped, &seen, err);
+        rc = search_caches(s, &entries, &dropped, &seen, err);
     if (rc == 0) {
         vel_session_miss(s, &entries, &seen);
         if (s->conf->flush_on_restart || s->conf->global_restart)

@@ -30,7 +30,7 @@ struct vel_held {
     char *level;            /* directory of the level here; NULL: on the prefix only */
     char *dir;              /* this rank's files; NULL: they are opened in place */
     size_t store;           /* its index */
-    struct vel_vec parts;   /* of a dataset by other ranks: struct vel_revived_part */
+    struct vel_vec parts;   /* of a dataset by other ranks: struct vel_brought_part */
     bool is_read_in_place;
     bool is_exposed; /* nothing protects it until it is flushed */
     unsigned owed;   /* what the background has still to do, as far as all ranks know */

@@ -210,7 +210,9 @@ static int try_caches(struct vel_pulling *p, enum vel_pull_way *ret_way,
                     "%d comes to this node",
                     about->id, about->name, about->version, p->what->rank);
         rc = i == 1 ? make_room(p, &why) : 0;
-        if (rc == 0)
+        if (rc == 0 && p->what->no_rebuild && ways[i].way == VEL_PULL_REBUILT)
+            rc = vel_fail(&why, VEL_ENOENT, "they are not asked by one alone");
+        else if (rc == 0)
             rc = ways[i].pull(p, &why);
         if (is_over(rc)) {
             *ret_way = ways[i].way;

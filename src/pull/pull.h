@@ -87,6 +87,7 @@ struct vel_pull {
     int rank;
     const char *home; /* one of homes, where the part comes to lie */
     bool is_suspect;  /* it is read again, also when a pull before has done so */
+    bool no_rebuild;  /* the others of its set are asked together, by whoever pulls */
 };
 
 enum vel_pull_way {

@@ -32,7 +32,7 @@ static void list_fini(struct vel_stock_list *list)
     vel_vec_fini(&list->files);
 }
 
-static void encoding_fini(struct vel_stock_encoding *encoding)
+void vel_stock_encoding_fini(struct vel_stock_encoding *encoding)
 {
     struct vel_stock_list *l = encoding->lists.items;
 
@@ -46,7 +46,7 @@ void vel_stock_fini(struct vel_stock *held)
     struct vel_stock_encoding *e = held->encodings.items;
 
     for (size_t i = 0; i < held->encodings.n; i++)
-        encoding_fini(&e[i]);
+        vel_stock_encoding_fini(&e[i]);
     vel_vec_fini(&held->encodings);
     vel_dataset_fini(&held->about);
 }

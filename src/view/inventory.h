@@ -81,8 +81,9 @@ int vel_inventory_init(struct vel_inventory *inventory, const char *node,
                        struct vel_err *err);
 void vel_inventory_fini(struct vel_inventory *inventory);
 
-/* What is in one of its items. */
+/* What is in one of its items, and in one of those. */
 void vel_stock_fini(struct vel_stock *held);
+void vel_stock_encoding_fini(struct vel_stock_encoding *encoding);
 
 /* Read the caches while holding their locks, so that nothing goes meanwhile. A home
  * whose lock is not to be had within `limit` ns altogether makes the whole inventory an

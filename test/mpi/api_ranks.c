@@ -84,16 +84,20 @@ static void other_ranks(int ranks, const char *from)
     mok(launch(WRITERS, READ, 3, WRITERS), "and go on by themselves");
 }
 
-/* What only those who wrote it can rebuild is kept for them. */
-static void not_all_there(void)
+/* What a node has lost is made again from the others, whoever reads. */
+static void after_a_loss(void)
 {
     apilab_case("lost", 2, "FLUSH=0\n");
     launch(WRITERS, WRITE, 1, 0);
     apilab_lose(1);
-    mok(launch(3, FIND_NONE, 0, 0),
-        "with files lost another number of ranks is offered nothing");
-    mok(launch(WRITERS, READ, 1, WRITERS),
-        "and the number that wrote it rebuilds them");
+    mok(launch(3, READ, 1, WRITERS),
+        "a node is lost, and another number of ranks reads what was on it");
+    apilab_lose(0);
+    mok(launch(WRITERS, READ, 1, WRITERS), "the number that wrote it does after that");
+    apilab_case("unprotected", 2, "FLUSH=0\nCOPY_TYPE=SINGLE\n");
+    launch(WRITERS, WRITE, 1, 0);
+    apilab_lose(1);
+    mok(launch(3, FIND_NONE, 0, 0), "what cannot be made again is not offered");
 }
 
 /* A node that only some of the launches use. */
@@ -116,7 +120,7 @@ int main(int argc, char **argv)
         other_ranks(ranks[i], "cache");
         other_ranks(ranks[i], "prefix");
     }
-    not_all_there();
+    after_a_loss();
     on_fewer_nodes();
     return mtap_done();
 }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which datasets there are, and whose. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "recover/recovery.h"
+
+static int no_memory(struct vel_err *err)
+{
+    return vel_out_of_memory(err, "what the caches hold");
+}
+
+static struct vel_recovery_id *id_at(const struct vel_recovery *r, size_t i)
+{
+    return vel_vec_at(&r->ids, i);
+}
+
+static struct vel_spoken *spoken_at(const struct vel_recovery *r, size_t i)
+{
+    return vel_vec_at(&r->spoken, i);
+}
+
+/* --- what lies in the stores that this rank speaks for --- */
+
+static int find_homes(struct vel_recovery *r, struct vel_err *err)
+{
+    const struct vel_stores *stores = r->of.stores;
+
+    r->homes = calloc(stores->n + 1, sizeof *r->homes);
+    for (size_t i = 0; r->homes && i < stores->n; i++) {
+        r->homes[i] = vel_cache_home(r->of.fs, stores->items[i].base, r->of.owner->user,
+                                     r->of.owner->prefix_id);
+        if (!r->homes[i])
+            return no_memory(err);
+    }
+    return r->homes ? 0 : no_memory(err);
+}
+
+/* Two stores may be one directory, by whatever names. */
+static bool is_same(const struct vel_recovery *r, const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return strcmp(a, b) == 0 || (r->of.fs->ops->lstat(r->of.fs, a, &x) == 0 &&
+                                 r->of.fs->ops->lstat(r->of.fs, b, &y) == 0 &&
+                                 x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* The first of those that are one directory speaks. */
+static bool speaks_for(const struct vel_recovery *r, size_t store)
+{
+    for (size_t i = 0; i < store; i++)
+        if (is_same(r, r->homes[i], r->homes[store]))
+            return false;
+    return r->of.stores->items[store].comm->rank == 0;
+}
+
+static int add_spoken(struct vel_recovery *r, const char *home, struct vel_err *err)
+{
+    struct vel_vec parts;
+    int rc;
+
+    vel_vec_init(&parts, sizeof(struct vel_part));
+    rc = vel_cache_scan(r->of.fs, home, &parts, err);
+    while (rc == 0 && parts.n > 0) {
+        const struct vel_part *last = vel_vec_at(&parts, parts.n - 1);
+        const struct vel_spoken spoken = {.part = *last};
+
+        if (!vel_vec_push(&r->spoken, &spoken))
+            rc = no_memory(err);
+        else
+            parts.n--;
+    }
+    vel_parts_fini(&parts);
+    return rc;
+}
+
+static int scan(struct vel_recovery *r, struct vel_err *err)
+{
+    int rc = find_homes(r, err);
+
+    r->spoken_homes = calloc(r->of.stores->n + 1, sizeof *r->spoken_homes);
+    if (rc == 0 && !r->spoken_homes)
+        rc = no_memory(err);
+    for (size_t i = 0; rc == 0 && i < r->of.stores->n; i++) {
+        if (!speaks_for(r, i))
+            continue;
+        r->spoken_homes[r->n_spoken_homes++] = r->homes[i];
+        if (!r->of.keeps)
+            vel_cache_sweep(r->of.fs, r->homes[i], &r->of.others);
+        rc = add_spoken(r, r->homes[i], err);
+    }
+    return rc;
+}
+
+/* Collective. The highest id of any part below `below`; 0: none. */
+static int next_id(const struct vel_recovery *r, int64_t below, int64_t *ret,
+                   struct vel_err *err)
+{
+    *ret = 0;
+    for (size_t i = 0; i < r->spoken.n; i++) {
+        int64_t id = spoken_at(r, i)->part.id;
+
+        if (id < below && id > *ret)
+            *ret = id;
+    }
+    return vel_comm_allreduce(r->of.world, VEL_COMM_MAX, ret, 1, err);
+}
+
+static bool has_id(const struct vel_vec *ids, int64_t id)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        if (*(int64_t *)vel_vec_at(ids, i) == id)
+            return true;
+    return false;
+}
+
+/* By rank 0's look, for launches may end meanwhile. */
+static int judge(struct vel_recovery *r, struct vel_err *err)
+{
+    size_t n = r->ids.n;
+    int64_t *is = calloc(2 * n + 1, sizeof *is);
+    int rc = vel_comm_agree(r->of.world, is ? 0 : no_memory(err), err);
+
+    for (size_t i = 0; rc == 0 && r->of.world->rank == 0 && i < n; i++) {
+        is[i] = r->of.others.is_anothers(r->of.others.arg, id_at(r, i)->id);
+        is[n + i] = has_id(r->of.dropped, id_at(r, i)->id);
+    }
+    if (rc == 0)
+        rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 2 * n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        id_at(r, i)->is_theirs = is[i];
+        id_at(r, i)->is_dropped = is[n + i];
+    }
+    free(is);
+    return rc;
+}
+
+int vel_recovery_open(const struct vel_recovery_of *of, struct vel_recovery *ret,
+                      struct vel_err *err)
+{
+    struct vel_recovery r = {.of = *of};
+    struct vel_recovery_id id = {.id = INT64_MAX};
+    int rc;
+
+    vel_vec_init(&r.spoken, sizeof(struct vel_spoken));
+    vel_vec_init(&r.ids, sizeof id);
+    vel_vec_init(&r.spoilt, VEL_ENCODING_ID);
+    rc = vel_comm_agree(of->world, scan(&r, err), err);
+    while (rc == 0 && id.id > 0) {
+        rc = next_id(&r, id.id, &id.id, err);
+        if (rc == 0 && id.id > 0 && !vel_vec_push(&r.ids, &id)) {
+            rc = no_memory(err);
+            vel_comm_fail(of->world, err);
+        }
+    }
+    if (rc == 0)
+        rc = judge(&r, err);
+    if (rc < 0)
+        vel_recovery_fini(&r);
+    else
+        *ret = r;
+    return rc;
+}
+
+void vel_recovery_fini(struct vel_recovery *recovery)
+{
+    for (size_t i = 0; i < recovery->spoken.n; i++)
+        free(spoken_at(recovery, i)->part.level);
+    vel_vec_fini(&recovery->spoken);
+    for (size_t i = 0; recovery->homes && i < recovery->of.stores->n; i++)
+        free(recovery->homes[i]);
+    free(recovery->homes);
+    free(recovery->spoken_homes);
+    if (recovery->has_view)
+        vel_view_fini(&recovery->view);
+    free(recovery->reader);
+    vel_vec_fini(&recovery->ids);
+    vel_vec_fini(&recovery->spoilt);
+    *recovery = (struct vel_recovery){0};
+}
+
+/* --- parts that this rank speaks for --- */
+
+void vel_recovery_remove(struct vel_recovery *recovery, int64_t id)
+{
+    for (size_t i = 0; i < recovery->spoken.n; i++) {
+        const struct vel_spoken *s = spoken_at(recovery, i);
+        struct vel_err why = {0};
+
+        if (s->part.id == id && !s->is_theirs &&
+            vel_cache_remove_part(recovery->of.fs, s->part.level, id, s->part.rank,
+                                  &why) < 0)
+            vel_log(VEL_LOG_WARN, "cannot remove a part of dataset %" PRId64 ": %s", id,
+                    why.text);
+    }
+}
+
+void vel_recovery_set_aside(struct vel_recovery *recovery, int64_t id, bool aside)
+{
+    for (size_t i = 0; i < recovery->spoken.n; i++) {
+        const struct vel_spoken *s = spoken_at(recovery, i);
+        struct vel_err why = {0};
+
+        if (s->part.id == id && !s->is_theirs &&
+            vel_cache_set_aside(recovery->of.fs, s->part.level, id, aside, &why) < 0)
+            vel_log(VEL_LOG_WARN, "cannot mark dataset %" PRId64 ": %s", id, why.text);
+    }
+}
