@@ -377,8 +377,9 @@ static int fail_lost(struct vel_recovery *r, int64_t id, struct vel_err *err)
         return vel_fail(err, VEL_ENOENT, "it was never complete");
     }
     vel_recovery_set_aside(r, id, true);
-    return vel_fail(err, VEL_EINVAL, "dataset %" PRId64 ": %s", id,
-                    lost ? lost->why : "nothing of it can be read");
+    return lost ? vel_fail(err, VEL_EINVAL, "%s", lost->why)
+                : vel_fail(err, VEL_EINVAL,
+                           "dataset %" PRId64 ": nothing of it can be read", id);
 }
 
 /* One encoding. */

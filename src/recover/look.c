@@ -2,11 +2,13 @@
 /* What the caches of all ranks hold, as one view. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "meta/paths.h"
+#include "recover/ranks.h"
 #include "recover/recovery.h"
 #include "red/redfile.h"
 #include "view/inventory.h"
@@ -196,6 +198,11 @@ static int read_stock(const struct vel_buf *told, const size_t *lens, int ranks,
     return 0;
 }
 
+static const struct vel_inventory *inventory_at(const struct vel_vec *nodes, size_t i)
+{
+    return vel_vec_at(nodes, i);
+}
+
 /* Of each node the lowest rank that has told of it. */
 static void name_readers(const struct vel_view *view, const struct vel_vec *nodes,
                          const struct vel_vec *ranks, int *ret)
@@ -203,7 +210,7 @@ static void name_readers(const struct vel_view *view, const struct vel_vec *node
     for (size_t i = 0; i < view->nodes.n; i++)
         for (size_t k = nodes->n; k-- > 0;)
             if (strcmp(*(char **)vel_vec_at(&view->nodes, i),
-                       ((struct vel_inventory *)vel_vec_at(nodes, k))->node) == 0)
+                       inventory_at(nodes, k)->node) == 0)
                 ret[i] = *(int *)vel_vec_at(ranks, k);
 }
 
@@ -224,6 +231,47 @@ static int make_view(struct vel_recovery *r, const struct vel_vec *nodes,
     return 0;
 }
 
+/* For people: what it is, and whose files are whole nowhere. */
+static int tell_lost(struct vel_view_lost *lost, const struct vel_vec *nodes,
+                     struct vel_err *err)
+{
+    const struct vel_dataset *about = NULL;
+    struct vel_buf is_lost, text;
+
+    vel_buf_init(&is_lost);
+    vel_buf_init(&text);
+    for (size_t i = 0; i < nodes->n; i++)
+        for (size_t k = 0; k < inventory_at(nodes, i)->held.n; k++) {
+            const struct vel_stock *held = stock_at(inventory_at(nodes, i), k);
+            const struct vel_stock_encoding *e = held->encodings.items;
+
+            if (held->id != lost->id)
+                continue;
+            if (!about && held->has_about) {
+                about = &held->about;
+                for (int rank = 0; rank < about->ranks; rank++)
+                    vel_buf_putc(&is_lost, 1);
+            }
+            for (size_t j = 0; j < held->encodings.n; j++)
+                if (e[j].is_whole && (size_t)held->rank < is_lost.len)
+                    is_lost.data[held->rank] = 0;
+        }
+    vel_buf_printf(&text, "dataset %" PRId64, lost->id);
+    if (about)
+        vel_buf_printf(&text, " (%s %" PRId64 ")", about->name, about->version);
+    vel_buf_puts(&text, ": ");
+    if (about && memchr(is_lost.data, 1, is_lost.len)) {
+        vel_buf_puts(&text, "the files of ");
+        vel_ranks_print(&is_lost, &text);
+        vel_buf_puts(&text, " are lost: ");
+    }
+    vel_buf_puts(&text, lost->why);
+    free(lost->why);
+    lost->why = vel_buf_take(&text, NULL);
+    vel_buf_fini(&is_lost);
+    return lost->why ? 0 : no_memory(err);
+}
+
 static int put_together(struct vel_recovery *r, const struct vel_buf *told,
                         const size_t *lens, struct vel_err *err)
 {
@@ -235,6 +283,8 @@ static int put_together(struct vel_recovery *r, const struct vel_buf *told,
     rc = read_stock(told, lens, r->of.world->size, &nodes, &ranks, err);
     if (rc == 0)
         rc = make_view(r, &nodes, &ranks, err);
+    for (size_t i = 0; rc == 0 && i < r->view.lost.n; i++)
+        rc = tell_lost(vel_vec_at(&r->view.lost, i), &nodes, err);
     for (size_t i = 0; i < nodes.n; i++)
         vel_inventory_fini(vel_vec_at(&nodes, i));
     vel_vec_fini(&nodes);

@@ -14,7 +14,7 @@ static size_t run_end(const struct vel_buf *flags, size_t at)
     return at;
 }
 
-static void print_runs(const struct vel_buf *flags, struct vel_buf *ret)
+void vel_ranks_print(const struct vel_buf *flags, struct vel_buf *ret)
 {
     size_t n = 0, runs = 0;
 
@@ -48,7 +48,7 @@ int vel_ranks_tell(struct vel_comm *comm, bool is_among, struct vel_buf *ret,
     vel_buf_init(&flags);
     rc = vel_comm_allgather(comm, &mine, 1, &flags, &lens, err);
     if (rc == 0)
-        print_runs(&flags, ret);
+        vel_ranks_print(&flags, ret);
     free(lens);
     vel_buf_fini(&flags);
     return rc;

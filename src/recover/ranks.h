@@ -8,8 +8,11 @@
 #include "base/buf.h"
 #include "comm/comm.h"
 
-/* Collective. Those who say so, appended to *ret on every rank: "rank 3", "ranks 2-5,
- * 9", of many the first ones only and "..."; nothing when there is none. */
+/* Those whose byte is not 0, appended to *ret: "rank 3", "ranks 2-5, 9", of many the
+ * first ones only and "..."; nothing when there is none. */
+void vel_ranks_print(const struct vel_buf *flags, struct vel_buf *ret);
+
+/* Collective. The same of those who say so, on every rank. */
 int vel_ranks_tell(struct vel_comm *comm, bool is_among, struct vel_buf *ret,
                    struct vel_err *err);
 

@@ -105,7 +105,7 @@ lose "... onto another one" \
 
 levels=("${switch[@]}" FLUSH=0 CACHE_SIZE=2 "CKPT=0 TYPE=XOR GROUP=NODE SET_SIZE=4"
     "CKPT=1 INTERVAL=2 TYPE=XOR GROUP=SWITCH SET_SIZE=2")
-told=$(aside 0-3 '*set 0 of 2: members 0, 1 of a set of 4 are lost, and XOR here bears the loss of 1')
+told=$(aside 0-3 'set * of 2: members 0, 1 of a set of 4 are lost, and XOR here bears the loss of 1 *')
 told+=$'\n'$(rebuilt 2 20 4 0-3)
 conf levels "${levels[@]}"
 lose "the last level that bears a switch is rebuilt, though it is older" \
@@ -114,7 +114,7 @@ conf levels "${levels[@]}"
 lose "... onto another one" \
     "20 rebuilt" "$told" node5,node6,node3,node4 "1 2" "${files[@]}"
 
-told=$(aside 2-5 'set 0 of 2: members 1, 2 of a set of 4 are lost, and XOR here bears the loss of 1')
+told=$(aside 2-5 'set * of 2: members 1, 2 of a set of 4 are lost, and XOR here bears the loss of 1 *')
 told+=$'\n'$fetched
 conf more "${xor[@]}"
 lose "more is lost than XOR bears: the prefix is read" "20 prefix" "$told" $home "2 3"
@@ -128,6 +128,6 @@ lose "... and there are other nodes" \
     "20 prefix" "$fewer$none"$'\n'"$fetched" node5,node6 "1 2 3 4" "${files[@]}"
 conf nothing COPY_TYPE=SINGLE FLUSH=0
 lose "nothing is left at all: it begins anew" "0 nowhere" \
-    "$(aside 0-1 'nothing is left of 2 of the 8 SINGLE sets')"$'\n'"$anew" $home "1"
+    "$(aside 0-1 'nothing is left of set 1 of 8')"$'\n'"$anew" $home "1"
 
 done_testing
