@@ -168,8 +168,8 @@ static int bring_one(struct vel_session *s, struct vel_recovery *recovery, int64
         return keep(s, &brought, entries, before, err);
     }
     if (rc == VEL_ENOENT) {
-        vel_log_shared(VEL_LOG_INFO, "dataset %" PRId64 " was never complete: removed",
-                       id);
+        vel_log_shared(VEL_LOG_INFO, "dataset %" PRId64 " was never complete%s", id,
+                       vel_session_has_nobody(s) ? "" : ": removed");
     } else {
         s->has_leftovers = true;
         /* newest first: what is older than one that is restored is not missed */
@@ -247,8 +247,8 @@ static int settle_one(struct vel_session *s, struct vel_recovery *recovery, size
         return 0;
     case BRING:
         return bring_one(s, recovery, known->id, entries, before, err);
-    default:
-        return 0;
+    default: /* it has turned out to be theirs */
+        return vel_session_go_on(s, known->id, before, err);
     }
 }
 

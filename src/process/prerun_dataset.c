@@ -46,8 +46,11 @@ static int find_ranks(struct vel_prerun_work *w, struct vel_err *err)
 
         for (size_t i = 0; rc == 0 && i < set->places.n; i++) {
             const struct vel_view_place *part = vel_view_place_at(set, i);
+            int tool = vel_prerun_place(p, w->d, part);
 
-            if (vel_prerun_place(p, w->d, part) != p->of->node)
+            if (tool < 0)
+                return vel_out_of_memory(err, "recovering");
+            if (tool != p->of->node)
                 continue;
             rc = add_rank(&w->ranks, part->rank, err);
             if (rc == 0)

@@ -56,7 +56,8 @@ void vel_prerun_forgo(const struct vel_prerun *p);
 
 /* --- prerun_place.c: where parts are to be --- */
 
-/* The number of the tool on whose node this part of a dataset is to be. */
+/* The number of the tool on whose node this part of a dataset is to be; below 0: no
+ * memory. */
 int vel_prerun_place(const struct vel_prerun *p, const struct vel_view_dataset *d,
                      const struct vel_view_place *part);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "meta/cache.h"
 #include "meta/filemap.h"
 #include "meta/paths.h"
@@ -46,11 +47,33 @@ static int make_room(struct vel_pulling *p, struct vel_err *err)
     return rc;
 }
 
+/* What other encodings of the same files are there stay. */
+static void keep_redundancy(struct vel_pulling *p)
+{
+    struct vel_vec names = {0};
+
+    if (vel_fs_list(p->how->fs, p->dir, &names, NULL) < 0)
+        return;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *from = vel_path_join(p->dir, name);
+        char *to = vel_path_join(p->fresh, name);
+
+        if (from && to && vel_red_is_file_name(name) && !vel_fs_exists(p->how->fs, to))
+            vel_fs_link(p->how->fs, from, to, NULL);
+        free(from);
+        free(to);
+    }
+    vel_fs_names_fini(&names);
+}
+
 int vel_pull_put_dir(struct vel_pulling *p, struct vel_err *err)
 {
     struct vel_fs *fs = p->how->fs;
-    int rc = vel_fs_remove_tree(fs, p->dir, err);
+    int rc;
 
+    keep_redundancy(p);
+    rc = vel_fs_remove_tree(fs, p->dir, err);
     if (rc == 0)
         rc = vel_fs_rename(fs, p->fresh, p->dir, err);
     if (rc == 0)

@@ -75,6 +75,7 @@ struct vel_pull_how {
     const char *prefix;             /* NULL: it is not there */
     bool may_fetch;                 /* out of containers there, to a cache (FETCH) */
     struct vel_pull_source *source; /* NULL: no other node can be asked */
+    bool asks_itself;               /* this node is read through the source, too */
     size_t window;                  /* bytes under way; 0: VEL_PULL_WINDOW */
     const struct vel_watch *watch;  /* told the bytes that have come; may say stop */
     struct vel_pulls *pulls;        /* NULL: the caller pulls one at a time */

@@ -180,7 +180,7 @@ int vel_pull_member_open(struct vel_pulling *p, size_t place, const char *node,
         .place = place,
         .rank = ((struct vel_view_place *)vel_vec_at(&p->set->places, place))->rank,
         .node = node,
-        .is_here = strcmp(node, p->how->node) == 0,
+        .is_here = !p->how->asks_itself && strcmp(node, p->how->node) == 0,
     };
     struct vel_buf bytes;
     uint64_t size = 0;

@@ -89,6 +89,19 @@ char *vel_bring_where(const struct vel_bringing *b, int rank, size_t *ret_store,
     return found;
 }
 
+bool vel_bring_has(const struct vel_bringing *b, int rank)
+{
+    bool has = false;
+
+    for (size_t i = 0; !has && i < b->r->of.stores->n; i++) {
+        char *dir = vel_bring_dir(b, i, rank);
+
+        has = !dir || vel_fs_exists(b->r->of.fs, dir);
+        free(dir);
+    }
+    return has;
+}
+
 int vel_bring_choose(struct vel_bringing *b)
 {
     const struct vel_stores *stores = b->r->of.stores;
@@ -172,7 +185,8 @@ int vel_bring_pull(struct vel_bringing *b, struct vel_pull_source *source, int r
                                      .node = r->of.node,
                                      .homes = r->homes,
                                      .n_homes = r->of.stores->n,
-                                     .source = source};
+                                     .source = source,
+                                     .asks_itself = true};
     const struct vel_pull what = {.dataset = b->d,
                                   .view = &r->view,
                                   .rank = rank,
@@ -182,12 +196,24 @@ int vel_bring_pull(struct vel_bringing *b, struct vel_pull_source *source, int r
     return vel_pull(&how, &what, ret, err);
 }
 
+/* Where a part lies does not change while others read it. */
 static char *find_part(void *arg, int rank)
 {
+    struct vel_bringing *b = arg;
+    struct vel_lent lent = {.rank = rank};
     bool is_whole;
     size_t store;
 
-    return vel_bring_where(arg, rank, &store, &is_whole);
+    for (size_t i = b->lent.n; i-- > 0;) {
+        const struct vel_lent *known = vel_vec_at(&b->lent, i);
+
+        if (known->rank == rank)
+            return strdup(known->dir);
+    }
+    lent.dir = vel_bring_where(b, rank, &store, &is_whole);
+    if (!lent.dir || !vel_vec_push(&b->lent, &lent))
+        return lent.dir;
+    return strdup(lent.dir);
 }
 
 int vel_bring_rounds(struct vel_bringing *b,
@@ -224,19 +250,46 @@ int vel_bring_add(struct vel_bringing *b, int rank, bool has_come, char **dir)
 
 /* --- another number of ranks --- */
 
-int vel_bring_keeper(const struct vel_bringing *b, const struct vel_view_place *part)
+/* The reader of the node that has it; or of one that has least of its set. */
+static int keeper_of(const struct vel_bringing *b, const int *nodes,
+                     const struct vel_view_place *part)
 {
-    size_t n = b->r->view.nodes.n;
-    int node = part->node, *nodes;
+    int node = part->node;
 
-    if (node < 0) {
-        nodes = calloc(n, sizeof *nodes);
-        for (size_t i = 0; nodes && i < n; i++)
-            nodes[i] = (int)i;
-        node = nodes ? vel_view_spare(b->d, nodes, (int)n, part->rank) : 0;
+    if (node < 0)
+        node = vel_view_spare(b->d, nodes, (int)b->r->view.nodes.n, part->rank);
+    return node < 0 ? VEL_ENOMEM : b->r->reader[node];
+}
+
+/* Members without files are nobody's part. */
+static int name_keepers(struct vel_bringing *b)
+{
+    int ranks = b->d->about.ranks, rc = 0;
+    int *nodes = calloc(b->r->view.nodes.n + 1, sizeof *nodes);
+
+    b->keeper = calloc((size_t)ranks + 1, sizeof *b->keeper);
+    if (!nodes || !b->keeper) {
         free(nodes);
+        return vel_bring_no_memory(b->err);
     }
-    return b->r->reader[node];
+    for (size_t i = 0; i < b->r->view.nodes.n; i++)
+        nodes[i] = (int)i;
+    for (int rank = 0; rank < ranks; rank++)
+        b->keeper[rank] = ranks == b->world->size ? rank : -1;
+    for (size_t s = 0; rc == 0 && ranks != b->world->size && s < b->d->sets.n; s++) {
+        const struct vel_view_set *set = vel_vec_at(&b->d->sets, s);
+
+        for (size_t i = 0; rc == 0 && i < set->places.n; i++) {
+            const struct vel_view_place *part = vel_view_place_at(set, i);
+
+            if (part->rank < ranks)
+                b->keeper[part->rank] = keeper_of(b, nodes, part);
+            if (part->rank < ranks && b->keeper[part->rank] < 0)
+                rc = vel_bring_no_memory(b->err);
+        }
+    }
+    free(nodes);
+    return rc;
 }
 
 /* Its bytes are compared when it is flushed; one that is not whole is made again. */
@@ -244,7 +297,7 @@ static int keep_or_pull(struct vel_bringing *b, struct vel_pull_source *source,
                         int rank, struct vel_err *err)
 {
     struct vel_pulled pulled;
-    bool is_whole;
+    bool is_whole, was_here = vel_bring_has(b, rank);
     size_t store;
     char *dir = vel_bring_where(b, rank, &store, &is_whole);
     int rc;
@@ -261,7 +314,7 @@ static int keep_or_pull(struct vel_bringing *b, struct vel_pull_source *source,
     if (rc < 0)
         return rc;
     b->out->rebuilt += pulled.way == VEL_PULL_REBUILT;
-    rc = vel_bring_add(b, rank, pulled.way != VEL_PULL_HERE, &pulled.dir);
+    rc = vel_bring_add(b, rank, !was_here, &pulled.dir);
     vel_pulled_fini(&pulled);
     return rc;
 }
@@ -271,17 +324,9 @@ static int keep_all(void *arg, struct vel_pull_source *source, struct vel_err *e
     struct vel_bringing *b = arg;
     int rc = 0;
 
-    for (size_t s = 0; rc == 0 && s < b->d->sets.n; s++) {
-        const struct vel_view_set *set = vel_vec_at(&b->d->sets, s);
-
-        for (size_t i = 0; rc == 0 && i < set->places.n; i++) {
-            const struct vel_view_place *part = vel_view_place_at(set, i);
-
-            if (part->rank < b->d->about.ranks && /* else a member without files */
-                vel_bring_keeper(b, part) == b->world->rank)
-                rc = keep_or_pull(b, source, part->rank, err);
-        }
-    }
+    for (int rank = 0; rc == 0 && rank < b->d->about.ranks; rank++)
+        if (b->keeper[rank] == b->world->rank)
+            rc = keep_or_pull(b, source, rank, err);
     return rc;
 }
 
@@ -301,22 +346,13 @@ static int bring_foreign(struct vel_bringing *b)
 
 /* --- all of it --- */
 
-/* What came, or was made, for nothing; but not where something was before. */
+/* What came, or was made, for nothing. */
 static void take_back(struct vel_bringing *b, const char *dir, int rank)
 {
-    struct vel_recovery *r = b->r;
     char *above = vel_path_dir(dir), *level = above ? vel_path_dir(above) : NULL;
-    bool was_there = !level;
 
-    for (size_t i = 0; i < r->spoken.n; i++) {
-        const struct vel_part *p =
-            &((struct vel_spoken *)vel_vec_at(&r->spoken, i))->part;
-
-        was_there |= level && p->id == b->d->about.id && p->rank == rank &&
-                     strcmp(p->level, level) == 0;
-    }
-    if (!was_there)
-        vel_cache_remove_part(r->of.fs, level, b->d->about.id, rank, NULL);
+    if (level)
+        vel_cache_remove_part(b->r->of.fs, level, b->d->about.id, rank, NULL);
     free(level);
     free(above);
 }
@@ -340,8 +376,10 @@ static void leave(struct vel_bringing *b)
 static int bring(struct vel_bringing *b)
 {
     int64_t id = b->d->about.id;
-    int rc = learn(b);
+    int rc = vel_comm_agree(b->world, name_keepers(b), b->err);
 
+    if (rc == 0)
+        rc = learn(b);
     if (rc == 0)
         rc = b->d->about.ranks == b->world->size ? vel_bring_own(b) : bring_foreign(b);
     if (rc == VEL_ENOENT)
@@ -352,7 +390,11 @@ static int bring(struct vel_bringing *b)
         vel_recovery_set_aside(b->r, id, false);
     else
         leave(b);
+    for (size_t i = 0; i < b->lent.n; i++)
+        free(((struct vel_lent *)vel_vec_at(&b->lent, i))->dir);
+    vel_vec_fini(&b->lent);
     vel_filemap_fini(&b->map);
+    free(b->keeper);
     free(b->dir);
     return rc < 0 ? vel_wrap(b->err, rc, "dataset %" PRId64 " (%s %" PRId64 ")", id,
                              b->d->about.name, b->d->about.version)
@@ -397,6 +439,7 @@ static int try_once(struct vel_recovery *r, int64_t id, struct vel_brought *ret,
     if (!b.d)
         return fail_lost(r, id, err);
     vel_vec_init(&out.parts, sizeof(struct vel_brought_part));
+    vel_vec_init(&b.lent, sizeof(struct vel_lent));
     rc = bring(&b);
     if (rc < 0)
         vel_brought_fini(&out);
@@ -422,10 +465,9 @@ int vel_recovery_bring(struct vel_recovery *recovery, int64_t id,
 {
     int rc = try_once(recovery, id, ret, err);
 
-    while (rc == VEL_EINVAL && has_older(recovery, id)) {
-        struct vel_err why = {0};
-
-        rc = try_once(recovery, id, ret, &why);
+    while (rc < 0 && rc != VEL_ENOENT && has_older(recovery, id)) {
+        vel_log_shared(VEL_LOG_WARN, "%s: the encoding before it is tried", err->text);
+        rc = try_once(recovery, id, ret, err);
     }
     return rc;
 }

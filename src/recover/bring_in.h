@@ -7,18 +7,25 @@
 #include "recover/recovery.h"
 #include "red/redfile.h"
 
+struct vel_lent {
+    int rank;
+    char *dir; /* where its part lies here */
+};
+
 struct vel_bringing {
     struct vel_recovery *r;
     struct vel_comm *world;
     const struct vel_view_dataset *d;
     struct vel_filemap map; /* of some part of this encoding: dataset and level */
     size_t store; /* where parts come to lie here; of the own part, where it is */
+    int *keeper;  /* by rank: who uses its part in the end; below 0: nobody */
+    struct vel_vec lent; /* struct vel_lent: parts that others have asked for */
     struct vel_brought *out;
     struct vel_err *err;
 
     /* as many ranks as wrote it: this rank's part */
     char *dir;
-    bool was_here;   /* something of it lay there before */
+    bool was_here;   /* something of it lay in a store of this rank before */
     bool is_whole;   /* it is, as far as one sees */
     bool is_rebuilt; /* it was made again */
     bool has_come;   /* from another node */
@@ -49,9 +56,8 @@ int vel_bring_rounds(struct vel_bringing *b,
                      int (*work)(void *arg, struct vel_pull_source *source,
                                  struct vel_err *err));
 
-/* For another number of ranks: who has the part of a rank, or is to have it: the reader
- * of its node, or of one that has least of its set. */
-int vel_bring_keeper(const struct vel_bringing *b, const struct vel_view_place *part);
+/* Does anything of a rank's part lie in a store of this one? */
+bool vel_bring_has(const struct vel_bringing *b, int rank);
 
 /* A part of the result; takes *dir over when it succeeds. */
 int vel_bring_add(struct vel_bringing *b, int rank, bool has_come, char **dir);

@@ -60,7 +60,7 @@ static int prepare(struct vel_bringing *b)
     if (rc == 0 && !above)
         rc = vel_bring_no_memory(b->err);
     if (rc == 0) {
-        b->was_here = vel_fs_exists(fs, b->dir);
+        b->was_here = vel_bring_has(b, b->world->rank);
         rc = vel_store_check(&b->r->of.stores->items[b->store], fs, b->err);
     }
     if (rc == 0)

@@ -35,19 +35,33 @@ static struct vel_stock *stock_at(const struct vel_inventory *inventory, size_t 
     return vel_vec_at(&inventory->held, i);
 }
 
+static int by_id_and_rank(const void *a, const void *b)
+{
+    const struct vel_stock *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
 /* Those of leaders are none of ours, whatever their number. */
 static void mark_leaders(struct vel_recovery *r, const struct vel_inventory *inventory)
 {
     for (size_t i = 0; i < r->spoken.n; i++) {
         struct vel_spoken *s = spoken_at(r, i);
+        const struct vel_stock key = {.id = s->part.id, .rank = s->part.rank};
+        bool is_there;
+        size_t at = vel_vec_place(&inventory->held, &key, by_id_and_rank, &is_there);
 
+        while (is_there && at > 0 &&
+               by_id_and_rank(&key, stock_at(inventory, at - 1)) == 0)
+            at--;
         s->is_theirs = false;
-        for (size_t k = 0; k < inventory->held.n; k++) {
-            const struct vel_stock *held = stock_at(inventory, k);
-
-            s->is_theirs |= held->id == s->part.id && held->rank == s->part.rank &&
-                            held->has_about && held->about.is_leaders;
-        }
+        for (; is_there && at < inventory->held.n &&
+               by_id_and_rank(&key, stock_at(inventory, at)) == 0;
+             at++)
+            s->is_theirs |= stock_at(inventory, at)->has_about &&
+                            stock_at(inventory, at)->about.is_leaders;
     }
 }
 
@@ -128,8 +142,11 @@ static void forget_names(struct vel_stock_encoding *encoding)
 /* Only what counts is told. */
 static void choose(const struct vel_recovery *r, struct vel_inventory *inventory)
 {
-    for (size_t i = inventory->held.n; i-- > 0;) {
-        struct vel_stock *held = stock_at(inventory, i);
+    struct vel_stock *all = inventory->held.items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < inventory->held.n; i++) {
+        struct vel_stock *held = &all[i];
         bool counts = !(held->has_about && held->about.is_leaders);
 
         for (size_t k = 0; k < r->ids.n; k++)
@@ -144,10 +161,11 @@ static void choose(const struct vel_recovery *r, struct vel_inventory *inventory
             vel_vec_remove(&held->encodings, k);
         }
         if (counts)
-            continue;
-        vel_stock_fini(held);
-        vel_vec_remove(&inventory->held, i);
+            all[n++] = *held;
+        else
+            vel_stock_fini(held);
     }
+    inventory->held.n = n;
 }
 
 /* Collective. As bytes; nothing of a rank that speaks for no store. */
@@ -171,12 +189,20 @@ static int take_stock(struct vel_recovery *r, struct vel_buf *ret, struct vel_er
 
 /* --- the view, at rank 0 --- */
 
+/* What takes the place of the view before when all have it. */
+struct sight {
+    struct vel_view view;
+    bool has_view;
+    int *reader;
+};
+
 /* What makes no sense is told, and as if it were lost. */
 static int read_stock(const struct vel_buf *told, const size_t *lens, int ranks,
                       struct vel_vec *ret, struct vel_vec *ret_ranks,
                       struct vel_err *err)
 {
     size_t at = 0;
+    int rc;
 
     for (int i = 0; i < ranks; at += lens[i++]) {
         struct vel_inventory inventory;
@@ -184,7 +210,10 @@ static int read_stock(const struct vel_buf *told, const size_t *lens, int ranks,
 
         if (lens[i] == 0)
             continue;
-        if (vel_inventory_decode(told->data + at, lens[i], &inventory, &why) < 0) {
+        rc = vel_inventory_decode(told->data + at, lens[i], &inventory, &why);
+        if (rc == VEL_ENOMEM)
+            return no_memory(err);
+        if (rc < 0) {
             vel_log(VEL_LOG_WARN, "what rank %d has is not counted: %s", i, why.text);
             continue;
         }
@@ -214,20 +243,21 @@ static void name_readers(const struct vel_view *view, const struct vel_vec *node
                 ret[i] = *(int *)vel_vec_at(ranks, k);
 }
 
-static int make_view(struct vel_recovery *r, const struct vel_vec *nodes,
-                     const struct vel_vec *ranks, struct vel_err *err)
+static int make_view(struct sight *sight, const char *prefix_id,
+                     const struct vel_vec *nodes, const struct vel_vec *ranks,
+                     struct vel_err *err)
 {
     const struct vel_view_of of = {
-        .launch = r->of.owner->prefix_id, .nodes = nodes->items, .n_nodes = nodes->n};
-    int rc = vel_view_make(&of, &r->view, err);
+        .launch = prefix_id, .nodes = nodes->items, .n_nodes = nodes->n};
+    int rc = vel_view_make(&of, &sight->view, err);
 
     if (rc < 0)
         return rc;
-    r->has_view = true;
-    r->reader = calloc(r->view.nodes.n + 1, sizeof *r->reader);
-    if (!r->reader)
+    sight->has_view = true;
+    sight->reader = calloc(sight->view.nodes.n + 1, sizeof *sight->reader);
+    if (!sight->reader)
         return no_memory(err);
-    name_readers(&r->view, nodes, ranks, r->reader);
+    name_readers(&sight->view, nodes, ranks, sight->reader);
     return 0;
 }
 
@@ -272,8 +302,8 @@ static int tell_lost(struct vel_view_lost *lost, const struct vel_vec *nodes,
     return lost->why ? 0 : no_memory(err);
 }
 
-static int put_together(struct vel_recovery *r, const struct vel_buf *told,
-                        const size_t *lens, struct vel_err *err)
+static int put_together(const struct vel_recovery *r, const struct vel_buf *told,
+                        const size_t *lens, struct sight *ret, struct vel_err *err)
 {
     struct vel_vec nodes, ranks;
     int rc;
@@ -282,9 +312,9 @@ static int put_together(struct vel_recovery *r, const struct vel_buf *told,
     vel_vec_init(&ranks, sizeof(int));
     rc = read_stock(told, lens, r->of.world->size, &nodes, &ranks, err);
     if (rc == 0)
-        rc = make_view(r, &nodes, &ranks, err);
-    for (size_t i = 0; rc == 0 && i < r->view.lost.n; i++)
-        rc = tell_lost(vel_vec_at(&r->view.lost, i), &nodes, err);
+        rc = make_view(ret, r->of.owner->prefix_id, &nodes, &ranks, err);
+    for (size_t i = 0; rc == 0 && i < ret->view.lost.n; i++)
+        rc = tell_lost(vel_vec_at(&ret->view.lost, i), &nodes, err);
     for (size_t i = 0; i < nodes.n; i++)
         vel_inventory_fini(vel_vec_at(&nodes, i));
     vel_vec_fini(&nodes);
@@ -294,71 +324,76 @@ static int put_together(struct vel_recovery *r, const struct vel_buf *told,
 
 /* --- for all --- */
 
-static int encode(const struct vel_recovery *r, struct vel_buf *ret,
-                  struct vel_err *err)
+static int encode(const struct sight *sight, struct vel_buf *ret, struct vel_err *err)
 {
-    vel_buf_append(ret, r->reader, r->view.nodes.n * sizeof *r->reader);
-    return vel_view_encode(&r->view, ret, err);
+    vel_buf_append(ret, sight->reader, sight->view.nodes.n * sizeof *sight->reader);
+    return vel_view_encode(&sight->view, ret, err);
 }
 
-static int take_view(struct vel_recovery *r, const struct vel_buf *bytes, size_t nodes,
-                     struct vel_err *err)
+static int decode(const struct vel_buf *bytes, size_t nodes, struct sight *ret,
+                  struct vel_err *err)
 {
-    size_t head = nodes * sizeof *r->reader;
+    size_t head = nodes * sizeof *ret->reader;
     int rc;
 
-    r->reader = calloc(nodes + 1, sizeof *r->reader);
-    if (!r->reader)
+    ret->reader = calloc(nodes + 1, sizeof *ret->reader);
+    if (!ret->reader)
         return no_memory(err);
-    memcpy(r->reader, bytes->data, head);
-    rc = vel_view_decode(bytes->data + head, bytes->len - head, &r->view, err);
-    r->has_view = rc == 0;
+    memcpy(ret->reader, bytes->data, head);
+    rc = vel_view_decode(bytes->data + head, bytes->len - head, &ret->view, err);
+    ret->has_view = rc == 0;
     return rc;
 }
 
-static int share_view(struct vel_recovery *r, int rc, struct vel_err *err)
+static int share(const struct vel_recovery *r, int rc, struct sight *sight,
+                 struct vel_err *err)
 {
     bool is_root = r->of.world->rank == 0;
     struct vel_buf bytes;
-    int64_t nodes = is_root && rc == 0 ? (int64_t)r->view.nodes.n : 0;
+    int64_t nodes = is_root && rc == 0 ? (int64_t)sight->view.nodes.n : 0;
 
     vel_buf_init(&bytes);
     if (is_root && rc == 0)
-        rc = encode(r, &bytes, err);
+        rc = encode(sight, &bytes, err);
     rc = vel_comm_agree_fold(r->of.world, rc, VEL_COMM_MAX, &nodes, 1, err);
     if (rc == 0)
         rc = vel_comm_bcast(r->of.world, 0, &bytes, err);
     if (rc == 0 && !is_root)
-        rc = take_view(r, &bytes, (size_t)nodes, err);
+        rc = decode(&bytes, (size_t)nodes, sight, err);
     vel_buf_fini(&bytes);
     return vel_comm_agree(r->of.world, rc, err);
 }
 
-static void forget_view(struct vel_recovery *r)
+static void forget(struct sight *sight)
 {
-    if (r->has_view)
-        vel_view_fini(&r->view);
-    free(r->reader);
-    r->reader = NULL;
-    r->has_view = false;
+    if (sight->has_view)
+        vel_view_fini(&sight->view);
+    free(sight->reader);
 }
 
 int vel_recovery_look(struct vel_recovery *recovery, struct vel_err *err)
 {
     struct vel_recovery *r = recovery;
+    struct sight sight = {0}, before = {r->view, r->has_view, r->reader};
     struct vel_buf mine, told;
     size_t *lens = NULL;
     int rc;
 
-    forget_view(r);
     vel_buf_init(&mine);
     vel_buf_init(&told);
     rc = take_stock(r, &mine, err);
     if (rc == 0)
         rc = vel_comm_gather(r->of.world, 0, mine.data, mine.len, &told, &lens, err);
     if (rc == 0)
-        rc = share_view(
-            r, r->of.world->rank == 0 ? put_together(r, &told, lens, err) : 0, err);
+        rc = share(
+            r, r->of.world->rank == 0 ? put_together(r, &told, lens, &sight, err) : 0,
+            &sight, err);
+    if (rc == 0) {
+        r->view = sight.view;
+        r->has_view = sight.has_view;
+        r->reader = sight.reader;
+    }
+    forget(rc == 0 ? &before : &sight);
     free(lens);
     vel_buf_fini(&told);
     vel_buf_fini(&mine);

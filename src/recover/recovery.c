@@ -202,12 +202,16 @@ void vel_recovery_remove(struct vel_recovery *recovery, int64_t id)
 
 void vel_recovery_set_aside(struct vel_recovery *recovery, int64_t id, bool aside)
 {
+    const char *last = ""; /* parts of a level lie together */
+
     for (size_t i = 0; i < recovery->spoken.n; i++) {
         const struct vel_spoken *s = spoken_at(recovery, i);
         struct vel_err why = {0};
 
-        if (s->part.id == id && !s->is_theirs &&
-            vel_cache_set_aside(recovery->of.fs, s->part.level, id, aside, &why) < 0)
+        if (s->part.id != id || s->is_theirs || strcmp(s->part.level, last) == 0)
+            continue;
+        last = s->part.level;
+        if (vel_cache_set_aside(recovery->of.fs, last, id, aside, &why) < 0)
             vel_log(VEL_LOG_WARN, "cannot mark dataset %" PRId64 ": %s", id, why.text);
     }
 }

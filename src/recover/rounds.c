@@ -5,32 +5,9 @@
 #include <string.h>
 
 #include "base/le.h"
-#include "base/path.h"
-#include "recover/rounds.h"
+#include "recover/rounds_in.h"
 
-enum {
-    TAG_BYTES = 0x7e1,            /* those of answers */
-    ROUND_MOST = 64 << 20,        /* bytes that a rank answers in a round */
-    WANT = 8 + 8 + 4 + 4 + 8 + 4, /* and the name */
-    HEAD = 8 + 4 + 8 + 4          /* and the text of a failure */
-};
-
-/* What another rank wants to have read here. */
-struct wanted {
-    int rank;
-    uint64_t number; /* the asker's */
-    struct vel_want want;
-    char *name; /* want.name */
-};
-
-/* What is answered in this round. */
-struct answer {
-    int rank;
-    uint8_t head[HEAD];
-    struct vel_err why;
-    char *bytes;
-    uint32_t got;
-};
+enum { TAG_BYTES = 0x7e1 }; /* those of answers */
 
 /* What this rank has asked for. */
 struct asked {
@@ -43,10 +20,9 @@ struct asked {
 struct rounds {
     struct vel_pull_source source; /* the first */
     const struct vel_rounds_of *of;
-    struct vel_vec asked;  /* struct asked */
-    struct vel_vec done;   /* struct vel_get * */
-    struct vel_vec wanted; /* struct wanted: not answered yet, as they came */
-    int turn;              /* whom this rank answered last */
+    struct vel_vec asked; /* struct asked */
+    struct vel_vec done;  /* struct vel_get * */
+    struct vel_lender lender;
     uint64_t numbers;
     bool is_over;       /* nobody pulls any more, */
     struct vel_err why; /* or the communicator broke */
@@ -54,27 +30,17 @@ struct rounds {
 
 /* --- asking --- */
 
-static int reader_of(const struct rounds *r, const char *node)
+static int compare_names(const void *key, const void *item)
 {
-    for (size_t i = 0; i < r->of->view->nodes.n; i++)
-        if (strcmp(*(char **)vel_vec_at(&r->of->view->nodes, i), node) == 0)
-            return r->of->reader[i];
-    return -1;
+    return strcmp(*(char *const *)key, *(char *const *)item);
 }
 
-static int begin(struct vel_pull_source *source, struct vel_get *get,
-                 struct vel_err *err)
+static int reader_of(const struct rounds *r, const char *node)
 {
-    struct rounds *r = (struct rounds *)source;
-    const struct asked asked = {
-        .get = get, .number = r->numbers++, .rank = reader_of(r, get->node)};
+    bool is_there;
+    size_t at = vel_vec_place(&r->of->view->nodes, &node, compare_names, &is_there);
 
-    if (r->why.status)
-        return vel_fail(err, r->why.status, "%s", r->why.text);
-    if (asked.rank < 0)
-        return vel_fail(err, VEL_ELOST, "no rank reads the caches of node %s",
-                        get->node);
-    return vel_vec_push(&r->asked, &asked) ? 0 : vel_out_of_memory(err, "a pull");
+    return is_there ? r->of->reader[at] : -1;
 }
 
 static int pack_wants(struct rounds *r, struct vel_vec *ret, struct vel_err *err)
@@ -83,7 +49,7 @@ static int pack_wants(struct rounds *r, struct vel_vec *ret, struct vel_err *err
         struct asked *asked = vel_vec_at(&r->asked, i);
         const struct vel_want *want = &asked->get->want;
         size_t name = strlen(want->name);
-        struct vel_parcel parcel = {.peer = asked->rank, .len = WANT + name};
+        struct vel_parcel parcel = {.peer = asked->rank, .len = VEL_WANT_HEAD + name};
         struct vel_le_writer w;
 
         if (asked->is_sent)
@@ -106,30 +72,6 @@ static int pack_wants(struct rounds *r, struct vel_vec *ret, struct vel_err *err
     return 0;
 }
 
-static int unpack_want(struct rounds *r, const struct vel_parcel *parcel,
-                       struct vel_err *err)
-{
-    struct wanted wanted = {.rank = parcel->peer};
-    struct vel_le_reader reader;
-
-    vel_le_read_init(&reader, parcel->bytes, parcel->len);
-    wanted.number = vel_le_get64(&reader);
-    wanted.want.dataset = (int64_t)vel_le_get64(&reader);
-    wanted.want.rank = (int)vel_le_get32(&reader);
-    wanted.want.what = vel_le_get32(&reader);
-    wanted.want.at = vel_le_get64(&reader);
-    wanted.want.len = vel_le_get32(&reader);
-    if (reader.is_short)
-        return vel_fail(err, VEL_ECORRUPT, "rank %d asks for what makes no sense",
-                        parcel->peer);
-    wanted.name = strndup((const char *)reader.at, reader.left);
-    if (!wanted.name || !vel_vec_push(&r->wanted, &wanted)) {
-        free(wanted.name);
-        return vel_out_of_memory(err, "a pull");
-    }
-    return 0;
-}
-
 static void free_parcels(struct vel_vec *parcels)
 {
     for (size_t i = 0; i < parcels->n; i++)
@@ -147,119 +89,30 @@ static int tell_wants(struct rounds *r, struct vel_err *err)
     if (rc == 0)
         rc = vel_comm_exchange(r->of->comm, &out, &in, err);
     for (size_t i = 0; rc == 0 && i < in.n; i++)
-        rc = unpack_want(r, vel_vec_at(&in, i), err);
+        rc = vel_lender_add(&r->lender, vel_vec_at(&in, i), err);
     vel_parcels_fini(&in);
     free_parcels(&out);
     return rc;
 }
 
-/* --- reading --- */
-
-static const struct wanted *wanted_at(const struct rounds *r, size_t i)
+static int begin(struct vel_pull_source *source, struct vel_get *get,
+                 struct vel_err *err)
 {
-    return vel_vec_at(&r->wanted, i);
-}
+    struct rounds *r = (struct rounds *)source;
+    const struct asked asked = {
+        .get = get, .number = r->numbers++, .rank = reader_of(r, get->node)};
 
-/* The next to be answered: of the one whose turn it is, or of the next rank above it
- * that wants anything. */
-static size_t choose(const struct rounds *r)
-{
-    int size = r->of->comm->size, least = size;
-    size_t at = r->wanted.n;
-
-    for (size_t i = 0; i < r->wanted.n; i++) {
-        int behind = (wanted_at(r, i)->rank - r->turn + size) % size;
-
-        if (behind < least) {
-            least = behind;
-            at = i;
-        }
+    if (r->why.status)
+        return vel_fail(err, r->why.status, "%s", r->why.text);
+    if (asked.rank < 0)
+        return vel_fail(err, VEL_ELOST, "no rank reads the caches of node %s",
+                        get->node);
+    if (asked.rank == r->of->comm->rank) {
+        get->rc = vel_lender_read(&r->lender, &get->want, get->bytes, &get->size,
+                                  &get->got, &get->err);
+        return 0;
     }
-    return at;
-}
-
-/* A name in the part, where all of it lies together. */
-static int read_at(const struct rounds *r, const char *dir, const struct vel_want *want,
-                   void *bytes, uint64_t *ret_size, uint32_t *ret_got,
-                   struct vel_err *err)
-{
-    const struct vel_rounds_of *of = r->of;
-    struct vel_want at = *want;
-    char *path = vel_path_is_inner(want->name) ? vel_path_join(dir, want->name) : NULL;
-    int rc = vel_fail(err, VEL_ENOENT, "%s of rank %d is in no cache here", want->name,
-                      want->rank);
-
-    at.what = VEL_WANT_PLACE;
-    at.name = path;
-    for (size_t i = 0; path && rc == VEL_ENOENT && i < of->n_homes; i++) {
-        const struct vel_giver giver = {of->fs, &of->homes[i], 1};
-
-        if (!vel_path_below(of->homes[i], path))
-            continue;
-        rc = vel_give(&giver, &at, bytes, ret_size, ret_got, err);
-        if (rc == 0 && of->throttles)
-            rc = vel_throttle_take(&of->throttles[i], *ret_got, NULL, err);
-    }
-    free(path);
-    return rc;
-}
-
-static int read_one(const struct rounds *r, const struct vel_want *want, void *bytes,
-                    uint64_t *ret_size, uint32_t *ret_got, struct vel_err *err)
-{
-    char *dir = bytes ? r->of->find(r->of->arg, want->rank) : NULL;
-    int rc =
-        dir ? read_at(r, dir, want, bytes, ret_size, ret_got, err)
-            : vel_fail(err, bytes ? VEL_ENOENT : VEL_ENOMEM,
-                       "%s of rank %d cannot be read here", want->name, want->rank);
-
-    free(dir);
-    return rc;
-}
-
-static int answer_one(struct rounds *r, size_t i, struct vel_vec *ret,
-                      struct vel_err *err)
-{
-    struct wanted wanted = *wanted_at(r, i);
-    struct answer *answer = vel_vec_push(ret, NULL);
-    uint64_t size = 0;
-    struct vel_le_writer w;
-    int rc;
-
-    wanted.want.name = wanted.name;
-    if (!answer)
-        return vel_out_of_memory(err, "a pull");
-    answer->bytes =
-        wanted.want.len <= VEL_WANT_MOST ? malloc(wanted.want.len + 1) : NULL;
-    rc = read_one(r, &wanted.want, answer->bytes, &size, &answer->got, &answer->why);
-    if (rc < 0)
-        answer->got = 0;
-    answer->rank = wanted.rank;
-    vel_le_write_init(&w, answer->head, HEAD);
-    vel_le_put64(&w, wanted.number);
-    vel_le_put32(&w, (uint32_t)-rc);
-    vel_le_put64(&w, size);
-    vel_le_put32(&w, answer->got);
-    r->turn = wanted.rank;
-    vel_vec_remove(&r->wanted, i);
-    free(wanted.name);
-    return 0;
-}
-
-static int answer_some(struct rounds *r, struct vel_vec *ret, struct vel_err *err)
-{
-    uint64_t bytes = 0;
-    int rc = 0;
-
-    while (rc == 0 && r->wanted.n > 0) {
-        size_t i = choose(r);
-
-        bytes += wanted_at(r, i)->want.len;
-        if (bytes > ROUND_MOST && ret->n > 0)
-            break;
-        rc = answer_one(r, i, ret, err);
-    }
-    return rc;
+    return vel_vec_push(&r->asked, &asked) ? 0 : vel_out_of_memory(err, "a pull");
 }
 
 static int tell_heads(struct rounds *r, const struct vel_vec *answers,
@@ -270,9 +123,10 @@ static int tell_heads(struct rounds *r, const struct vel_vec *answers,
 
     vel_vec_init(&out, sizeof(struct vel_parcel));
     for (size_t i = 0; rc == 0 && i < answers->n; i++) {
-        const struct answer *answer = vel_vec_at(answers, i);
+        const struct vel_answer *answer = vel_vec_at(answers, i);
         size_t text = answer->why.status ? strlen(answer->why.text) : 0;
-        struct vel_parcel parcel = {.peer = answer->rank, .len = HEAD + text};
+        struct vel_parcel parcel = {.peer = answer->rank,
+                                    .len = VEL_ANSWER_HEAD + text};
 
         parcel.bytes = malloc(parcel.len);
         if (!parcel.bytes || !vel_vec_push(&out, &parcel)) {
@@ -280,8 +134,8 @@ static int tell_heads(struct rounds *r, const struct vel_vec *answers,
             rc = vel_out_of_memory(err, "a pull");
             break;
         }
-        memcpy(parcel.bytes, answer->head, HEAD);
-        memcpy((char *)parcel.bytes + HEAD, answer->why.text, text);
+        memcpy(parcel.bytes, answer->head, VEL_ANSWER_HEAD);
+        memcpy((char *)parcel.bytes + VEL_ANSWER_HEAD, answer->why.text, text);
     }
     if (rc == 0)
         rc = vel_comm_exchange(r->of->comm, &out, ret_in, err);
@@ -330,8 +184,8 @@ static int take_head(struct rounds *r, const struct vel_parcel *head, void **ret
     *ret_bytes = get->bytes;
     get->size = size;
     get->got = *ret_got;
-    get->rc = rc < 0 ? vel_fail(&get->err, (enum vel_status)rc, "node %s: %.*s",
-                                get->node, (int)reader.left, (const char *)reader.at)
+    get->rc = rc < 0 ? vel_fail(&get->err, VEL_EREMOTE, "node %s: %.*s", get->node,
+                                (int)reader.left, (const char *)reader.at)
                      : 0;
     if (!vel_vec_push(&r->done, &get))
         return vel_out_of_memory(err, "a pull");
@@ -365,7 +219,7 @@ static int post(struct rounds *r, const struct vel_vec *answers,
         *ret_came += got;
     }
     for (size_t i = 0; rc == 0 && i < answers->n; i++) {
-        const struct answer *answer = vel_vec_at(answers, i);
+        const struct vel_answer *answer = vel_vec_at(answers, i);
 
         if (answer->got > 0)
             rc = vel_comm_isend(r->of->comm, answer->rank, TAG_BYTES, answer->bytes,
@@ -409,17 +263,17 @@ static int go_round(struct rounds *r, bool is_pulling, struct vel_err *err)
     r->is_over = pull == 0;
     if (rc < 0 || r->is_over)
         return rc;
-    vel_vec_init(&answers, sizeof(struct answer));
+    vel_vec_init(&answers, sizeof(struct vel_answer));
     rc = tell_wants(r, err);
     if (rc == 0)
-        rc = answer_some(r, &answers, err);
+        rc = vel_lender_answer(&r->lender, &answers, err);
     if (rc == 0)
         rc = tell_heads(r, &answers, &heads, err);
     if (rc == 0)
         rc = move_bytes(r, &answers, &heads, err);
     vel_parcels_fini(&heads);
     for (size_t i = 0; i < answers.n; i++)
-        free(((struct answer *)vel_vec_at(&answers, i))->bytes);
+        free(((struct vel_answer *)vel_vec_at(&answers, i))->bytes);
     vel_vec_fini(&answers);
     return rc;
 }
@@ -472,18 +326,16 @@ int vel_rounds_run(const struct vel_rounds_of *of,
 {
     static const struct vel_pull_source_ops ops = {
         .begin = begin, .next = next, .drop = drop};
-    struct rounds r = {.source.ops = &ops, .of = of, .turn = of->comm->rank};
+    struct rounds r = {.source.ops = &ops, .of = of};
     int rc;
 
     vel_vec_init(&r.asked, sizeof(struct asked));
     vel_vec_init(&r.done, sizeof(struct vel_get *));
-    vel_vec_init(&r.wanted, sizeof(struct wanted));
+    vel_lender_init(&r.lender, of);
     rc = work(arg, &r.source, err);
     while (!r.is_over)
         take_part(&r, false);
-    for (size_t i = 0; i < r.wanted.n; i++)
-        free(((struct wanted *)vel_vec_at(&r.wanted, i))->name);
-    vel_vec_fini(&r.wanted);
+    vel_lender_fini(&r.lender);
     vel_vec_fini(&r.done);
     vel_vec_fini(&r.asked);
     if (r.why.status)

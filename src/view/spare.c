@@ -40,7 +40,7 @@ int vel_view_spare(const struct vel_view_dataset *dataset, const int *place_of,
     uint8_t *weight = calloc((size_t)places, 1), least = MEMBER;
 
     if (!weight)
-        return rank % places;
+        return -1;
     at = weigh(dataset, place_of, rank, weight);
     for (int i = 0; i < places; i++)
         if (weight[i] < least)

@@ -164,7 +164,7 @@ bool vel_view_find_place(const struct vel_view_dataset *dataset, int rank,
 
 /* Where a part that nobody has is made again so that it does its set least harm, one
  * after the other: a number below `places`, of which place_of tells that of each node
- * of the view; below 0: it is none. */
+ * of the view; below 0: it is none. Returns below 0 when out of memory. */
 int vel_view_spare(const struct vel_view_dataset *dataset, const int *place_of,
                    int places, int rank);
 

@@ -214,6 +214,26 @@ static void test_rebuilt(void)
     is_int(seslab_strays(&lab, (char[SESLAB_TEXT]){0}), 0, "nothing else is left");
 }
 
+/* A directory that two nodes see, as on a file system for all that was taken for a
+ * node's: what lies there is no copy of itself. */
+static void test_shared(void)
+{
+    struct seslab lab;
+    char own[SESLAB_TEXT], command[4 * SESLAB_TEXT];
+
+    begin(&lab, "SINGLE");
+    snprintf(own, sizeof own, "%s", seslab_node(&lab, 1));
+    snprintf(command, sizeof command,
+             "cp -a '%s/.' '%s' && rm -r '%s' && ln -s '%s' '%s'", own,
+             seslab_node(&lab, 0), own, seslab_node(&lab, 0), own);
+    if (system(command) != 0)
+        bail_out("%s", command);
+    ok(restarts(&lab) == 1 && restarts(&lab) == 1 &&
+           count(&lab, ".h5vr", NULL) == RANKS,
+       "what two nodes see in one directory is no copy, and stays");
+    is_int(count(&lab, ".h5v-tmp", NULL), 0, "nor does a mark stay there");
+}
+
 /* --- one after the other --- */
 
 /* A twin that notes whose files are read, in the order of reading. */
@@ -360,6 +380,7 @@ int main(void)
     test_moved();
     test_not_moved();
     test_rebuilt();
+    test_shared();
     test_rounds();
     test_failures();
     test_broken();
