@@ -14,7 +14,7 @@ enum {
     ALIGN = 64,
     TILE_LEAST = 4096,
     SLOTS_LEAST = 2,
-    SLOTS_MOST = 4,
+    SLOTS_MOST = 16,
     GETS_MOST = 256, /* of a tile: small files are asked for one by one */
 };
 

@@ -14,6 +14,8 @@
 #include "red/redfile.h"
 #include "view/view_in.h"
 
+enum { WINDOW = 16 << 20 }; /* of a pull: a round is worth its messages */
+
 void vel_brought_fini(struct vel_brought *brought)
 {
     struct vel_brought_part *p = brought->parts.items;
@@ -186,7 +188,8 @@ int vel_bring_pull(struct vel_bringing *b, struct vel_pull_source *source, int r
                                      .homes = r->homes,
                                      .n_homes = r->of.stores->n,
                                      .source = source,
-                                     .asks_itself = true};
+                                     .asks_itself = true,
+                                     .window = WINDOW};
     const struct vel_pull what = {.dataset = b->d,
                                   .view = &r->view,
                                   .rank = rank,
