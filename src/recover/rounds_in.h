@@ -22,8 +22,7 @@ struct vel_answer {
 struct vel_lender {
     const struct vel_rounds_of *of;
     struct vel_vec wanted; /* not answered yet, as they came */
-    int turn;              /* whom this rank answered last, */
-    size_t after;          /* and where what he wants next may be */
+    int turn;              /* whom this rank answers first */
 };
 
 void vel_lender_init(struct vel_lender *lender, const struct vel_rounds_of *of);

@@ -52,14 +52,14 @@ static const struct wanted *wanted_at(const struct vel_lender *l, size_t i)
 
 /* The next to be answered: of the one whose turn it is, or of the next rank above it
  * that wants anything. What one wants lies together, mostly. */
-static size_t choose(const struct vel_lender *l)
+static size_t choose(const struct vel_lender *l, size_t after)
 {
     int size = l->of->comm->size, least = size;
     size_t at = l->wanted.n;
 
-    if (l->after < at && wanted_at(l, l->after)->name &&
-        wanted_at(l, l->after)->rank == l->turn)
-        return l->after;
+    if (after > 0 && after < at && wanted_at(l, after)->name &&
+        wanted_at(l, after)->rank == wanted_at(l, after - 1)->rank)
+        return after;
     for (size_t i = 0; i < l->wanted.n; i++) {
         int behind = (wanted_at(l, i)->rank - l->turn + size) % size;
 
@@ -149,8 +149,6 @@ static int answer_one(struct vel_lender *l, size_t i, struct vel_vec *ret,
     vel_le_put32(&writer, (uint32_t)-rc);
     vel_le_put64(&writer, size);
     vel_le_put32(&writer, answer->got);
-    l->turn = wanted.rank;
-    l->after = i + 1;
     free(w->name);
     w->name = NULL;
     return 0;
@@ -159,15 +157,17 @@ static int answer_one(struct vel_lender *l, size_t i, struct vel_vec *ret,
 int vel_lender_answer(struct vel_lender *l, struct vel_vec *ret, struct vel_err *err)
 {
     uint64_t bytes = 0;
-    size_t i;
+    size_t i, after = 0;
     int rc = 0;
 
-    l->after = l->wanted.n;
-    while (rc == 0 && ret->n < ANSWERS_MOST && (i = choose(l)) < l->wanted.n) {
+    while (rc == 0 && ret->n < ANSWERS_MOST && (i = choose(l, after)) < l->wanted.n) {
+        if (ret->n == 0) /* he has it until he wants no more */
+            l->turn = wanted_at(l, i)->rank;
         bytes += wanted_at(l, i)->want.len;
         if (bytes > ROUND_MOST && ret->n > 0)
             break;
         rc = answer_one(l, i, ret, err);
+        after = i + 1;
     }
     forget_answered(l);
     return rc;

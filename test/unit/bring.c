@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,61 @@ static void test_not_moved(void)
     is_int(restarts(&still), 2, "from which the next launch restarts");
 }
 
+/* Of rank R's part; below a node of the caches. */
+static const char *part_glob(const struct seslab *lab, int node)
+{
+    static char glob[SESLAB_TEXT + 64];
+
+    snprintf(glob, sizeof glob, "'%s'/*/*/index.*/dataset.1", seslab_node(lab, node));
+    return glob;
+}
+
+static void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void shell(const char *fmt, ...)
+{
+    char command[4 * SESLAB_TEXT];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(command, sizeof command, fmt, ap);
+    va_end(ap);
+    if (system(command) != 0)
+        bail_out("%s", command);
+}
+
+/* Ranks 0 and 1 run on node 0, which has nothing; nodes 1 and 3 have their parts. */
+static void test_copies(void)
+{
+    struct seslab lab;
+    char from[SESLAB_TEXT];
+
+    begin(&lab, "SINGLE");
+    snprintf(from, sizeof from, "%s", seslab_node(&lab, 0));
+    shell("cp -a '%s/.' '%s' && cp -a '%s/.' '%s' && rm -r '%s'/*", from,
+          seslab_node(&lab, 1), from, seslab_node(&lab, 3), from);
+    ok(restarts(&lab) == 1 && was_told(&lab, "0 rebuilt, 2 moved"),
+       "a part that lies on two other nodes comes from one of them");
+    is_int(count(&lab, ".h5vr", NULL), RANKS, "and both copies go");
+}
+
+/* Nothing tells what the dataset is. */
+static void test_unknown(void)
+{
+    struct seslab lab;
+
+    begin(&lab, "XOR");
+    for (int node = 0; node < NODES; node++)
+        shell("for f in %s/rank.*/*.h5vr %s/map.*; do [ ! -e $f ] || echo x >$f; done",
+              part_glob(&lab, node), part_glob(&lab, node));
+    is_int(restarts(&lab), 0,
+           "where nothing tells what a dataset is it is not restored");
+    ok(was_told(&lab, "\"ok\":false") && was_told(&lab, "dataset 1"),
+       "an event says so");
+    ok(count(&lab, "/aside", NULL) > 0 && count(&lab, ".h5vr", NULL) == RANKS,
+       "and all of it is set aside");
+}
+
 static void test_rebuilt(void)
 {
     struct seslab lab;
@@ -219,15 +275,12 @@ static void test_rebuilt(void)
 static void test_shared(void)
 {
     struct seslab lab;
-    char own[SESLAB_TEXT], command[4 * SESLAB_TEXT];
+    char own[SESLAB_TEXT];
 
     begin(&lab, "SINGLE");
     snprintf(own, sizeof own, "%s", seslab_node(&lab, 1));
-    snprintf(command, sizeof command,
-             "cp -a '%s/.' '%s' && rm -r '%s' && ln -s '%s' '%s'", own,
-             seslab_node(&lab, 0), own, seslab_node(&lab, 0), own);
-    if (system(command) != 0)
-        bail_out("%s", command);
+    shell("cp -a '%s/.' '%s' && rm -r '%s' && ln -s '%s' '%s'", own,
+          seslab_node(&lab, 0), own, seslab_node(&lab, 0), own);
     ok(restarts(&lab) == 1 && restarts(&lab) == 1 &&
            count(&lab, ".h5vr", NULL) == RANKS,
        "what two nodes see in one directory is no copy, and stays");
@@ -270,14 +323,16 @@ static ssize_t watched_pread(struct vel_fs *fs, int fd, void *buf, size_t len, o
     return vel_fs_posix()->ops->pread(vel_fs_posix(), fd, buf, len, at);
 }
 
-/* All parts lie on one node, and are wanted on others. */
-static void test_rounds(void)
+/* All parts lie on one node, and are wanted on others: who reads there begins behind
+ * its own rank, so that not all nodes give to the same one. */
+static void test_rounds(int holder)
 {
     static struct watch watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct seslab lab, one;
-    struct launch l = {.lab = &lab, .last = -1, .watched = 0, .fs = &watch.fs};
+    struct launch l = {.lab = &lab, .last = -1, .watched = 2 * holder, .fs = &watch.fs};
     bool is_done[RANKS] = {false};
-    int parts = 0, torn = 0, last = -1;
+    int parts = 0, torn = 0, first = -1, last = -1;
+    char from[SESLAB_TEXT];
 
     begin(&lab, "SINGLE");
     vel_fs_remove_tree(vel_fs_posix(), lab.cache, NULL);
@@ -288,18 +343,23 @@ static void test_rounds(void)
             one.settings[i][1] = "1";
     if (!writes(&one, 2, 2))
         bail_out("nothing was written");
+    snprintf(from, sizeof from, "%s", seslab_node(&lab, 0));
+    if (holder > 0 && rename(from, seslab_node(&lab, holder)) < 0)
+        bail_out("the cache cannot be moved");
+    watch.n = 0;
     watch.ops = *vel_fs_posix()->ops;
     watch.ops.open = watched_open;
     watch.ops.pread = watched_pread;
     watch.fs.ops = &watch.ops;
     ok(crowd_run(RANKS, NULL, run_rank, &l, NULL) == 0 && l.found[0] == 2 &&
            was_told(&lab, "0 rebuilt, 6 moved"),
-       "all parts lie on one node: those of the others move");
+       "all parts lie on node %d: those of the others move", holder);
     for (int i = 0; i < watch.n; i++) {
         int rank = watch.visits[i];
 
-        if (rank < 2 || rank == last) /* its own node's do not move */
+        if (rank / 2 == holder || rank == last) /* its own node's do not move */
             continue;
+        first = first < 0 ? rank : first;
         parts++;
         torn += is_done[rank];
         is_done[rank] = true;
@@ -307,6 +367,7 @@ static void test_rounds(void)
     }
     ok(parts == 6 && torn == 0, "one after the other: %d parts are read, %d anew",
        parts, torn);
+    is_int(first, (2 * holder + 2) % RANKS, "from the one behind it on");
 }
 
 /* --- failures --- */
@@ -379,9 +440,12 @@ int main(void)
 {
     test_moved();
     test_not_moved();
+    test_copies();
+    test_unknown();
     test_rebuilt();
     test_shared();
-    test_rounds();
+    test_rounds(0);
+    test_rounds(2);
     test_failures();
     test_broken();
     return done_testing();

@@ -5,9 +5,11 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "meta/entry.h"
+#include "sys/clock.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
@@ -169,9 +171,61 @@ static void without_index(void)
        "and only the index knows nothing of it");
 }
 
+/* The event of a dataset, as it stands in the history; "" when there is none. */
+static const char *event_of(const struct job *job, int id)
+{
+    static char found[2000];
+    char path[SESLAB_TEXT + 20], wanted[40], *text, *rest;
+
+    snprintf(path, sizeof path, "%s/.veloc/events", job->lab.prefix);
+    snprintf(wanted, sizeof wanted, "\"id\":%d,", id);
+    text = tap_get_file(path, NULL);
+    found[0] = '\0';
+    for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest))
+        if (strstr(line, "\"checkpoint\"") && strstr(line, wanted))
+            snprintf(found, sizeof found, "%s", line);
+    free(text);
+    return found;
+}
+
+static double seconds_of(const char *event)
+{
+    const char *at = strstr(event, "\"seconds\":");
+
+    return at ? strtod(at + strlen("\"seconds\":"), NULL) : -1;
+}
+
+/* What each has cost, and what came of it. */
+static void events(void)
+{
+    static struct job job;
+    uint64_t begun = vel_clock_monotonic(vel_clock_system());
+    double most;
+
+    for (uint64_t n = 1; n == 1 || (job.fired && job.result[0] == 0); n++) {
+        begin(&job, 0);
+        job.plan = (struct vel_fs_fault_plan){
+            .mode = VEL_FS_FAULT_ONCE, .errnum = 28, .at = n, .below = job.lab.cache};
+        if (!goes_well(&job))
+            bail_out("operation %d", (int)n);
+    }
+    ok(job.result[0] < 0, "the second version fails");
+    most =
+        (double)(vel_clock_monotonic(vel_clock_system()) - begun) / (double)VEL_CLOCK_S;
+    ok(strstr(event_of(&job, 1), "\"ok\":true") && seconds_of(event_of(&job, 1)) > 0 &&
+           seconds_of(event_of(&job, 1)) < most,
+       "the event of the first has what it took");
+    ok(strstr(event_of(&job, 2), "\"ok\":false") && job.why[0] &&
+           strstr(event_of(&job, 2), "\"text\":\""),
+       "that of the second that it failed, and why");
+    note("%s", event_of(&job, 2));
+}
+
 int main(void)
 {
     without_index();
+    events();
     sweep(0);
     sweep(1);
     return done_testing();
