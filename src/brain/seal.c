@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/runs.h"
 #include "brain/seal.h"
 #include "meta/dataset.h"
 #include "record/node.h"
@@ -173,50 +174,69 @@ void vel_seal_nodes_fini(struct vel_seal_nodes *nodes)
 
 /* --- encode --- */
 
+/* A number of each member, by rank. */
+static int put_numbers(struct vel_node *body, const char *key,
+                       const struct vel_vec *numbers)
+{
+    struct vel_buf text;
+    int rc;
+
+    vel_buf_init(&text);
+    vel_runs_put(numbers, &text);
+    rc = vel_buf_status(&text, NULL);
+    if (rc == 0)
+        rc = vel_node_set_text(body, key, text.data);
+    vel_buf_fini(&text);
+    return rc;
+}
+
 static int put_nodes(const struct vel_seal *seal, struct vel_node *body,
                      struct vel_err *err)
 {
-    struct vel_node *list = vel_node_list(), *of = vel_node_list();
+    struct vel_node *list = vel_node_list();
     struct vel_seal_nodes nodes;
+    struct vel_vec of;
     int rc = vel_seal_nodes(seal, &nodes, err);
 
-    if (rc == 0 && (!list || !of))
+    vel_vec_init(&of, sizeof(int64_t));
+    if (rc == 0 && !list)
         rc = VEL_ENOMEM;
     for (size_t i = 0; rc == 0 && i < nodes.n; i++)
         rc = vel_node_append_name(list, nodes.names[i]);
-    for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
-        rc = vel_node_append_int(of, (int64_t)nodes.of[i]);
+    for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
+        int64_t node = (int64_t)nodes.of[i];
+
+        if (!vel_vec_push(&of, &node))
+            rc = VEL_ENOMEM;
+    }
     vel_seal_nodes_fini(&nodes);
     if (rc == 0) {
         rc = vel_node_adopt(body, "nodes", list);
         list = NULL;
     }
-    if (rc == 0) {
-        rc = vel_node_adopt(body, "node", of);
-        of = NULL;
-    }
+    if (rc == 0)
+        rc = put_numbers(body, "node", &of);
     vel_node_destroy(list);
-    vel_node_destroy(of);
+    vel_vec_fini(&of);
     return rc;
 }
 
 static int put_columns(const struct vel_seal *seal, struct vel_node *body)
 {
+    struct vel_vec numbers;
     int rc = 0;
 
+    vel_vec_init(&numbers, sizeof(int64_t));
     for (size_t c = 0; rc == 0 && c < COUNT_OF(columns); c++) {
-        struct vel_node *list = vel_node_list();
-
-        rc = vel_node_adopt(body, columns[c].key, list);
-        for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
-            int64_t value;
-
-            memcpy(&value,
-                   (const char *)vel_vec_at(&seal->members, i) + columns[c].offset,
-                   sizeof value);
-            rc = vel_node_append_int(list, value);
-        }
+        numbers.n = 0;
+        for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
+            if (!vel_vec_push(&numbers, (const char *)vel_vec_at(&seal->members, i) +
+                                            columns[c].offset))
+                rc = VEL_ENOMEM;
+        if (rc == 0)
+            rc = put_numbers(body, columns[c].key, &numbers);
     }
+    vel_vec_fini(&numbers);
     return rc;
 }
 
@@ -282,54 +302,81 @@ static bool is_node(const char *name)
     return len > 0 && len <= NODE_MOST && strcspn(name, " ") == len;
 }
 
-static int get_member(const struct vel_node *body, size_t i, struct vel_seal *ret,
-                      struct vel_err *err)
+/* As many as there are members; the first list says how many that is. */
+static int get_numbers(const struct vel_node *body, const char *key, size_t n,
+                       int64_t least, int64_t most, struct vel_vec *ret,
+                       struct vel_err *err)
 {
-    const struct vel_node *nodes = NULL, *list = NULL;
-    struct vel_seal_member member = {0};
-    int64_t value = 0, node = 0;
-    int rc = vel_node_get_list(body, "nodes", &nodes, err);
+    const char *text;
+    int rc = vel_node_get_text(body, key, &text, err);
 
-    for (size_t c = 0; rc == 0 && c < COUNT_OF(columns); c++) {
-        rc = vel_node_get_list(body, columns[c].key, &list, err);
-        if (rc == 0)
-            rc = vel_node_int_at(list, i, columns[c].least, columns[c].most, &value,
-                                 err);
-        memcpy((char *)&member + columns[c].offset, &value, sizeof value);
+    if (rc == 0)
+        rc = vel_runs_parse(text, n, least, most, ret, err);
+    return rc < 0 ? vel_wrap(err, rc, "%s", key) : 0;
+}
+
+static int get_names(const struct vel_node *nodes, char **ret, struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < vel_node_count(nodes); i++) {
+        rc = vel_node_name_at(nodes, i, &ret[i], err);
+        if (rc == 0 && !is_node(ret[i]))
+            rc = vel_fail(err, VEL_ECORRUPT, "nodes: %zu is no name of a node", i);
     }
-    if (rc == 0)
-        rc = vel_node_get_list(body, "node", &list, err);
-    if (rc == 0)
-        rc =
-            vel_node_int_at(list, i, 0, (int64_t)vel_node_count(nodes) - 1, &node, err);
-    if (rc == 0)
-        rc = vel_node_name_at(nodes, (size_t)node, &member.node, err);
-    if (rc == 0 && !is_node(member.node))
-        rc = vel_fail(err, VEL_ECORRUPT, "nodes: %zu is no name of a node",
-                      (size_t)node);
-    if (rc == 0) {
+    return rc;
+}
+
+static int add_members(const struct vel_vec *node, char *const *names,
+                       const struct vel_vec *column, struct vel_seal *ret,
+                       struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < node->n; i++) {
+        struct vel_seal_member member = {.node =
+                                             names[*(int64_t *)vel_vec_at(node, i)]};
+
+        for (size_t c = 0; c < COUNT_OF(columns); c++)
+            memcpy((char *)&member + columns[c].offset, vel_vec_at(&column[c], i),
+                   sizeof(int64_t));
         rc = vel_seal_add(ret, &member, err);
         if (rc == VEL_EINVAL)
             rc = vel_fail(err, VEL_ECORRUPT, "a rank is there twice");
     }
-    free(member.node);
     return rc;
 }
 
 static int get_members(const struct vel_node *body, struct vel_seal *ret,
                        struct vel_err *err)
 {
-    const struct vel_node *list = NULL;
-    int rc = vel_node_get_list(body, "node", &list, err);
-    size_t n = rc == 0 ? vel_node_count(list) : 0;
+    const struct vel_node *nodes = NULL;
+    struct vel_vec node = {0}, column[COUNT_OF(columns)] = {{0}};
+    char **names;
+    size_t n;
+    int rc = vel_node_get_list(body, "nodes", &nodes, err);
 
+    if (rc < 0)
+        return rc;
+    n = vel_node_count(nodes);
+    names = calloc(n + 1, sizeof *names);
+    rc = names ? get_names(nodes, names, err) : vel_out_of_memory(err, "a seal");
+    if (rc == 0)
+        rc = get_numbers(body, "node", VEL_SEAL_RANKS, 0, (int64_t)n - 1, &node, err);
     for (size_t c = 0; rc == 0 && c < COUNT_OF(columns); c++) {
-        rc = vel_node_get_list(body, columns[c].key, &list, err);
-        if (rc == 0 && vel_node_count(list) != n)
+        rc = get_numbers(body, columns[c].key, node.n, columns[c].least,
+                         columns[c].most, &column[c], err);
+        if (rc == 0 && column[c].n != node.n)
             rc = vel_fail(err, VEL_ECORRUPT, "%s: has another length", columns[c].key);
     }
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = get_member(body, i, ret, err);
+    if (rc == 0)
+        rc = add_members(&node, names, column, ret, err);
+    for (size_t c = 0; c < COUNT_OF(columns); c++)
+        vel_vec_fini(&column[c]);
+    vel_vec_fini(&node);
+    for (size_t i = 0; names && i < n; i++)
+        free(names[i]);
+    free(names);
     return rc;
 }
 

@@ -30,7 +30,7 @@ enum vel_owed {
     VEL_OWED_FLUSH = 2,
 };
 
-enum { VEL_SEAL_ENCODING = 16, VEL_SEAL_MOST = 1 << 20 };
+enum { VEL_SEAL_ENCODING = 16, VEL_SEAL_MOST = 8 << 20, VEL_SEAL_RANKS = 1 << 20 };
 
 /* A rank's part. */
 struct vel_seal_member {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/runs.h"
 #include "meta/settlement.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
@@ -31,20 +32,32 @@ void vel_settlement_fini(struct vel_settlement *s)
 /* --- out --- */
 
 /* One number of every seat, by rank. */
-static struct vel_node *list_numbers(const struct vel_settlement *s, size_t offset)
+static int put_numbers(struct vel_node *body, const char *key,
+                       const struct vel_settlement *s, size_t offset)
 {
-    struct vel_node *list = vel_node_list();
+    struct vel_vec numbers;
+    struct vel_buf text;
+    int rc = 0;
 
-    for (int i = 0; list && i < s->dataset.ranks; i++) {
-        uint32_t number;
+    vel_vec_init(&numbers, sizeof(int64_t));
+    vel_buf_init(&text);
+    for (int i = 0; rc == 0 && i < s->dataset.ranks; i++) {
+        uint32_t seat;
+        int64_t number;
 
-        memcpy(&number, (const char *)&s->seats[i] + offset, sizeof number);
-        if (vel_node_append_int(list, number) < 0) {
-            vel_node_destroy(list);
-            return NULL;
-        }
+        memcpy(&seat, (const char *)&s->seats[i] + offset, sizeof seat);
+        number = seat;
+        rc = vel_vec_push(&numbers, &number) ? 0 : VEL_ENOMEM;
     }
-    return list;
+    if (rc == 0) {
+        vel_runs_put(&numbers, &text);
+        rc = vel_buf_status(&text, NULL);
+    }
+    if (rc == 0)
+        rc = vel_node_set_text(body, key, text.data);
+    vel_buf_fini(&text);
+    vel_vec_fini(&numbers);
+    return rc;
 }
 
 static int put(struct vel_node *body, const struct vel_settlement *s)
@@ -56,12 +69,9 @@ static int put(struct vel_node *body, const struct vel_settlement *s)
            vel_node_set_int(body, "m", (int64_t)s->m) ||
            vel_node_set_bool(body, "encoded", s->is_encoded) ||
            (s->is_plain && vel_node_set_bool(body, "plain", true)) ||
-           vel_node_adopt(body, "node",
-                          list_numbers(s, offsetof(struct vel_seat, node))) ||
-           vel_node_adopt(body, "set",
-                          list_numbers(s, offsetof(struct vel_seat, set))) ||
-           vel_node_adopt(body, "place",
-                          list_numbers(s, offsetof(struct vel_seat, place)));
+           put_numbers(body, "node", s, offsetof(struct vel_seat, node)) ||
+           put_numbers(body, "set", s, offsetof(struct vel_seat, set)) ||
+           put_numbers(body, "place", s, offsetof(struct vel_seat, place));
 }
 
 int vel_settlement_encode(const struct vel_settlement *settlement, struct vel_buf *ret,
@@ -81,20 +91,23 @@ int vel_settlement_encode(const struct vel_settlement *settlement, struct vel_bu
 static int get_numbers(const struct vel_node *body, const char *key, int64_t most,
                        struct vel_settlement *s, size_t offset, struct vel_err *err)
 {
-    const struct vel_node *list;
-    int rc = vel_node_get_list(body, key, &list, err);
+    struct vel_vec numbers = {0};
+    const char *text;
+    int rc = vel_node_get_text(body, key, &text, err);
 
-    if (rc == 0 && vel_node_count(list) != (size_t)s->dataset.ranks)
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: %zu of %d ranks", key,
-                      vel_node_count(list), s->dataset.ranks);
-    for (int i = 0; rc == 0 && i < s->dataset.ranks; i++) {
-        int64_t number = 0;
-        uint32_t seat;
+    if (rc == 0)
+        rc = vel_runs_parse(text, (size_t)s->dataset.ranks, 0, most, &numbers, err);
+    if (rc == 0 && numbers.n != (size_t)s->dataset.ranks)
+        rc =
+            vel_fail(err, VEL_ECORRUPT, "%zu of %d ranks", numbers.n, s->dataset.ranks);
+    if (rc == 0 && !s->seats && !(s->seats = calloc(numbers.n, sizeof *s->seats)))
+        rc = vel_out_of_memory(err, "a settlement");
+    for (size_t i = 0; rc == 0 && i < numbers.n; i++) {
+        uint32_t seat = (uint32_t) * (int64_t *)vel_vec_at(&numbers, i);
 
-        rc = vel_node_int_at(list, (size_t)i, 0, most, &number, err);
-        seat = (uint32_t)number;
         memcpy((char *)&s->seats[i] + offset, &seat, sizeof seat);
     }
+    vel_vec_fini(&numbers);
     return rc < 0 ? vel_wrap(err, rc, "%s", key) : 0;
 }
 
@@ -151,21 +164,6 @@ static int get_scheme(const struct vel_node *body, struct vel_settlement *s,
     return rc;
 }
 
-/* Memory for as many as there are, and not for as many as are said to be. */
-static int make_seats(const struct vel_node *body, struct vel_settlement *s,
-                      struct vel_err *err)
-{
-    const struct vel_node *list;
-    int rc = vel_node_get_list(body, "node", &list, err);
-
-    if (rc == 0 && vel_node_count(list) != (size_t)s->dataset.ranks)
-        rc = vel_fail(err, VEL_ECORRUPT, "node: %zu of %d ranks", vel_node_count(list),
-                      s->dataset.ranks);
-    if (rc == 0 && !(s->seats = calloc(vel_node_count(list), sizeof *s->seats)))
-        rc = vel_out_of_memory(err, "a settlement");
-    return rc;
-}
-
 static int get(const struct vel_node *body, struct vel_settlement *s,
                struct vel_err *err)
 {
@@ -178,9 +176,6 @@ static int get(const struct vel_node *body, struct vel_settlement *s,
     s->is_flushed = made.is_flushed;
     s->nodes = made.nodes;
     s->n_nodes = made.n_nodes;
-    rc = make_seats(body, s, err);
-    if (rc < 0)
-        return rc;
     if ((rc = vel_node_get_int(body, "level", 0, INT32_MAX, &s->level, err)) < 0 ||
         (rc = get_scheme(body, s, err)) < 0 ||
         (rc = vel_node_get_bool(body, "encoded", &s->is_encoded, err)) < 0 ||

@@ -9,6 +9,7 @@ unit_tests += \
 	test/unit/path.t \
 	test/unit/ranges.t \
 	test/unit/rng.t \
+	test/unit/runs.t \
 	test/unit/vec.t
 test_unit_buf_t_SOURCES = %D%/buf.c
 test_unit_buf_t_CPPFLAGS = $(test_cppflags)
@@ -37,6 +38,9 @@ test_unit_ranges_t_LDADD = $(test_ldadd)
 test_unit_rng_t_SOURCES = %D%/rng.c
 test_unit_rng_t_CPPFLAGS = $(test_cppflags)
 test_unit_rng_t_LDADD = $(test_ldadd)
+test_unit_runs_t_SOURCES = %D%/runs.c
+test_unit_runs_t_CPPFLAGS = $(test_cppflags)
+test_unit_runs_t_LDADD = $(test_ldadd)
 test_unit_vec_t_SOURCES = %D%/vec.c
 test_unit_vec_t_CPPFLAGS = $(test_cppflags)
 test_unit_vec_t_LDADD = $(test_ldadd)

@@ -122,13 +122,13 @@ static void table(void)
             (row->reply != VEL_MSG_NONE) == (asks || row->kind == VEL_MSG_GREET);
         is_answered &=
             (row->reply != VEL_MSG_NONE) == (row->limit != VEL_MSG_LIMIT_NONE);
-        is_bounded &= vel_msg_most(row->kind) < 2U << 20;
+        is_bounded &= vel_msg_most(row->kind) < 9U << 20;
         vel_msg_fields(row->kind, &n);
         has_fields &= n > 0;
     }
     ok(is_unique, "no two messages have the same number");
     ok(is_answered, "whatever is asked is answered within a limit");
-    ok(is_bounded && has_fields, "no message is longer than 2 MiB");
+    ok(is_bounded && has_fields, "no message is longer than 9 MiB");
     ok(!vel_msg_row(0) && !vel_msg_row(65535), "other numbers are no messages");
 }
 

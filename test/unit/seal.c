@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,62 @@ static bool is_refused(const struct vel_buf *bytes, const char *from, const char
     return rc == VEL_ECORRUPT;
 }
 
+/* Of so many ranks, sixteen on a node, sets of eight nodes; parts differ, as does the
+ * order in which they were closed. */
+static void fill_large(struct vel_seal *seal, int ranks)
+{
+    struct vel_rng rng;
+
+    vel_rng_init(&rng, 3);
+    vel_seal_init(seal);
+    seal->id = 12;
+    seal->template = strdup("out/ck.{step}.{rank}.h5");
+    seal->step = strdup("3");
+    seal->generation = 1;
+    for (int rank = 0; rank < ranks; rank++) {
+        char node[32];
+        struct vel_seal_member member = {
+            .rank = rank,
+            .node = node,
+            .set = rank / 128 * 16 + rank % 16,
+            .place = rank / 16 % 8,
+            .scheme = VEL_XOR,
+            .failures = 1,
+            .bytes = 1000000 + (int64_t)vel_rng_below(&rng, 1000),
+            .files = 1,
+            .upto = (INT64_C(1) << 32) + (int64_t)vel_rng_below(&rng, 16)};
+
+        snprintf(node, sizeof node, "node%05d", rank / 16);
+        if (vel_seal_add(seal, &member, NULL) < 0)
+            bail_out("no memory");
+    }
+}
+
+/* It fits its message, be there ten thousand nodes. */
+static void large(void)
+{
+    enum { MANY = 160000 };
+    struct vel_seal seal, decoded;
+    struct vel_err err = {0};
+    struct vel_buf bytes;
+
+    fill_large(&seal, MANY);
+    vel_buf_init(&bytes);
+    is_int(vel_seal_encode(&seal, &bytes, &err), 0, "a seal of %d ranks has bytes",
+           MANY);
+    note("%zu bytes, %s", bytes.len, err.text);
+    ok(bytes.len < VEL_SEAL_MOST / 2 &&
+           vel_seal_decode(bytes.data, bytes.len, &decoded, &err) == 0 &&
+           decoded.members.n == MANY &&
+           strcmp(vel_seal_member(&decoded, MANY - 1)->node, "node09999") == 0 &&
+           vel_seal_member(&decoded, MANY - 1)->bytes ==
+               vel_seal_member(&seal, MANY - 1)->bytes,
+       "and is the same seal again");
+    vel_buf_fini(&bytes);
+    vel_seal_fini(&decoded);
+    vel_seal_fini(&seal);
+}
+
 int main(void)
 {
     struct vel_seal seal, copy, decoded;
@@ -125,9 +182,12 @@ int main(void)
     ok(is_refused(&bytes, "node0", "node 0") && is_refused(&bytes, "node0", ""),
        "a name that cannot stand in a list is no node");
     ok(is_refused(&bytes, "\"dataset\":12", "\"dataset\":0") &&
-           is_refused(&bytes, "a5a5", "a5g5") && is_refused(&bytes, "[0,1,2", "[1,1,2"),
+           is_refused(&bytes, "a5a5", "a5g5") &&
+           is_refused(&bytes, "\"rank\":\"0..6", "\"rank\":\"0..5 5") &&
+           is_refused(&bytes, "\"rank\":\"0..6", "\"rank\":\"0..5"),
        "nor are other values taken that make no sense");
     damaged(&bytes);
+    large();
     vel_buf_fini(&bytes);
     vel_seal_fini(&decoded);
     vel_seal_fini(&copy);
