@@ -16,6 +16,7 @@ core_sources += \
 	%D%/service_family.c \
 	%D%/service_files.c \
 	%D%/service_find.c \
+	%D%/service_give.c %D%/service_give.h \
 	%D%/service_home.c \
 	%D%/service_job.c \
 	%D%/service_launch.c \

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "meta/cache.h"
 #include "node/service_bring_in.h"
+#include "node/service_give.h"
 #include "node/service_mover.h"
 
 enum {
@@ -169,6 +170,8 @@ static int make(struct vel_service *service, const struct vel_service_of *of,
     if (rc == 0)
         rc = describe_flushing(service, err);
     if (rc == 0)
+        rc = vel_givers_create(service, &service->givers, err);
+    if (rc == 0)
         rc = make_tables(service, err);
     if (rc == 0)
         rc = vel_work_create((unsigned)service->conf->workers, service->clock, wake,
@@ -185,6 +188,8 @@ static void let_go(struct vel_service *service)
     struct vel_links *links = service->links;
 
     vel_service_calls_end(service); /* workers that wait for an answer go on */
+    vel_givers_destroy(service->givers);
+    service->givers = NULL;
     vel_work_destroy(service->work);
     service->work = NULL;
     vel_books_close(service->books, service->limit_ms * VEL_CLOCK_MS / HANGS);
@@ -287,6 +292,7 @@ static int turn(struct vel_service *service, struct vel_err *err)
     uint64_t now = vel_clock_monotonic(service->clock);
 
     vel_service_calls_send(service);
+    vel_givers_send(service->givers);
     vel_leader_tick(service->leader, now);
     vel_service_tell_unreachable(service);
     vel_service_take_results(service);

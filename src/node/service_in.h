@@ -175,6 +175,7 @@ struct vel_service {
     uint64_t largest_part;
     struct vel_placeholders *placeholders; /* workers use it, too */
     struct vel_pulls *pulls;
+    struct vel_givers *givers;
 
     uint64_t look_at; /* when: is a process here? */
 

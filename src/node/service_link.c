@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "node/service_bring_in.h"
-#include "pull/give.h"
+#include "node/service_give.h"
 
 /* --- the list --- */
 
@@ -186,19 +186,18 @@ static void met(void *arg, struct vel_link *link, const struct vel_peer *who)
 static void answer_want(struct vel_service *service, struct vel_service_link *peer,
                         const struct vel_msg *want)
 {
-    struct vel_giver giver = {
-        .fs = service->fs, .homes = service->homes, .n_homes = service->n_homes};
     struct vel_msg answer;
-    void *room = malloc(VEL_WANT_MOST);
+    void *room;
 
+    if (want->u.want.what != VEL_WANT_WHERE && want->u.want.what != VEL_WANT_GIVEN) {
+        vel_leader_tick(service->leader, vel_clock_monotonic(service->clock));
+        vel_leader_asked(service->leader, peer->number);
+        vel_givers_want(service->givers, peer->number, want);
+        return;
+    }
+    room = malloc(VEL_WANT_MOST);
     if (room) {
-        if (want->u.want.what == VEL_WANT_WHERE || want->u.want.what == VEL_WANT_GIVEN)
-            vel_service_tell_where(service, want, room, &answer);
-        else {
-            vel_give_answer(&giver, want, room, &answer);
-            vel_leader_tick(service->leader, vel_clock_monotonic(service->clock));
-            vel_leader_asked(service->leader, peer->number);
-        }
+        vel_service_tell_where(service, want, room, &answer);
         answer.seq = want->seq;
         vel_service_send(service, peer->number, &answer);
     } else {

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/service_give.h"
+#include "node/service_in.h"
+#include "sys/queue.h"
+
+enum {
+    READERS = 2,
+    WAITING = 1024 /* questions of all peers; each has few under way */
+};
+
+struct wanted {
+    uint64_t link; /* who has asked */
+    struct vel_msg want;
+    char *name; /* in it */
+};
+
+struct given {
+    uint64_t link;
+    struct vel_msg answer;
+    void *room; /* that it lies in; NULL: there was no memory */
+};
+
+struct vel_givers {
+    struct vel_service *service;
+    struct vel_queue *queue; /* NULL: nobody has wanted anything yet */
+    pthread_mutex_t lock;    /* guards what follows */
+    struct vel_vec wanted;   /* struct wanted */
+    struct vel_vec given;    /* struct given */
+};
+
+int vel_givers_create(struct vel_service *service, struct vel_givers **ret,
+                      struct vel_err *err)
+{
+    struct vel_givers *g = calloc(1, sizeof *g);
+
+    if (!g)
+        return vel_out_of_memory(err, "a leader");
+    g->service = service;
+    pthread_mutex_init(&g->lock, NULL);
+    vel_vec_init(&g->wanted, sizeof(struct wanted));
+    vel_vec_init(&g->given, sizeof(struct given));
+    *ret = g;
+    return 0;
+}
+
+/* The first of a list; false when it is empty. */
+static bool take(struct vel_givers *g, struct vel_vec *list, void *ret)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&g->lock);
+    is_there = list->n > 0;
+    if (is_there) {
+        memcpy(ret, vel_vec_at(list, 0), list->item_size);
+        vel_vec_remove(list, 0);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return is_there;
+}
+
+static bool put(struct vel_givers *g, struct vel_vec *list, const void *item)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&g->lock);
+    is_there = vel_vec_push(list, item);
+    pthread_mutex_unlock(&g->lock);
+    return is_there;
+}
+
+void vel_givers_destroy(struct vel_givers *givers)
+{
+    struct wanted wanted;
+    struct given given;
+
+    if (!givers)
+        return;
+    vel_queue_destroy(givers->queue);
+    while (take(givers, &givers->wanted, &wanted))
+        free(wanted.name);
+    while (take(givers, &givers->given, &given))
+        free(given.room);
+    vel_vec_fini(&givers->wanted);
+    vel_vec_fini(&givers->given);
+    pthread_mutex_destroy(&givers->lock);
+    free(givers);
+}
+
+/* --- a reader --- */
+
+static int give_one(void *arg, struct vel_err *err)
+{
+    struct vel_givers *g = arg;
+    const struct vel_giver giver = {.fs = g->service->fs,
+                                    .homes = g->service->homes,
+                                    .n_homes = g->service->n_homes};
+    struct wanted wanted;
+    struct given given;
+
+    (void)err;
+    if (!take(g, &g->wanted, &wanted))
+        return 0;
+    given = (struct given){.link = wanted.link, .room = malloc(VEL_WANT_MOST)};
+    wanted.want.u.want.name = wanted.name;
+    if (given.room)
+        vel_give_answer(&giver, &wanted.want, given.room, &given.answer);
+    given.answer.seq = wanted.want.seq;
+    free(wanted.name);
+    if (!put(g, &g->given, &given))
+        free(given.room); /* the asker waits as long as for a node that is silent */
+    vel_links_wake(g->service->links);
+    return 0;
+}
+
+/* --- the loop --- */
+
+void vel_givers_want(struct vel_givers *givers, uint64_t link,
+                     const struct vel_msg *want)
+{
+    const struct wanted wanted = {
+        .link = link, .want = *want, .name = strdup(want->u.want.name)};
+
+    if (!wanted.name || !put(givers, &givers->wanted, &wanted)) {
+        free(wanted.name);
+        vel_service_close(givers->service, link);
+        return;
+    }
+    if ((!givers->queue &&
+         vel_queue_create(READERS, WAITING, &givers->queue, NULL) < 0) ||
+        vel_queue_submit(givers->queue, give_one, givers, NULL, NULL) < 0)
+        give_one(givers, NULL);
+}
+
+void vel_givers_send(struct vel_givers *givers)
+{
+    struct given given;
+
+    while (take(givers, &givers->given, &given)) {
+        if (given.room)
+            vel_service_send(givers->service, given.link, &given.answer);
+        else
+            vel_service_close(givers->service, given.link);
+        free(given.room);
+    }
+}
