@@ -7,7 +7,7 @@ core_sources += \
 	%D%/service.c %D%/service.h %D%/service_in.h %D%/service_bring_in.h \
 	%D%/service_again.c \
 	%D%/service_beside.c \
-	%D%/service_call.c \
+	%D%/service_call.c %D%/service_call.h \
 	%D%/service_compose.c \
 	%D%/service_copies.c \
 	%D%/service_dataset.c \

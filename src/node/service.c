@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "meta/cache.h"
 #include "node/service_bring_in.h"
+#include "node/service_call.h"
 #include "node/service_give.h"
 #include "node/service_mover.h"
 

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions that a worker has for another node's leader: put into a list, sent by the
- * loop, answered from there. The worker sleeps meanwhile. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/service_in.h"
-
-struct vel_service_call {
-    uint64_t seq;
-    const char *node;
-    const struct vel_msg *ask;
-    uint64_t link; /* on which it was sent; 0: not sent */
-    bool is_sent;
-    struct vel_buf *room; /* the answer, encoded */
-    int rc;
-    bool is_done, is_woken;
-    struct vel_err *err;
-    pthread_cond_t done;
-};
+#include "node/service_call.h"
 
 /* --- list; with the lock --- */
 
@@ -32,7 +17,7 @@ static void finish(struct vel_service_call *call, int rc)
 {
     call->rc = rc;
     call->is_done = true;
-    pthread_cond_signal(&call->done);
+    pthread_cond_signal(call->done);
 }
 
 static void fail(struct vel_service_call *call, const struct vel_err *why)
@@ -79,32 +64,70 @@ static void wait_for(struct vel_service *service, struct vel_service_call *call,
         if (is_cancelled && !call->is_done)
             finish(call, vel_fail(call->err, VEL_ECANCEL, "told to stop"));
         else if (!has_done && !call->is_done && !call->is_woken)
-            pthread_cond_wait(&call->done, &service->lock);
+            pthread_cond_wait(call->done, &service->lock);
     }
+}
+
+/* With the lock. */
+static void begin(struct vel_service *service, struct vel_service_call *call)
+{
+    call->seq = VEL_SERVICE_CALL + ++service->last_call;
+    if (service->is_closed)
+        finish(call, vel_fail(call->err, VEL_ECANCEL, "the leader of %s ends",
+                              service->host.node));
+    else if (!vel_vec_push(&service->calls, &call))
+        finish(call, vel_out_of_memory(call->err, "a question"));
+    vel_links_wake(service->links);
 }
 
 int vel_service_call(struct vel_service *service, const struct vel_work_job *how,
                      const char *node, const struct vel_msg *ask, struct vel_msg *ret,
                      struct vel_buf *room, struct vel_err *err)
 {
-    struct vel_service_call call = {.node = node, .ask = ask, .room = room, .err = err};
-    struct vel_service_call *item = &call;
+    pthread_cond_t done;
+    struct vel_service_call call = {
+        .node = node, .ask = ask, .room = room, .err = err, .done = &done};
 
     vel_buf_clear(room);
-    pthread_cond_init(&call.done, NULL);
+    pthread_cond_init(&done, NULL);
     pthread_mutex_lock(&service->lock);
-    call.seq = VEL_SERVICE_CALL + ++service->last_call;
-    if (service->is_closed)
-        finish(&call,
-               vel_fail(err, VEL_ECANCEL, "the leader of %s ends", service->host.node));
-    else if (!vel_vec_push(&service->calls, &item))
-        finish(&call, vel_out_of_memory(err, "a question"));
-    vel_links_wake(service->links);
+    begin(service, &call);
     wait_for(service, &call, how);
     remove_call(service, &call);
     pthread_mutex_unlock(&service->lock);
-    pthread_cond_destroy(&call.done);
+    pthread_cond_destroy(&done);
     return call.rc == 0 ? vel_msg_decode(room->data, room->len, ret, err) : call.rc;
+}
+
+void vel_service_call_begin(struct vel_service *service, struct vel_service_call *call)
+{
+    pthread_mutex_lock(&service->lock);
+    begin(service, call);
+    pthread_mutex_unlock(&service->lock);
+}
+
+void vel_service_call_end(struct vel_service *service, struct vel_service_call *call)
+{
+    pthread_mutex_lock(&service->lock);
+    remove_call(service, call);
+    pthread_mutex_unlock(&service->lock);
+}
+
+size_t vel_service_call_await(struct vel_service *service,
+                              struct vel_service_call *const *calls, size_t n)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&service->lock);
+    for (;;) {
+        for (i = 0; i < n && !calls[i]->is_done; i++)
+            ;
+        if (i < n)
+            break;
+        pthread_cond_wait(calls[0]->done, &service->lock);
+    }
+    pthread_mutex_unlock(&service->lock);
+    return i;
 }
 
 /* --- the loop --- */
@@ -114,7 +137,7 @@ void vel_service_calls_wake(struct vel_service *service)
     pthread_mutex_lock(&service->lock);
     for (size_t i = 0; i < service->calls.n; i++) {
         call_at(service, i)->is_woken = true;
-        pthread_cond_signal(&call_at(service, i)->done);
+        pthread_cond_signal(call_at(service, i)->done);
     }
     pthread_mutex_unlock(&service->lock);
 }
@@ -127,6 +150,31 @@ static void ask_here(struct vel_service *service, const struct vel_service_call 
     ask.seq = call->seq;
     vel_muster_come(service->muster, 0, service->host.node, &ask,
                     vel_clock_monotonic(service->clock));
+}
+
+static uint64_t bytes_of(const struct vel_service_call *call)
+{
+    return call->ask->kind == VEL_MSG_WANT ? call->ask->u.want.len : 0;
+}
+
+/* Two nodes that have much to send to each other read nothing meanwhile (link.h): what
+ * we want of one, all workers together, is less than that. */
+static bool is_too_much(const struct vel_service *service,
+                        const struct vel_service_call *call)
+{
+    uint64_t bytes = bytes_of(call);
+    bool is_alone = true;
+
+    for (size_t i = 0; bytes > 0 && i < service->calls.n; i++) {
+        const struct vel_service_call *other = call_at(service, i);
+
+        if (!other->is_sent || other->is_done || bytes_of(other) == 0 ||
+            strcmp(other->node, call->node) != 0)
+            continue;
+        bytes += bytes_of(other);
+        is_alone = false;
+    }
+    return !is_alone && bytes > VEL_LINK_UNREAD / 2;
 }
 
 static void send_call(struct vel_service *service, struct vel_service_call *call)
@@ -162,7 +210,7 @@ void vel_service_calls_send(struct vel_service *service)
                 continue;
             if (strcmp(call->node, service->host.node) == 0)
                 here = call;
-            else
+            else if (!is_too_much(service, call))
                 send_call(service, call);
         }
         if (here)

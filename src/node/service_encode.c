@@ -12,6 +12,7 @@
 #include "base/proof.h"
 #include "meta/cache.h"
 #include "meta/paths.h"
+#include "node/service_call.h"
 #include "node/service_in.h"
 
 enum { OLDER_MOST = 4 }; /* datasets that are looked at */

@@ -210,33 +210,6 @@ void vel_service_send(void *arg, uint64_t link, const struct vel_msg *msg);
 void vel_service_close(void *arg, uint64_t link);
 void vel_service_forget_peers(struct vel_service *service);
 
-/* --- service_call --- */
-
-extern const struct vel_muster_ops vel_service_muster_ops;
-
-/* Numbers of requests that are ours, and not the brain's. */
-#define VEL_SERVICE_CALL (UINT64_C(1) << 62)
-
-/* Blocks a worker until the leader of `node` has answered: a copy of the message in
- * *ret, whose texts and bytes are in *room. Every wait ends: the links see to that.
- * how: jobs that go before this one are done meanwhile; NULL: none is. */
-int vel_service_call(struct vel_service *service, const struct vel_work_job *how,
-                     const char *node, const struct vel_msg *ask, struct vel_msg *ret,
-                     struct vel_buf *room, struct vel_err *err);
-/* By the loop: there may be such a job; send what is new; an answer has come; a link is
- * gone; all are. */
-void vel_service_calls_wake(struct vel_service *service);
-void vel_service_calls_send(struct vel_service *service);
-void vel_service_calls_met(struct vel_service *service,
-                           const struct vel_service_link *to);
-bool vel_service_calls_answer(struct vel_service *service,
-                              const struct vel_msg *answer);
-void vel_service_calls_gone(struct vel_service *service,
-                            const struct vel_service_link *link,
-                            const struct vel_err *why);
-/* Nobody waits any more, and nobody will. */
-void vel_service_calls_end(struct vel_service *service);
-
 /* --- service_life: who will not come any more --- */
 
 /* What this machine's locks are asked by. */

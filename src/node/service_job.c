@@ -11,6 +11,7 @@
 #include "meta/cache.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
+#include "node/service_call.h"
 #include "node/service_mover.h"
 #include "sys/lock.h"
 

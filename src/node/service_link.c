@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "node/service_bring_in.h"
+#include "node/service_call.h"
 #include "node/service_give.h"
 
 /* --- the list --- */

@@ -10,16 +10,29 @@
 #include "base/path.h"
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
+#include "node/service_call.h"
 #include "node/service_room.h"
 #include "view/view_in.h"
 
 /* --- other nodes --- */
 
-/* One question at a time: its answer is there when begin() returns. */
+enum { ASKED_MOST = 64 }; /* that are waited for at once */
+
+/* A question under way. */
+struct asked {
+    struct vel_service_call call;
+    struct vel_get *get;
+    struct vel_msg want;
+    struct vel_buf room;
+    struct vel_err err;
+};
+
 struct asker {
     struct vel_pull_source source;
     struct vel_service *service;
-    struct vel_vec done; /* struct vel_get * */
+    struct vel_vec asked; /* struct asked * */
+    struct vel_vec done;  /* struct vel_get *: that were read here */
+    pthread_cond_t answered;
 };
 
 static void give_here(struct vel_service *service, struct vel_get *get)
@@ -31,26 +44,30 @@ static void give_here(struct vel_service *service, struct vel_get *get)
         vel_give(&giver, &get->want, get->bytes, &get->size, &get->got, &get->err);
 }
 
-static void ask(struct vel_service *service, struct vel_get *get)
+static int ask(struct asker *asker, struct vel_get *get, struct vel_err *err)
 {
-    const struct vel_msg want = {.kind = VEL_MSG_WANT,
-                                 .u.want = {.dataset = (uint64_t)get->want.dataset,
-                                            .rank = (uint64_t)get->want.rank,
-                                            .what = get->want.what,
-                                            .at = get->want.at,
-                                            .len = get->want.len,
-                                            .name = get->want.name}};
-    struct vel_buf room;
-    struct vel_msg answer;
-    int rc;
+    struct asked *asked = calloc(1, sizeof *asked);
 
-    vel_buf_init(&room);
-    rc = vel_service_call(service, NULL, get->node, &want, &answer, &room, &get->err);
-    if (rc == 0)
-        vel_get_answer(get, &answer);
-    else
-        get->rc = rc;
-    vel_buf_fini(&room);
+    if (!asked || !vel_vec_push(&asker->asked, &asked)) {
+        free(asked);
+        return vel_out_of_memory(err, "a pull");
+    }
+    vel_buf_init(&asked->room);
+    asked->get = get;
+    asked->want = (struct vel_msg){.kind = VEL_MSG_WANT,
+                                   .u.want = {.dataset = (uint64_t)get->want.dataset,
+                                              .rank = (uint64_t)get->want.rank,
+                                              .what = get->want.what,
+                                              .at = get->want.at,
+                                              .len = get->want.len,
+                                              .name = get->want.name}};
+    asked->call = (struct vel_service_call){.node = get->node,
+                                            .ask = &asked->want,
+                                            .room = &asked->room,
+                                            .err = &asked->err,
+                                            .done = &asker->answered};
+    vel_service_call_begin(asker->service, &asked->call);
+    return 0;
 }
 
 static int begin(struct vel_pull_source *source, struct vel_get *get,
@@ -58,28 +75,64 @@ static int begin(struct vel_pull_source *source, struct vel_get *get,
 {
     struct asker *asker = (struct asker *)source;
 
-    if (strcmp(get->node, asker->service->host.node) == 0)
-        give_here(asker->service, get);
-    else
-        ask(asker->service, get);
+    if (strcmp(get->node, asker->service->host.node) != 0)
+        return ask(asker, get, err);
+    give_here(asker->service, get);
     return vel_vec_push(&asker->done, &get) ? 0 : vel_out_of_memory(err, "a pull");
+}
+
+/* It is over; its get, when that is still wanted, has the answer. */
+static struct vel_get *end(struct asker *asker, size_t i)
+{
+    struct asked *asked = *(struct asked **)vel_vec_at(&asker->asked, i);
+    struct vel_get *get = asked->get;
+    struct vel_msg answer;
+
+    vel_vec_remove(&asker->asked, i);
+    vel_service_call_end(asker->service, &asked->call);
+    if (asked->call.is_done && asked->call.rc == 0)
+        asked->call.rc =
+            vel_msg_decode(asked->room.data, asked->room.len, &answer, &asked->err);
+    if (asked->call.is_done && asked->call.rc == 0)
+        vel_get_answer(get, &answer);
+    else if (asked->call.is_done)
+        get->rc =
+            vel_fail(&get->err, (enum vel_status)asked->call.rc, "%s", asked->err.text);
+    vel_buf_fini(&asked->room);
+    free(asked);
+    return get;
 }
 
 static struct vel_get *next(struct vel_pull_source *source)
 {
     struct asker *asker = (struct asker *)source;
-    struct vel_get *get = *(struct vel_get **)vel_vec_at(&asker->done, 0);
+    struct vel_service_call *calls[ASKED_MOST];
+    size_t n = asker->asked.n < ASKED_MOST ? asker->asked.n : ASKED_MOST;
+    struct vel_get *get;
 
-    vel_vec_remove(&asker->done, 0);
-    return get;
+    if (asker->done.n > 0) {
+        get = *(struct vel_get **)vel_vec_at(&asker->done, 0);
+        vel_vec_remove(&asker->done, 0);
+        return get;
+    }
+    for (size_t i = 0; i < n; i++)
+        calls[i] = &(*(struct asked **)vel_vec_at(&asker->asked, i))->call;
+    return end(asker, vel_service_call_await(asker->service, calls, n));
 }
 
 static void drop(struct vel_pull_source *source)
 {
     struct asker *asker = (struct asker *)source;
 
-    while (asker->done.n > 0)
-        vel_vec_remove(&asker->done, asker->done.n - 1);
+    asker->done.n = 0;
+    while (asker->asked.n > 0) {
+        struct asked *asked =
+            *(struct asked **)vel_vec_at(&asker->asked, asker->asked.n - 1);
+
+        vel_service_call_end(asker->service, &asked->call);
+        asked->call.is_done = false;
+        end(asker, asker->asked.n - 1);
+    }
 }
 
 static const struct vel_pull_source_ops asker_ops = {
@@ -156,8 +209,13 @@ static int pull(struct vel_service *service, struct vel_pull *what,
     if (service->n_homes == 0)
         return vel_fail(err, VEL_ENOENT, "this node has no cache");
     what->home = choose_home(service, what->dataset);
+    vel_vec_init(&asker.asked, sizeof(struct asked *));
     vel_vec_init(&asker.done, sizeof(struct vel_get *));
+    pthread_cond_init(&asker.answered, NULL);
     rc = vel_pull(&how, what, ret, &why);
+    drop(&asker.source);
+    pthread_cond_destroy(&asker.answered);
+    vel_vec_fini(&asker.asked);
     vel_vec_fini(&asker.done);
     tell(service, what, rc, ret,
          (double)(vel_clock_monotonic(service->clock) - begun) / (double)VEL_CLOCK_S,

@@ -4,13 +4,17 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "tap/filelab.h"
 #include "tap/tap.h"
+
+#define RULES "DATASET=ck PATTERN=ck.{step}.{rank}\n"
 
 static struct filelab lab;
 
@@ -70,6 +74,93 @@ static void *read_there(void *arg)
     return text;
 }
 
+/* --- at once in both directions --- */
+
+enum { LARGE = 16 << 20, RANKS = 8 };
+
+static char *large(int of)
+{
+    char *text = malloc(LARGE + 1);
+
+    if (!text)
+        bail_out("no memory");
+    memset(text, 'a' + of, LARGE);
+    text[LARGE] = '\0';
+    return text;
+}
+
+static void *read_large(void *arg)
+{
+    int rank = *(int *)arg, other = (rank + RANKS / 2) % RANKS;
+    char name[32], *text = large(other);
+    bool is = false;
+
+    snprintf(name, sizeof name, "ck.3.%d", other);
+    is = filelab_reads(&lab, rank, name, text);
+    free(text);
+    return is ? arg : NULL;
+}
+
+static void wait_encoded(void)
+{
+    struct vel_progress now = {0};
+
+    while (!now.is_encoded) {
+        if (vel_client_ask(lab.client[0], 1, &now, NULL) < 0)
+            bail_out("the leader does not answer");
+        vel_clock_sleep(vel_clock_system(), VEL_CLOCK_MS);
+    }
+}
+
+static atomic_int warnings;
+
+static void count_warnings(void *arg, enum vel_log_level level, const char *line,
+                           size_t len)
+{
+    (void)arg, (void)line, (void)len;
+    warnings += level <= VEL_LOG_WARN;
+}
+
+/* Each node has much for the other, more than a connection holds. */
+static void both_ways(void)
+{
+    const struct vel_log_sink sink = {.level = VEL_LOG_WARN, .write = count_warnings};
+    int rank[RANKS], n = 0;
+    pthread_t reader[RANKS];
+    struct vel_err err = {0};
+
+    filelab_init(&lab, "large", 2, RANKS, RULES "FLUSH_BANDWIDTH=1\n");
+    filelab_begin(&lab, "A");
+    for (int i = 0; i < RANKS; i++) {
+        char name[32], *text = large(i);
+
+        snprintf(name, sizeof name, "ck.3.%d", i);
+        if (filelab_write(&lab, i, name, text, &err) < 0)
+            bail_out("%s", err.text);
+        free(text);
+    }
+    wait_encoded();
+    filelab_drop(&lab);
+    filelab_begin(&lab, "B");
+    vel_log_open(&sink);
+    for (int i = 0; i < RANKS; i++) {
+        rank[i] = i;
+        if (pthread_create(&reader[i], NULL, read_large, &rank[i]) != 0)
+            bail_out("no thread");
+    }
+    for (int i = 0; i < RANKS; i++) {
+        void *is;
+
+        pthread_join(reader[i], &is);
+        n += is != NULL;
+    }
+    vel_log_open(NULL);
+    is_int(n, RANKS, "ranks of two nodes read much of each other at once");
+    is_int(warnings, 0, "and none takes the other node for gone");
+    filelab_drop(&lab);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     static struct vel_fs_ops ops;
@@ -80,7 +171,7 @@ int main(void)
 
     ops = *vel_fs_posix()->ops;
     ops.pread = held_pread;
-    filelab_init(&lab, "lab", 2, 2, "DATASET=ck PATTERN=ck.{step}.{rank}\n");
+    filelab_init(&lab, "lab", 2, 2, RULES);
     lab.fs = &fs;
     filelab_begin(&lab, "A");
     is_int(filelab_write(&lab, 0, "ck.1.0", "what rank 0 has written", &err), 0,
@@ -100,5 +191,6 @@ int main(void)
     filelab_write(&lab, 1, "ck.2.1", "the next of rank 1", &err);
     filelab_end(&lab);
     filelab_fini(&lab);
+    both_ways();
     return done_testing();
 }
