@@ -62,19 +62,13 @@ struct vel_freeing *vel_freeing_begin(struct vel_session *s, const char *dir)
 }
 
 /* Where no thread can be had it is done here. */
-void vel_session_do_later(struct vel_session *s,
-                          int (*job)(void *arg, struct vel_err *err), void *arg)
-{
-    if ((!s->freeing && vel_queue_create(1, MOST, &s->freeing, NULL) < 0) ||
-        vel_queue_submit(s->freeing, job, arg, NULL, NULL) < 0)
-        job(arg, NULL);
-}
-
 void vel_freeing_end(struct vel_session *s, struct vel_freeing *f)
 {
-    if (f && f->n > 0)
-        vel_session_do_later(s, let_go, f);
-    else if (f)
+    if (!f)
+        return;
+    if (f->n == 0 ||
+        (!s->freeing && vel_queue_create(1, MOST, &s->freeing, NULL) < 0) ||
+        vel_queue_submit(s->freeing, let_go, f, NULL, NULL) < 0)
         let_go(f, NULL);
 }
 

@@ -105,7 +105,6 @@ void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix)
     struct vel_err why = {0};
     struct vel_vec through;
 
-    vel_session_let_leave(s, held);
     vel_session_keep_through(s, held, &through);
 
     if (s->conf->crc_on_delete)

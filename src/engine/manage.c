@@ -20,7 +20,6 @@ static int find(struct vel_session *s, const char *name, int64_t version,
     struct vel_entry *e;
     int rc = vel_session_may_all(s, VEL_DO_START, &asked, err);
 
-    vel_freeing_wait(s); /* what leaves the prefix has left */
     if (rc == 0)
         rc = vel_session_index(s, VEL_OWNER_SESSION, ret_entries, err);
     if (rc < 0)

@@ -33,67 +33,9 @@ int vel_session_files(struct vel_session *s, const struct vel_held *held,
 
 /* --- how many stay --- */
 
-/* A dataset that leaves the prefix behind the program. */
-struct leaving {
-    struct vel_crew crew; /* of rank 0 alone */
-    struct vel_entry entry;
-    bool is_held;
-};
-
-static int let_leave(void *arg, struct vel_err *err)
-{
-    struct leaving *l = arg;
-    struct vel_comm *alone = NULL;
-    struct vel_err why = {0};
-    int rc = vel_comm_self(&alone, &why);
-
-    (void)err;
-    l->crew.world = l->crew.node = l->crew.leaders = alone;
-    l->crew.nodes = 1;
-    if (rc == 0)
-        rc = l->is_held ? vel_flush_take_back(&l->crew, &l->entry, &why)
-                        : vel_flush_remove(&l->crew, &l->entry, &why);
-    if (rc < 0) /* the next launch goes on with it */
-        vel_log(VEL_LOG_WARN, "%s", why.text);
-    vel_comm_destroy(alone);
-    vel_entry_fini(&l->entry);
-    free(l);
-    return 0;
-}
-
-/* Rank 0. Where that cannot be begun the next launch goes on with it. */
-static void begin_leaving(struct vel_session *s, const struct vel_entry *entry,
-                          bool is_held)
-{
-    struct leaving *l = s->world->rank == 0 ? calloc(1, sizeof *l) : NULL;
-
-    if (!l)
-        return;
-    *l = (struct leaving){.crew = s->crew, .entry = *entry, .is_held = is_held};
-    if (vel_dataset_copy(&entry->dataset, &l->entry.dataset, NULL) < 0)
-        free(l);
-    else
-        vel_session_do_later(s, let_leave, l);
-}
-
-void vel_session_let_leave(const struct vel_session *s, struct vel_held *held)
-{
-    if (held->is_leaving)
-        vel_freeing_wait(s);
-    held->is_leaving = false;
-}
-
-/* Is it one too many? Those that failed take nobody's place; a dataset that is an
- * output as well never goes. */
-static bool is_surplus(const struct vel_session *s, const struct vel_entry *entry,
-                       int64_t *kept)
-{
-    return entry->dataset.use == VEL_USE_CHECKPOINT && entry->place == VEL_ON_PREFIX &&
-           (entry->replaced || (*kept += !entry->failed) > s->conf->prefix_size);
-}
-
 /* PREFIX_SIZE: the oldest checkpoints go, and first those that cannot be restored any
- * more. */
+ * more; those that failed take nobody's place; a dataset that is an output as well
+ * never goes. */
 int vel_session_slide(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries;
@@ -110,15 +52,13 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < entries.n; i++) {
         struct vel_held *held = vel_session_held_of(s, e[i].dataset.id);
 
-        if (!is_surplus(s, &e[i], &kept))
+        if (e[i].dataset.use != VEL_USE_CHECKPOINT || e[i].place != VEL_ON_PREFIX ||
+            (!e[i].replaced && (kept += !e[i].failed) <= s->conf->prefix_size))
             continue;
-        rc = vel_flush_begin_removal(&s->crew, &e[i], held != NULL, err);
-        if (rc == 0)
-            begin_leaving(s, &e[i], held != NULL);
-        if (rc == 0 && held) {
+        rc = held ? vel_flush_take_back(&s->crew, &e[i], err)
+                  : vel_flush_remove(&s->crew, &e[i], err);
+        if (rc == 0 && held)
             held->entry.place = VEL_ON_CACHE;
-            held->is_leaving = true;
-        }
     }
     vel_index_fini(&entries);
     return rc;
@@ -199,7 +139,6 @@ int vel_session_settle_before(struct vel_session *s, struct vel_err *err)
 
     if (!s->has_staged)
         return 0;
-    vel_freeing_wait(s); /* what leaves the prefix is not settled by two */
     rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
     if (rc < 0)
         return rc;

@@ -36,7 +36,6 @@ struct vel_held {
     unsigned owed;   /* what the background has still to do, as far as all ranks know */
     bool is_earlier; /* another launch has made it */
     bool is_told;    /* that the background has failed */
-    bool is_leaving; /* its files are being removed from the prefix */
 };
 
 /* The dataset that is being written. */
@@ -217,10 +216,7 @@ struct vel_freeing;
 struct vel_freeing *vel_freeing_begin(struct vel_session *s, const char *dir);
 /* Their names are gone: their bytes go behind the program. Frees it. */
 void vel_freeing_end(struct vel_session *s, struct vel_freeing *freeing);
-/* Something that a thread does for this one, in order. */
-void vel_session_do_later(struct vel_session *s,
-                          int (*job)(void *arg, struct vel_err *err), void *arg);
-/* All that was removed is free, and all that was to be done later is done. */
+/* All that was removed is free. */
 void vel_freeing_wait(const struct vel_session *s);
 
 /* --- promise.c: what the background is to do --- */
@@ -399,10 +395,8 @@ int vel_session_flush_named(struct vel_session *s, int64_t id,
 bool vel_session_flush_due(const struct vel_session *s,
                            const struct vel_dataset *dataset, bool is_exposed,
                            bool is_last);
-/* Collective. The oldest on the prefix go, as PREFIX_SIZE says: behind the program. */
+/* Collective. The oldest on the prefix go, as PREFIX_SIZE says. */
 int vel_session_slide(struct vel_session *s, struct vel_err *err);
-/* Local. What a held dataset had on the prefix has gone from there. */
-void vel_session_let_leave(const struct vel_session *s, struct vel_held *held);
 /* Collective. The dataset under way was written to the prefix, and is held there only.
  */
 int vel_session_adopt(struct vel_session *s, struct vel_held *held,

@@ -39,11 +39,6 @@ int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
 int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
                      struct vel_err *err);
 
-/* Collective. From here on nobody takes it for a dataset that can be fetched. The rest
- * of what follows may be done by one rank for all, with a crew of its own. */
-int vel_flush_begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
-                            bool is_held, struct vel_err *err);
-
 /* Collective. Remove what a dataset that the caches hold has on the prefix: the entry
  * says VEL_ON_CACHE. Files that were written through stay, as a part of what is held.
  */

@@ -328,16 +328,11 @@ static int remove_files(const struct vel_crew *crew, const struct vel_entry *ent
                : rc;
 }
 
+/* Collective. From here on nobody takes it for a dataset that can be fetched. */
 static int begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
                          enum vel_place_on_prefix place, struct vel_err *err)
 {
     return entry->place == place ? 0 : vel_flush_mark(crew, entry, place, err);
-}
-
-int vel_flush_begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
-                            bool is_held, struct vel_err *err)
-{
-    return begin_removal(crew, entry, is_held ? VEL_ON_FLUSHING : VEL_ON_REMOVING, err);
 }
 
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
