@@ -16,7 +16,7 @@ static size_t run_at(const struct vel_vec *numbers, size_t i, int64_t step)
 {
     size_t n = 1;
 
-    while (i + n < numbers->n && at(numbers, i + n) == at(numbers, i + n - 1) + step)
+    while (i + n < numbers->n && at(numbers, i + n) - step == at(numbers, i + n - 1))
         n++;
     return n;
 }
@@ -68,12 +68,13 @@ static bool get_run(const char **text, struct run *ret)
         return false;
     if (**text == '*') {
         (*text)++;
-        return get_number(text, &ret->n) && ret->n > 1;
+        return get_number(text, &ret->n) && ret->n > 1 && ret->n <= VEL_RUNS_MOST;
     }
     if (strncmp(*text, "..", 2) != 0)
         return true;
     *text += 2;
-    if (!get_number(text, &last) || last <= ret->first)
+    if (!get_number(text, &last) || last <= ret->first ||
+        last - ret->first >= VEL_RUNS_MOST)
         return false;
     ret->step = 1;
     ret->n = last - ret->first + 1;
@@ -86,7 +87,7 @@ static bool goes_on(const struct run *run, const struct run *before)
     int64_t last = before->first + before->step * (before->n - 1);
 
     return (before->step == 0 && run->first == last) ||
-           ((before->step == 1 || before->n == 1) && run->first == last + 1);
+           ((before->step == 1 || before->n == 1) && run->first - 1 == last);
 }
 
 static int add(const struct run *run, size_t count, int64_t least, int64_t most,

@@ -277,7 +277,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
         vel_node_print(body, &text);
         rc = vel_buf_status(&text, err);
     }
-    if (rc == 0 && text.len > VEL_SEAL_MOST)
+    if (rc == 0 && (text.len > VEL_SEAL_MOST || seal->members.n > VEL_SEAL_RANKS))
         rc = vel_fail(err, VEL_EUNSUP,
                       "dataset %lld has %zu parts: they do not fit one message of %d "
                       "bytes; checkpoints of VELOC_* can do without, with MODE=SYNC "
@@ -340,9 +340,9 @@ static int add_members(const struct vel_vec *node, char *const *names,
         for (size_t c = 0; c < COUNT_OF(columns); c++)
             memcpy((char *)&member + columns[c].offset, vel_vec_at(&column[c], i),
                    sizeof(int64_t));
-        rc = vel_seal_add(ret, &member, err);
-        if (rc == VEL_EINVAL)
-            rc = vel_fail(err, VEL_ECORRUPT, "a rank is there twice");
+        rc = i > 0 && member.rank <= vel_seal_member(ret, i - 1)->rank
+                 ? vel_fail(err, VEL_ECORRUPT, "a rank is there twice, or too late")
+                 : vel_seal_add(ret, &member, err);
     }
     return rc;
 }

@@ -31,7 +31,7 @@
 #include "sys/clock.h"
 
 enum {
-    VEL_LINK_QUEUE = 16 << 20, /* bytes that may wait to be sent */
+    VEL_LINK_QUEUE = 32 << 20, /* bytes that may wait to be sent */
     VEL_LINK_UNREAD = 8 << 20, /* while more than that wait nothing is read */
     VEL_LINK_OPEN = 256,       /* requests of a peer that wait for our answer, then
                                   nothing is read; and of ours that wait for a peer's */

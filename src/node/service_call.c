@@ -110,6 +110,7 @@ void vel_service_call_end(struct vel_service *service, struct vel_service_call *
 {
     pthread_mutex_lock(&service->lock);
     remove_call(service, call);
+    vel_links_wake(service->links); /* others may be sent now */
     pthread_mutex_unlock(&service->lock);
 }
 
@@ -157,13 +158,13 @@ static uint64_t bytes_of(const struct vel_service_call *call)
     return call->ask->kind == VEL_MSG_WANT ? call->ask->u.want.len : 0;
 }
 
-/* Two nodes that have much to send to each other read nothing meanwhile (link.h): what
- * we want of one, all workers together, is less than that. */
+/* Two nodes that have much to send to each other read nothing meanwhile (link.h), and a
+ * link has few questions open: what all workers want of one node is less than that. */
 static bool is_too_much(const struct vel_service *service,
                         const struct vel_service_call *call)
 {
     uint64_t bytes = bytes_of(call);
-    bool is_alone = true;
+    size_t n = 0;
 
     for (size_t i = 0; bytes > 0 && i < service->calls.n; i++) {
         const struct vel_service_call *other = call_at(service, i);
@@ -172,9 +173,9 @@ static bool is_too_much(const struct vel_service *service,
             strcmp(other->node, call->node) != 0)
             continue;
         bytes += bytes_of(other);
-        is_alone = false;
+        n++;
     }
-    return !is_alone && bytes > VEL_LINK_UNREAD / 2;
+    return n > 0 && (bytes > VEL_LINK_UNREAD / 2 || n >= VEL_LINK_OPEN / 4);
 }
 
 static void send_call(struct vel_service *service, struct vel_service_call *call)
@@ -229,7 +230,10 @@ void vel_service_calls_met(struct vel_service *service,
     for (size_t i = 0; i < service->calls.n; i++) {
         struct vel_service_call *call = call_at(service, i);
 
-        if (!call->is_done && !call->is_sent && call->link == to->number)
+        if (call->is_done || call->is_sent || call->link != to->number)
+            continue;
+        call->link = 0; /* or it is sent as soon as that may be */
+        if (!is_too_much(service, call))
             send_call(service, call);
     }
     pthread_mutex_unlock(&service->lock);

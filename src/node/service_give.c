@@ -8,10 +8,7 @@
 #include "node/service_in.h"
 #include "sys/queue.h"
 
-enum {
-    READERS = 2,
-    WAITING = 1024 /* questions of all peers; each has few under way */
-};
+enum { READERS = 2 };
 
 struct wanted {
     uint64_t link; /* who has asked */
@@ -31,6 +28,7 @@ struct vel_givers {
     pthread_mutex_t lock;    /* guards what follows */
     struct vel_vec wanted;   /* struct wanted */
     struct vel_vec given;    /* struct given */
+    uint64_t moves_at;       /* the loop's: whose question waits is told so then */
 };
 
 int vel_givers_create(struct vel_service *service, struct vel_givers **ret,
@@ -131,20 +129,62 @@ void vel_givers_want(struct vel_givers *givers, uint64_t link,
         return;
     }
     if ((!givers->queue &&
-         vel_queue_create(READERS, WAITING, &givers->queue, NULL) < 0) ||
+         vel_queue_create(READERS, SIZE_MAX, &givers->queue, NULL) < 0) ||
         vel_queue_submit(givers->queue, give_one, givers, NULL, NULL) < 0)
         give_one(givers, NULL);
 }
 
+/* A disk that is slow is not silent: who waits behind others is told so. */
+static void tell_moves(struct vel_givers *g)
+{
+    struct vel_service *service = g->service;
+    uint64_t now = vel_clock_monotonic(service->clock);
+    struct vel_vec waiting;
+
+    if (now < g->moves_at)
+        return;
+    g->moves_at = now + service->limit_ms * VEL_CLOCK_MS / 4;
+    vel_vec_init(&waiting, sizeof(struct wanted));
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < g->wanted.n; i++)
+        vel_vec_push(&waiting, vel_vec_at(&g->wanted, i)); /* one that lacks waits on */
+    pthread_mutex_unlock(&g->lock);
+    for (size_t i = 0; i < waiting.n; i++) {
+        const struct wanted *wanted = vel_vec_at(&waiting, i);
+        const struct vel_msg moves = {.kind = VEL_MSG_MOVES, .seq = wanted->want.seq};
+
+        vel_service_send(service, wanted->link, &moves);
+    }
+    vel_vec_fini(&waiting);
+}
+
+/* Has it taken in most of what was sent? One that is gone has nothing waiting. */
+static bool takes_more(struct vel_service *service, uint64_t link)
+{
+    const struct vel_service_link *peer = vel_service_peer(service, link);
+
+    return !peer || vel_link_waiting(peer->link) <= VEL_LINK_UNREAD / 2;
+}
+
 void vel_givers_send(struct vel_givers *givers)
 {
+    struct vel_vec later;
     struct given given;
 
+    vel_vec_init(&later, sizeof given);
     while (take(givers, &givers->given, &given)) {
+        if (given.room && !takes_more(givers->service, given.link) &&
+            vel_vec_push(&later, &given))
+            continue;
         if (given.room)
             vel_service_send(givers->service, given.link, &given.answer);
         else
             vel_service_close(givers->service, given.link);
         free(given.room);
     }
+    for (size_t i = 0; i < later.n; i++)
+        if (!put(givers, &givers->given, vel_vec_at(&later, i)))
+            free(((struct given *)vel_vec_at(&later, i))->room);
+    vel_vec_fini(&later);
+    tell_moves(givers);
 }

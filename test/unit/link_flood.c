@@ -32,7 +32,7 @@ static void deaf_peer(void)
         sent += vel_link_send(a->link, &give, &err) == 0;
         linklab_turn(&lab);
     }
-    ok(a->gone == 1 && sent >= 16 && sent < 30 && a->why.status == VEL_ELOST,
+    ok(a->gone == 1 && sent >= 32 && sent < 50 && a->why.status == VEL_ELOST,
        "%s: a peer that reads nothing is lost after %d MiB: %s", how, sent,
        a->why.text);
     ok(linklab_is_well(&lab, a), "%s: the others are not", how);
