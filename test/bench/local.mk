@@ -10,6 +10,7 @@ bench_programs = \
 	test/bench/live \
 	test/bench/memory \
 	test/bench/parity \
+	test/bench/scale \
 	test/bench/split
 EXTRA_PROGRAMS += $(bench_programs)
 CLEANFILES += $(bench_programs)
@@ -63,6 +64,10 @@ test_bench_memory_LDADD = $(memory_ldadd)
 test_bench_parity_SOURCES = %D%/parity.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
 test_bench_parity_CPPFLAGS = $(test_cppflags)
 test_bench_parity_LDADD = $(test_ldadd)
+
+test_bench_scale_SOURCES = %D%/scale.c $(scalelab) $(bench_sources)
+test_bench_scale_CPPFLAGS = $(test_cppflags)
+test_bench_scale_LDADD = $(test_ldadd)
 
 test_bench_split_SOURCES = %D%/split.c $(bench_sources)
 test_bench_split_CPPFLAGS = $(test_cppflags)

@@ -114,6 +114,8 @@ test_unit_launch_state_t_LDADD = $(test_ldadd)
 leaderlab = test/tap/leaderfate.c test/tap/leaderfiles.c test/tap/leaderindex.c \
 	test/tap/leaderjobs.c test/tap/leaderkeys.c test/tap/leaderlab.c test/tap/leaderlab.h \
 	test/tap/leaderrecords.c test/tap/leaderwriter.c
+scalelab = test/tap/scalefiles.c test/tap/scalelab.c test/tap/scalelab.h test/tap/scalerecords.c \
+	test/tap/scaleturns.c
 test_unit_leader_t_SOURCES = %D%/leader.c $(leaderlab)
 test_unit_leader_t_CPPFLAGS = $(test_cppflags)
 test_unit_leader_t_LDADD = $(test_ldadd)
