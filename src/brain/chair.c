@@ -136,8 +136,8 @@ bool vel_chair_is_whole(const struct vel_lead *lead)
     if (lead->state == VEL_DATASET_SEALED &&
         (lead->seal.is_encoded || !(lead->seal.what & VEL_OWED_ENCODE)))
         return true;
-    for (size_t i = 0; i < lead->seal.members.n; i++)
-        if (!vel_map_has(lead->done[step], vel_seal_member(&lead->seal, i)->node))
+    for (size_t i = 0; i < vel_map_count(lead->nodes); i++)
+        if (!vel_map_has(lead->done[step], vel_map_key(lead->nodes, i)))
             return false;
     return true;
 }
@@ -173,9 +173,9 @@ static void reseat(struct vel_leader *leader, struct vel_lead *lead)
 static bool is_all_that_comes(const struct vel_leader *leader,
                               const struct vel_lead *lead)
 {
-    for (size_t i = 0; i < lead->seal.members.n; i++) {
-        const char *node = vel_seal_member(&lead->seal, i)->node;
-        const struct vel_roster_member *member = vel_roster_get(&leader->roster, node);
+    for (size_t i = 0; i < vel_map_count(lead->nodes); i++) {
+        const struct vel_roster_member *member =
+            vel_roster_get(&leader->roster, vel_map_key(lead->nodes, i));
 
         if (!member || !(member->is_here || member->has_left))
             return false;
@@ -228,7 +228,7 @@ void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
     }
     leader->moved_at = leader->now;
     while (vel_words_next(&nodes, node))
-        if (vel_seal_has_node(&lead->seal, node) &&
+        if (vel_map_has(lead->nodes, node) &&
             vel_map_set(lead->done[done->step - 1], node, leader, NULL) < 0)
             vel_leader_fail(leader, "a dataset");
     vel_lead_event(leader, lead, VEL_DATASET_ON_DONE, 0);
@@ -239,8 +239,8 @@ void vel_chair_done(struct vel_leader *leader, struct vel_lead *lead,
 
 bool vel_chair_is_all_here(const struct vel_leader *leader, const struct vel_lead *lead)
 {
-    for (size_t i = 0; i < lead->seal.members.n; i++)
-        if (!vel_roster_has(&leader->roster, vel_seal_member(&lead->seal, i)->node))
+    for (size_t i = 0; i < vel_map_count(lead->nodes); i++)
+        if (!vel_roster_has(&leader->roster, vel_map_key(lead->nodes, i)))
             return false;
     return true;
 }
@@ -280,7 +280,7 @@ void vel_chair_gone(struct vel_leader *leader, const char *node)
 {
     for (size_t i = 0; i < leader->leads.n; i++) {
         struct vel_lead *lead = vel_lead_at(leader, i);
-        bool is_member = vel_seal_has_node(&lead->seal, node);
+        bool is_member = vel_map_has(lead->nodes, node);
 
         if (!lead->is_led || vel_lead_is_over(lead))
             continue;
@@ -304,7 +304,7 @@ void vel_chair_parted(struct vel_leader *leader, const char *node)
         struct vel_lead *lead = vel_lead_at(leader, i);
 
         if (lead->is_led && lead->state == VEL_DATASET_SEALED &&
-            vel_seal_has_node(&lead->seal, node) &&
+            vel_map_has(lead->nodes, node) &&
             !vel_map_has(lead->done[VEL_DID_ENCODE], node))
             lead->is_broken = true; /* told of too late */
     }
@@ -424,7 +424,9 @@ static bool leave_behind(struct vel_leader *leader, struct vel_lead *lead)
     bool is_waiting = lead->state == VEL_DATASET_SEALED ||
                       (lead->state == VEL_DATASET_FLUSHING && !lead->is_staged) ||
                       (lead->state == VEL_DATASET_ENCODED && lead->seal.again.n > 0);
-    const char *node = is_waiting ? find_left(leader, lead) : NULL;
+    const char *node = is_waiting && !vel_chair_is_all_here(leader, lead)
+                           ? find_left(leader, lead)
+                           : NULL;
     char why[VEL_ERR_TEXT];
 
     if (!node || !is_before(leader, lead))

@@ -14,7 +14,7 @@
 static bool is_copying(const struct vel_leader *leader, const struct vel_lead *lead,
                        const struct vel_roster_member *member)
 {
-    return vel_seal_has_node(&lead->seal, member->node) &&
+    return vel_map_has(lead->nodes, member->node) &&
            !vel_map_has(lead->done[VEL_DID_COPY], member->node) &&
            (member->is_here || leader->now < member->gone_at + leader->conf.limit);
 }
@@ -93,19 +93,11 @@ void vel_flush_share(struct vel_leader *leader, struct vel_lead *lead)
 /* --- order --- */
 
 /* Is it on its way, and does anything of it move? */
-static bool has_nodes(const struct vel_leader *leader, const struct vel_lead *lead)
-{
-    for (size_t i = 0; i < lead->seal.members.n; i++)
-        if (!vel_roster_has(&leader->roster, vel_seal_member(&lead->seal, i)->node))
-            return false;
-    return true;
-}
-
 static bool is_active(const struct vel_leader *leader, const struct vel_lead *lead)
 {
     return lead->is_led && lead->state == VEL_DATASET_FLUSHING &&
            leader->now >= lead->retry_at &&
-           (lead->is_staged || has_nodes(leader, lead));
+           (lead->is_staged || vel_chair_is_all_here(leader, lead));
 }
 
 static int64_t files_of(const struct vel_lead *lead)
@@ -163,7 +155,7 @@ bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
 /* It will be flushed when it is encoded. */
 static bool is_to_come(const struct vel_leader *leader, const struct vel_lead *lead)
 {
-    return lead->state == VEL_DATASET_SEALED && has_nodes(leader, lead);
+    return lead->state == VEL_DATASET_SEALED && vel_chair_is_all_here(leader, lead);
 }
 
 /* Then they share names, whatever this node has of them. */
@@ -218,32 +210,38 @@ static bool is_lost_for_good(struct vel_leader *leader, const char *node)
            (member && vel_ending_is_dead(leader, member));
 }
 
-static size_t members_in_set(const struct vel_lead *lead, const char *node, int64_t set)
+static size_t count(const struct vel_vec *nodes, const char *node)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < lead->seal.members.n; i++)
-        n += vel_seal_member(&lead->seal, i)->set == set &&
-             strcmp(vel_seal_member(&lead->seal, i)->node, node) == 0;
+    for (size_t i = 0; i < nodes->n; i++)
+        n += strcmp(*(const char **)vel_vec_at(nodes, i), node) == 0;
     return n;
 }
 
 /* The node that is here and has fewest members of the set. */
-static const char *heir_of(const struct vel_leader *leader, const struct vel_lead *lead,
+static const char *heir_of(struct vel_leader *leader, const struct vel_lead *lead,
                            int64_t set)
 {
     const char *best = NULL;
     size_t least = SIZE_MAX;
+    struct vel_vec nodes; /* of its members: few of them all */
 
+    vel_vec_init(&nodes, sizeof(char *));
+    for (size_t i = 0; i < lead->seal.members.n; i++)
+        if (vel_seal_member(&lead->seal, i)->set == set &&
+            !vel_vec_push(&nodes, &vel_seal_member(&lead->seal, i)->node))
+            vel_leader_fail(leader, "the nodes of a set");
     for (size_t i = 0; i < leader->roster.members.n; i++) {
         const struct vel_roster_member *member = vel_roster_at(&leader->roster, i);
-        size_t n = members_in_set(lead, member->node, set);
+        size_t n = member->is_here ? count(&nodes, member->node) : SIZE_MAX;
 
-        if (member->is_here && n < least) {
+        if (n < least) {
             best = member->node;
             least = n;
         }
     }
+    vel_vec_fini(&nodes);
     return best;
 }
 
@@ -276,14 +274,15 @@ static bool move_parts(struct vel_leader *leader, struct vel_lead *lead,
 
     for (size_t i = 0; i < seal->members.n; i++) {
         struct vel_seal_member *member = vel_vec_at(&seal->members, i);
-        const char *node = heir_of(leader, lead, member->set);
-
         bool is_empty = vel_flush_may_move(leader, lead, member);
         bool is_away = is_empty || (lead->seal.is_encoded &&
                                     is_lost_for_good(leader, member->node) &&
                                     !vel_chair_has_left(leader, lead, member->set));
 
-        if (!node || !is_away || vel_map_has(lead->done[VEL_DID_COPY], member->node))
+        if (!is_away || vel_map_has(lead->done[VEL_DID_COPY], member->node))
+            continue;
+        const char *node = heir_of(leader, lead, member->set);
+        if (!node)
             continue;
         if (is_empty)
             vel_flush_move(leader, lead, member);
@@ -303,6 +302,8 @@ void vel_flush_rebuild(struct vel_leader *leader, struct vel_lead *lead)
     if (lead->is_staged) /* nobody copies any more */
         return;
     vel_flush_share(leader, lead);
+    if (vel_chair_is_all_here(leader, lead))
+        return;
     if (vel_seal_copy(&lead->seal, &seal, NULL) < 0) {
         vel_leader_fail(leader, "a seal");
         return;

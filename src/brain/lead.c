@@ -48,6 +48,7 @@ void vel_lead_destroy(struct vel_lead *lead)
         vel_map_destroy(lead->done[step], NULL);
         vel_buf_fini(&lead->up[step].nodes);
     }
+    vel_map_destroy(lead->nodes, NULL);
     vel_vec_fini(&lead->sets);
     vel_seal_fini(&lead->seal);
     free(lead->text);
@@ -57,7 +58,7 @@ void vel_lead_destroy(struct vel_lead *lead)
 struct vel_lead *vel_lead_create(int64_t id)
 {
     struct vel_lead *lead = calloc(1, sizeof *lead);
-    bool is_made = true;
+    bool is_made;
 
     if (!lead)
         return NULL;
@@ -66,6 +67,8 @@ struct vel_lead *vel_lead_create(int64_t id)
     vel_vec_init(&lead->sets, sizeof(int64_t));
     vel_seal_init(&lead->seal);
     lead->seal.id = id;
+    lead->nodes = vel_map_create();
+    is_made = lead->nodes;
     for (size_t step = 0; step < VEL_DID_STEPS; step++) {
         lead->done[step] = vel_map_create();
         is_made = is_made && lead->done[step];
@@ -75,6 +78,23 @@ struct vel_lead *vel_lead_create(int64_t id)
         return lead;
     vel_lead_destroy(lead);
     return NULL;
+}
+
+void vel_lead_sealed(struct vel_leader *leader, struct vel_lead *lead)
+{
+    struct vel_map *nodes = vel_map_create();
+    int rc = nodes ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < lead->seal.members.n; i++)
+        rc = vel_map_set(nodes, vel_seal_member(&lead->seal, i)->node, lead, NULL);
+    if (rc < 0) {
+        vel_map_destroy(nodes, NULL);
+        vel_leader_fail(leader, "the nodes of a dataset");
+        return;
+    }
+    vel_map_destroy(lead->nodes, NULL);
+    lead->nodes = nodes;
+    lead->has_seal = true;
 }
 
 bool vel_lead_insert(struct vel_leader *leader, struct vel_lead *lead)
@@ -334,7 +354,7 @@ void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *fou
         }
         vel_seal_fini(&lead->seal);
         lead->seal = seal;
-        lead->has_seal = true;
+        vel_lead_sealed(leader, lead);
     }
     /* states only grow, but for a flush that was taken back */
     if (state > lead->state) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader_in - what the files of the leader's brain share: leader (links, time,
- * messages), launch (its table), look (for chairs and ends), round (a chair takes the
- * others in and makes the view), tree (up and down), lead (the table of datasets),
- * chair (what a dataset's leader does), part (what every node does), serve (processes).
- */
+/* leader_in - what the brain's files share: leader (links, time, messages), launch (its
+ * table), look (for chairs and ends), round (to the view), tree (up and down), lead
+ * (datasets), chair (who leads one), part (every node), serve (processes). */
 #ifndef VEL_BRAIN_LEADER_IN_H
 #define VEL_BRAIN_LEADER_IN_H
 
@@ -63,6 +61,7 @@ struct vel_lead {
     enum vel_dataset_state state;
     struct vel_seal seal;
     bool has_seal;
+    struct vel_map *nodes; /* of its members */
 
     /* this node's part */
     bool is_here;
@@ -272,7 +271,6 @@ void vel_launch_unreachable(struct vel_leader *leader, const char *node);
 void vel_launch_met(struct vel_leader *leader, struct vel_leader_link *link);
 void vel_launch_hear(struct vel_leader *leader, struct vel_leader_link *from,
                      const struct vel_msg *msg);
-
 /* A message says that there is a newer chair. */
 void vel_launch_newer(struct vel_leader *leader, int64_t term);
 
@@ -330,9 +328,11 @@ struct vel_lead *vel_lead_get(const struct vel_leader *leader, int64_t id);
 struct vel_lead *vel_lead_make(struct vel_leader *leader, int64_t id);
 /* One that is not in the table yet; NULL: out of memory. */
 struct vel_lead *vel_lead_create(int64_t id);
-/* Into the table, which has none of its id; false: it is gone, out of memory. */
+/* Into the table, which has none of its id; false: gone, out of memory. */
 bool vel_lead_insert(struct vel_leader *leader, struct vel_lead *lead);
 void vel_lead_destroy(struct vel_lead *lead);
+/* Its seal is there now, or another one. */
+void vel_lead_sealed(struct vel_leader *leader, struct vel_lead *lead);
 /* Forget it: it is not there afterwards. */
 void vel_lead_remove(struct vel_leader *leader, struct vel_lead *lead);
 

@@ -21,7 +21,7 @@ static bool is_mine(const struct vel_leader *leader,
 
 static bool is_member(const struct vel_leader *leader, const struct vel_lead *lead)
 {
-    return vel_seal_has_node(&lead->seal, leader->conf.node);
+    return vel_map_has(lead->nodes, leader->conf.node);
 }
 
 bool vel_part_leads(const struct vel_leader *leader, const struct vel_lead *lead)
@@ -175,7 +175,7 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
         leader->moved_at = leader->now;
     vel_seal_fini(&lead->seal);
     lead->seal = *seal;
-    lead->has_seal = true;
+    vel_lead_sealed(leader, lead);
     lead->is_taken = lead->is_aside = false;
     lead->bytes = bytes;
 }

@@ -82,7 +82,7 @@ bool vel_parting_is_needed(const struct vel_leader *leader, const char *node)
         const struct vel_lead *lead = vel_lead_at(leader, i);
 
         if (lead->is_led && lead->state == VEL_DATASET_SEALED &&
-            vel_seal_has_node(&lead->seal, node) &&
+            vel_map_has(lead->nodes, node) &&
             !vel_map_has(lead->done[VEL_DID_ENCODE], node) &&
             !leader->ops->is_before(leader->arg, lead->id)) /* readers do not wait */
             return true;

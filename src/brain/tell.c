@@ -79,7 +79,7 @@ static bool make_seal(struct vel_leader *leader, struct vel_lead *lead)
     if (leader->seal_rc < 0)
         return false;
     lead->id = lead->seal.id;
-    lead->has_seal = true;
+    vel_lead_sealed(leader, lead);
     lead->is_led = true;
     if (lead->seal.verdict == VEL_VERDICT_VOID)
         return true; /* nobody owns it */
