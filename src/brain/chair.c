@@ -16,7 +16,7 @@ static void begin_leading(struct vel_leader *leader, struct vel_lead *lead)
     bool is_ours;
 
     if (lead->is_led || lead->is_taken || lead->is_aside || !lead->has_seal ||
-        leader->is_ended)
+        lead->seal.is_cut || leader->is_ended)
         return;
     lead->is_led = true;
     lead->is_told = lead->is_retreat = lead->is_introduced = false;
@@ -57,6 +57,9 @@ void vel_chair_adopt(struct vel_leader *leader)
             false; /* by a chair before this one, maybe */
     vel_lead_find(leader, VEL_LOOK_SEALS, 0);
     vel_lead_find(leader, VEL_LOOK_VIEW, 0);
+    for (size_t i = 0; i < leader->leads.n; i++)
+        if (vel_lead_at(leader, i)->seal.is_cut)
+            vel_lead_find(leader, VEL_LOOK_ONE, vel_lead_at(leader, i)->id);
     for (size_t i = 0; i < leader->leads.n; i++)
         if (!vel_lead_is_over(vel_lead_at(leader, i)) ||
             vel_lead_at(leader, i)->seal.what)
@@ -249,7 +252,7 @@ void vel_chair_report(struct vel_leader *leader, int64_t id, uint64_t link)
 {
     struct vel_lead *lead = vel_lead_get(leader, id);
 
-    if (!lead || !lead->has_seal) {
+    if (!lead || !lead->has_seal || lead->seal.is_cut) {
         vel_lead_find(leader, VEL_LOOK_ONE, id);
         lead = vel_lead_get(leader, id);
     }

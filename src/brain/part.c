@@ -164,7 +164,7 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
         if (!is_mine(leader, member))
             continue;
         bytes += (uint64_t)member->bytes;
-        has_more = has_more || (was && strcmp(was, member->node) != 0);
+        has_more = has_more || (lead->has_seal && (!was || strcmp(was, member->node)));
     }
     if (has_more) {
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_COPY);
@@ -384,7 +384,7 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
     lead = vel_owe_rests(leader, seal.id) ? NULL
            : is_ours                      ? vel_generation_lead(leader, &seal)
                                           : vel_lead_make(leader, seal.id);
-    if (!lead) {
+    if (!lead || vel_seal_cut(&seal, leader->conf.node, NULL) < 0) {
         vel_seal_fini(&seal);
         return;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/runs.h"
 #include "brain/seal.h"
 #include "meta/dataset.h"
@@ -38,6 +38,7 @@ void vel_seal_init(struct vel_seal *seal)
     *seal = (struct vel_seal){.verdict = VEL_VERDICT_SEALED};
     vel_vec_init(&seal->members, sizeof(struct vel_seal_member));
     vel_vec_init(&seal->again, sizeof(int64_t));
+    vel_buf_init(&seal->nodes);
 }
 
 void vel_seal_fini(struct vel_seal *seal)
@@ -46,6 +47,7 @@ void vel_seal_fini(struct vel_seal *seal)
         free(((struct vel_seal_member *)vel_vec_at(&seal->members, i))->node);
     vel_vec_fini(&seal->members);
     vel_vec_fini(&seal->again);
+    vel_buf_fini(&seal->nodes);
     free(seal->template);
     free(seal->step);
     vel_seal_init(seal);
@@ -108,9 +110,12 @@ int vel_seal_copy(const struct vel_seal *seal, struct vel_seal *ret,
 
     vel_vec_init(&copy.members, sizeof(struct vel_seal_member));
     vel_vec_init(&copy.again, sizeof(int64_t));
+    vel_buf_init(&copy.nodes);
     copy.template = strdup(seal->template ? seal->template : "");
     copy.step = strdup(seal->step ? seal->step : "");
-    if (!copy.template || !copy.step)
+    if (seal->nodes.len > 0)
+        vel_buf_append(&copy.nodes, seal->nodes.data, seal->nodes.len);
+    if (!copy.template || !copy.step || vel_buf_status(&copy.nodes, NULL) < 0)
         rc = vel_out_of_memory(err, "a seal");
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         rc = vel_seal_add(&copy, vel_vec_at(&seal->members, i), err);
@@ -126,50 +131,6 @@ int vel_seal_copy(const struct vel_seal *seal, struct vel_seal *ret,
 bool vel_seal_gives_way(const struct vel_seal *seal)
 {
     return seal->verdict == VEL_VERDICT_PARTIAL && !(seal->what & VEL_OWED_FLUSH);
-}
-
-bool vel_seal_has_node(const struct vel_seal *seal, const char *node)
-{
-    for (size_t i = 0; i < seal->members.n; i++)
-        if (strcmp(vel_seal_member(seal, i)->node, node) == 0)
-            return true;
-    return false;
-}
-
-int vel_seal_nodes(const struct vel_seal *seal, struct vel_seal_nodes *ret,
-                   struct vel_err *err)
-{
-    struct vel_map *numbers = vel_map_create();
-    size_t n = seal->members.n;
-    int rc = 0;
-
-    *ret = (struct vel_seal_nodes){.names = calloc(n + 1, sizeof *ret->names),
-                                   .of = calloc(n + 1, sizeof *ret->of)};
-    if (!numbers || !ret->names || !ret->of)
-        rc = VEL_ENOMEM;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        const char *node = vel_seal_member(seal, i)->node;
-        const char **known = vel_map_get(numbers, node);
-
-        if (!known) {
-            known = &ret->names[ret->n++];
-            *known = node;
-            rc = vel_map_set(numbers, node, known, NULL);
-        }
-        ret->of[i] = (size_t)(known - ret->names);
-    }
-    vel_map_destroy(numbers, NULL);
-    if (rc == 0)
-        return 0;
-    vel_seal_nodes_fini(ret);
-    return vel_out_of_memory(err, "the nodes of a dataset");
-}
-
-void vel_seal_nodes_fini(struct vel_seal_nodes *nodes)
-{
-    free(nodes->names);
-    free(nodes->of);
-    *nodes = (struct vel_seal_nodes){0};
 }
 
 /* --- encode --- */
@@ -257,6 +218,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
     struct vel_buf text;
     int rc = 0;
 
+    assert(!seal->is_cut);
     vel_buf_init(&text);
     if (!body || vel_node_set_int(body, "dataset", seal->id) ||
         vel_node_set_int(body, "verdict", seal->verdict) ||

@@ -70,6 +70,12 @@ struct vel_seal {
     bool is_encoded;      /* the background encoding is applied in all sets */
     struct vel_vec again; /* int64_t: then only these sets are formed again, since a
                              part of theirs has another node now */
+
+    /* one that is cut, and then: */
+    bool is_cut;
+    int64_t sets;         /* of all members */
+    size_t n_nodes;       /* and theirs: */
+    struct vel_buf nodes; /* names, each with a zero behind it */
 };
 
 void vel_seal_init(struct vel_seal *seal);
@@ -97,6 +103,14 @@ bool vel_seal_is_again(const struct vel_seal *seal, int64_t set);
 bool vel_seal_gives_way(const struct vel_seal *seal);
 
 bool vel_seal_has_node(const struct vel_seal *seal, const char *node);
+
+/* How many sets all its members are in. */
+int64_t vel_seal_sets(const struct vel_seal *seal);
+
+/* Only members of sets that this node is in stay: it needs no others, and there may be
+ * very many. How many sets there are, and which nodes, is still known. It cannot be
+ * encoded. Fails for lack of memory, and then changes nothing. */
+int vel_seal_cut(struct vel_seal *seal, const char *node, struct vel_err *err);
 
 /* Its nodes, each once, in the order of their lowest ranks; the names are the seal's.
  * None, when that fails. */

@@ -135,10 +135,10 @@ static int find_before(struct vel_leader *leader, const struct vel_expect *expec
             return rc;
         if (rc < 0 || verdict == VEL_VERDICT_VOID)
             continue;
-        if (!vel_lead_get(leader, id))
+        if (!vel_lead_get(leader, id) || vel_lead_get(leader, id)->seal.is_cut)
             vel_lead_find(leader, VEL_LOOK_ONE, id);
         *ret = vel_lead_get(leader, id);
-        if (!*ret)
+        if (!*ret || (*ret)->seal.is_cut)
             return VEL_EIO;
     }
     return 0;

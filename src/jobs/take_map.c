@@ -34,16 +34,13 @@ static int set_place(const struct vel_seal *seal, const struct vel_seal_member *
                      struct vel_reddesc *desc, struct vel_err *err)
 {
     const struct vel_seal_member *lhs, *rhs;
-    int64_t last = 0, size = 0;
+    int64_t size = 0;
     int rc;
 
-    for (size_t i = 0; i < seal->members.n; i++) {
-        last =
-            vel_seal_member(seal, i)->set > last ? vel_seal_member(seal, i)->set : last;
+    for (size_t i = 0; i < seal->members.n; i++)
         size += vel_seal_member(seal, i)->set == member->set;
-    }
     desc->place = (struct vel_place){.set = (uint32_t)member->set,
-                                     .sets = (uint32_t)last + 1,
+                                     .sets = (uint32_t)vel_seal_sets(seal),
                                      .rank = (uint32_t)member->place,
                                      .ranks = (uint32_t)size};
     lhs = seat(seal, member->set, (member->place + size - 1) % size);

@@ -104,16 +104,6 @@ static int add_part(struct set *set, const char *home, size_t place, int64_t ran
     return set->parts[set->job.n_parts++].dir ? 0 : vel_out_of_memory(err, "a set");
 }
 
-static uint32_t count_sets(const struct vel_seal *seal)
-{
-    int64_t most = -1;
-
-    for (size_t i = 0; i < seal->members.n; i++)
-        if (vel_seal_at(seal, i)->set > most)
-            most = vel_seal_at(seal, i)->set;
-    return (uint32_t)(most + 1);
-}
-
 static int fill(struct vel_service_job *job, int64_t number, struct set *set,
                 struct vel_err *err)
 {
@@ -156,7 +146,7 @@ static int make(struct vel_service_job *job, int64_t number, struct set *set,
     choose_address(service, set->listen, sizeof set->listen);
     set->job.dataset = job->seal.id;
     set->job.set = (uint32_t)number;
-    set->job.sets = count_sets(&job->seal);
+    set->job.sets = (uint32_t)vel_seal_sets(&job->seal);
     set->job.attempt = (unsigned)job->attempt;
     set->job.id = job->seal.encoding;
     set->job.members = set->members;
@@ -314,7 +304,7 @@ static void leave_lost(struct vel_service *service, struct set *set)
  * names. */
 int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err)
 {
-    uint32_t sets = count_sets(&job->seal);
+    uint32_t sets = (uint32_t)vel_seal_sets(&job->seal);
     int rc = 0;
 
     if (job->view && vel_view_find_dataset(job->view, job->seal.id))

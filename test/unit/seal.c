@@ -161,6 +161,42 @@ static void large(void)
     vel_seal_fini(&seal);
 }
 
+/* A node keeps what concerns it, and copies of that are as good. */
+static void cut(void)
+{
+    struct vel_seal kept, seal; /* the copy of one that is cut; as it was */
+    struct vel_seal_nodes all, known;
+    bool has_sets = true, has_names;
+
+    fill_large(&seal, 1024);
+    is_int(vel_seal_cut(&seal, "node00009", NULL), 0, "a seal is cut for a node");
+    if (vel_seal_copy(&seal, &kept, NULL) < 0)
+        bail_out("no memory");
+    vel_seal_fini(&seal);
+    fill_large(&seal, 1024);
+    for (size_t i = 0; i < kept.members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(&kept, i);
+
+        has_sets = has_sets && member->set >= 16 && member->set < 32 &&
+                   member->bytes == vel_seal_member(&seal, (size_t)member->rank)->bytes;
+    }
+    ok(has_sets && kept.members.n == 128, "it has the members of the node's sets");
+    is_int(vel_seal_sets(&kept), vel_seal_sets(&seal), "and knows how many there are");
+    if (vel_seal_nodes(&seal, &all, NULL) < 0 ||
+        vel_seal_nodes(&kept, &known, NULL) < 0)
+        bail_out("no memory");
+    has_names = all.n == known.n;
+    for (size_t i = 0; has_names && i < all.n; i++)
+        has_names = strcmp(all.names[i], known.names[i]) == 0;
+    ok(has_names, "and all its nodes, in their order");
+    vel_seal_nodes_fini(&known);
+    vel_seal_nodes_fini(&all);
+    vel_seal_fini(&seal);
+    is_int(vel_seal_cut(&kept, "node99999", NULL), 0, "cut again, for another node");
+    is_int((long long)kept.members.n, 0, "who has no part has no member");
+    vel_seal_fini(&kept);
+}
+
 int main(void)
 {
     struct vel_seal seal, copy, decoded;
@@ -188,6 +224,7 @@ int main(void)
        "nor are other values taken that make no sense");
     damaged(&bytes);
     large();
+    cut();
     vel_buf_fini(&bytes);
     vel_seal_fini(&decoded);
     vel_seal_fini(&copy);
