@@ -9,6 +9,7 @@
 void vel_roster_init(struct vel_roster *roster)
 {
     vel_vec_init(&roster->members, sizeof(struct vel_roster_member));
+    roster->numbers = NULL;
 }
 
 struct vel_roster_member *vel_roster_at(const struct vel_roster *roster, size_t i)
@@ -27,15 +28,17 @@ void vel_roster_fini(struct vel_roster *roster)
         vel_buf_fini(&member->held);
     }
     vel_vec_fini(&roster->members);
+    vel_map_destroy(roster->numbers, NULL);
+    roster->numbers = NULL;
 }
 
 struct vel_roster_member *vel_roster_get(const struct vel_roster *roster,
                                          const char *node)
 {
-    for (size_t i = 0; i < roster->members.n; i++)
-        if (strcmp(vel_roster_at(roster, i)->node, node) == 0)
-            return vel_roster_at(roster, i);
-    return NULL;
+    uintptr_t number =
+        roster->numbers ? (uintptr_t)vel_map_get(roster->numbers, node) : 0;
+
+    return number > 0 ? vel_roster_at(roster, number - 1) : NULL;
 }
 
 static struct vel_roster_member *add(struct vel_roster *roster, const char *node)
@@ -44,12 +47,19 @@ static struct vel_roster_member *add(struct vel_roster *roster, const char *node
                                       .place = (int64_t)roster->members.n};
     struct vel_roster_member *member =
         fresh.node ? vel_vec_push(&roster->members, &fresh) : NULL;
+    uintptr_t number = roster->members.n;
 
-    if (member)
+    if (member && !roster->numbers)
+        roster->numbers = vel_map_create();
+    if (member && roster->numbers &&
+        vel_map_set(roster->numbers, node, (void *)number, NULL) == 0) {
         vel_buf_init(&member->held);
-    else
-        free(fresh.node);
-    return member;
+        return member;
+    }
+    if (member)
+        vel_vec_remove(&roster->members, number - 1);
+    free(fresh.node);
+    return NULL;
 }
 
 static bool knows_rank(const char *present, long rank)

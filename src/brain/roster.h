@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 enum { VEL_ROSTER_FAN = 16, VEL_ROSTER_NAME = 201 };
@@ -33,7 +34,8 @@ struct vel_roster_member {
 };
 
 struct vel_roster {
-    struct vel_vec members; /* struct vel_roster_member, by place */
+    struct vel_vec members;  /* struct vel_roster_member, by place */
+    struct vel_map *numbers; /* node: its number among them, from 1; NULL: none */
 };
 
 void vel_roster_init(struct vel_roster *roster);

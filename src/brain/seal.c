@@ -68,10 +68,12 @@ static int compare_ranks(const void *a, const void *b)
 int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
                  struct vel_err *err)
 {
+    size_t n = seal->members.n, at = n;
     struct vel_seal_member copy = *member;
-    bool is_there;
-    size_t at = vel_vec_place(&seal->members, member, compare_ranks, &is_there);
+    bool is_there = false;
 
+    if (n > 0 && vel_seal_member(seal, n - 1)->rank >= member->rank)
+        at = vel_vec_place(&seal->members, member, compare_ranks, &is_there);
     if (is_there)
         return vel_fail(err, VEL_EINVAL, "a seal names rank %lld twice",
                         (long long)member->rank);

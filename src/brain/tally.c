@@ -23,6 +23,7 @@ static const struct vel_tally_rank *rank_at(const struct vel_tally_node *node, s
 void vel_tally_init(struct vel_tally *tally)
 {
     vel_vec_init(&tally->nodes, sizeof(struct vel_tally_node));
+    tally->numbers = NULL;
 }
 
 static void fini_node(struct vel_tally_node *node)
@@ -36,6 +37,38 @@ void vel_tally_fini(struct vel_tally *tally)
     for (size_t i = 0; i < tally->nodes.n; i++)
         fini_node(node_at(tally, i));
     vel_vec_fini(&tally->nodes);
+    vel_map_destroy(tally->numbers, NULL);
+    tally->numbers = NULL;
+}
+
+/* NULL: nothing was heard of it. */
+static struct vel_tally_node *find(const struct vel_tally *tally, const char *node)
+{
+    uintptr_t number =
+        tally->numbers ? (uintptr_t)vel_map_get(tally->numbers, node) : 0;
+
+    return number > 0 ? node_at(tally, number - 1) : NULL;
+}
+
+/* Takes what a node says now; false: no memory. */
+static bool put(struct vel_tally *tally, const struct vel_tally_node *node)
+{
+    struct vel_tally_node *known = find(tally, node->node);
+    uintptr_t number = tally->nodes.n + 1;
+
+    if (known) {
+        fini_node(known);
+        *known = *node;
+        return true;
+    }
+    if (!tally->numbers)
+        tally->numbers = vel_map_create();
+    if (!tally->numbers || !vel_vec_push(&tally->nodes, node))
+        return false;
+    if (vel_map_set(tally->numbers, node->node, (void *)number, NULL) == 0)
+        return true;
+    vel_vec_remove(&tally->nodes, number - 1);
+    return false;
 }
 
 /* --- lines --- */
@@ -117,11 +150,8 @@ int vel_tally_hear(struct vel_tally *tally, const char *lines, struct vel_err *e
         struct vel_tally_node node = {0};
         int rc = take_line(&lines, &node, err);
 
-        if (rc == 0) {
-            vel_tally_forget(tally, node.node);
-            if (!vel_vec_push(&tally->nodes, &node))
-                rc = vel_out_of_memory(err, "a report");
-        }
+        if (rc == 0 && !put(tally, &node))
+            rc = vel_out_of_memory(err, "a report");
         if (rc < 0) {
             fini_node(&node);
             return rc;
@@ -130,29 +160,17 @@ int vel_tally_hear(struct vel_tally *tally, const char *lines, struct vel_err *e
     return 0;
 }
 
-void vel_tally_forget(struct vel_tally *tally, const char *node)
-{
-    for (size_t i = tally->nodes.n; i > 0; i--) {
-        if (strcmp(node_at(tally, i - 1)->node, node) != 0)
-            continue;
-        fini_node(node_at(tally, i - 1));
-        vel_vec_remove(&tally->nodes, i - 1);
-    }
-}
-
 void vel_tally_doubt(struct vel_tally *tally, const char *node)
 {
-    for (size_t i = 0; i < tally->nodes.n; i++) {
-        struct vel_tally_node *away = node_at(tally, i);
+    struct vel_tally_node *away = find(tally, node);
 
-        if (strcmp(away->node, node) != 0)
-            continue;
-        away->open = 0;
-        for (size_t k = 0; k < away->ranks.n; k++) {
-            struct vel_tally_rank *rank = vel_vec_at(&away->ranks, k);
+    if (!away)
+        return;
+    away->open = 0;
+    for (size_t k = 0; k < away->ranks.n; k++) {
+        struct vel_tally_rank *rank = vel_vec_at(&away->ranks, k);
 
-            *rank = (struct vel_tally_rank){.rank = rank->rank, .is_open = true};
-        }
+        *rank = (struct vel_tally_rank){.rank = rank->rank, .is_open = true};
     }
 }
 

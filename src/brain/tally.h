@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 struct vel_tally_rank {
@@ -32,7 +33,8 @@ struct vel_tally_node {
 };
 
 struct vel_tally {
-    struct vel_vec nodes; /* struct vel_tally_node */
+    struct vel_vec nodes;    /* struct vel_tally_node */
+    struct vel_map *numbers; /* node: its number among them, from 1; NULL: none */
 };
 
 void vel_tally_init(struct vel_tally *tally);
@@ -45,7 +47,6 @@ void vel_tally_print(const char *node, int64_t open, const struct vel_vec *ranks
 /* Lines of nodes, each instead of what it had said before. VEL_ECORRUPT for what is no
  * line, and all before it counts. */
 int vel_tally_hear(struct vel_tally *tally, const char *lines, struct vel_err *err);
-void vel_tally_forget(struct vel_tally *tally, const char *node);
 
 /* It is away, and may not know any more what it has had: until it says so, nothing of
  * its ranks is closed. */
