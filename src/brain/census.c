@@ -197,6 +197,42 @@ bool vel_census_is_whole(struct vel_leader *leader, size_t i,
     return true;
 }
 
+/* Has a rank left, or gone past this one to a later generation? */
+static bool has_skipped(struct vel_leader *leader, size_t i)
+{
+    const struct vel_expect *expect = vel_expect_at(leader, i);
+    struct vel_roster_member *self = vel_roster_get(&leader->roster, leader->conf.node);
+
+    if (!self || !tell_own(leader, self))
+        return true;
+    for (size_t k = 0; k < leader->roster.members.n; k++) {
+        const char *present = vel_roster_at(&leader->roster, k)->present;
+
+        if (present && strchr(present, '-'))
+            return true;
+    }
+    for (size_t k = 0; k < leader->connector->expects.n; k++) {
+        const struct vel_expect *later = vel_expect_at(leader, k);
+
+        if (later->generation > expect->generation &&
+            strcmp(later->template, expect->template) == 0 &&
+            strcmp(later->step, expect->step) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool vel_census_may_be_whole(struct vel_leader *leader, size_t i,
+                             const struct vel_expect_template *template)
+{
+    const struct vel_expect *expect = vel_expect_at(leader, i);
+    size_t expected =
+        template->has_previous ? template->previous.ones.n : (size_t)leader->conf.ranks;
+
+    return expect->is_alone || vel_tally_closed(&expect->tally) >= expected ||
+           has_skipped(leader, i);
+}
+
 /* What somebody has not closed, or has written elsewhere, makes it no checkpoint. */
 static bool is_broken(const struct vel_census *census)
 {

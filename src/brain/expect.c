@@ -281,7 +281,8 @@ bool vel_expect_is_whole(struct vel_leader *leader, const struct vel_msg_report 
         return is;
     if (leader->has_view) /* else this launch is all that is known */
         recall_previous(leader, expect->template, template);
-    is = vel_census_take(leader, expect, &census) == 0 &&
+    is = vel_census_may_be_whole(leader, i, template) &&
+         vel_census_take(leader, expect, &census) == 0 &&
          vel_census_is_whole(leader, i, template, &census);
     vel_census_fini(&census);
     return is;
@@ -291,11 +292,18 @@ static void decide(struct vel_leader *leader, size_t i,
                    struct vel_expect_template *template)
 {
     struct vel_expect *expect = vel_expect_at(leader, i);
+    uint64_t quiet_at = expect->heard_at + leader->conf.seal_after;
     struct vel_census census = {0};
     enum vel_dataset_event event;
 
     if (is_outdated(leader, expect)) {
         vel_expect_void(leader, expect);
+        return;
+    }
+    if (!vel_census_may_be_whole(leader, i, template) &&
+        !vel_present_has_left(leader) && leader->now < quiet_at) {
+        if (quiet_at < leader->connector->check_at)
+            leader->connector->check_at = quiet_at;
         return;
     }
     if (vel_census_take(leader, expect, &census) == 0 &&

@@ -67,6 +67,11 @@ bool vel_census_have_all_come(struct vel_leader *leader);
 /* Somebody is there who may write more. */
 bool vel_census_goes_on(const struct vel_census *census);
 
+/* To take a census is much work where there are many ranks: may it come out that key i
+ * is whole? Not while fewer have closed it than are expected. */
+bool vel_census_may_be_whole(struct vel_leader *leader, size_t i,
+                             const struct vel_expect_template *template);
+
 /* Has everybody who is expected of key i closed it, as far as is known? */
 bool vel_census_is_whole(struct vel_leader *leader, size_t i,
                          const struct vel_expect_template *template,

@@ -195,6 +195,16 @@ int64_t vel_tally_files(const struct vel_tally *tally)
     return files;
 }
 
+size_t vel_tally_closed(const struct vel_tally *tally)
+{
+    size_t closed = 0;
+
+    for (size_t i = 0; i < tally->nodes.n; i++)
+        for (size_t k = 0; k < node_at(tally, i)->ranks.n; k++)
+            closed += !rank_at(node_at(tally, i), k)->is_open;
+    return closed;
+}
+
 bool vel_tally_has(const struct vel_tally *tally, int64_t rank)
 {
     for (size_t i = 0; i < tally->nodes.n; i++)

@@ -54,6 +54,8 @@ void vel_tally_doubt(struct vel_tally *tally, const char *node);
 
 int64_t vel_tally_open(const struct vel_tally *tally);
 int64_t vel_tally_files(const struct vel_tally *tally);
+/* How often has a rank of a node closed what it has? */
+size_t vel_tally_closed(const struct vel_tally *tally);
 
 /* Has the rank a file that is closed? */
 bool vel_tally_has(const struct vel_tally *tally, int64_t rank);
