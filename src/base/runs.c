@@ -135,3 +135,11 @@ int vel_runs_parse(const char *text, size_t count, int64_t least, int64_t most,
         *ret = numbers;
     return rc;
 }
+
+bool vel_runs_rise(const struct vel_vec *numbers)
+{
+    for (size_t i = 1; i < numbers->n; i++)
+        if (at(numbers, i) <= at(numbers, i - 1))
+            return false;
+    return true;
+}

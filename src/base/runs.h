@@ -5,6 +5,7 @@
 #ifndef VEL_BASE_RUNS_H
 #define VEL_BASE_RUNS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -21,5 +22,8 @@ void vel_runs_put(const struct vel_vec *numbers, struct vel_buf *ret);
  * VEL_ECORRUPT: the text is not what vel_runs_put() writes of such. */
 int vel_runs_parse(const char *text, size_t count, int64_t least, int64_t most,
                    struct vel_vec *ret, struct vel_err *err);
+
+/* Is each one greater than that before it? */
+bool vel_runs_rise(const struct vel_vec *numbers);
 
 #endif

@@ -28,7 +28,7 @@ core_sources += \
 	%D%/present.c \
 	%D%/round.c \
 	%D%/seal.c %D%/seal.h \
-	%D%/seal_cut.c \
+	%D%/seal_nodes.c \
 	%D%/serve.c \
 	%D%/settle.c \
 	%D%/sync.c \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every node does for a dataset: encode its sets, copy, rename, remove, and tell;
- * also what it is told. */
+/* What every node does for a dataset: encode, copy, rename, remove, tell, be told. */
 #include "config.h"
 
 #include <stdio.h>
@@ -371,7 +370,8 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
     struct vel_seal seal;
     struct vel_lead *lead;
 
-    if (vel_seal_decode(sealed->record.at, sealed->record.len, &seal, NULL) < 0)
+    if (vel_seal_decode_for(sealed->record.at, sealed->record.len, leader->conf.node,
+                            &seal, NULL) < 0)
         return; /* of a leader of ours: memory; it is told again when asked for */
     bool has_key = leader->connector && *seal.template;
     if (seal.verdict == VEL_VERDICT_VOID) {
@@ -384,7 +384,7 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
     lead = vel_owe_rests(leader, seal.id) ? NULL
            : is_ours                      ? vel_generation_lead(leader, &seal)
                                           : vel_lead_make(leader, seal.id);
-    if (!lead || vel_seal_cut(&seal, leader->conf.node, NULL) < 0) {
+    if (!lead) {
         vel_seal_fini(&seal);
         return;
     }

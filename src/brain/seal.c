@@ -33,6 +33,8 @@ static const struct {
     COLUMN(upto, 0, INT64_MAX),
 };
 
+enum { RANK, SET }; /* of columns */
+
 void vel_seal_init(struct vel_seal *seal)
 {
     *seal = (struct vel_seal){.verdict = VEL_VERDICT_SEALED};
@@ -63,6 +65,13 @@ static int compare_ranks(const void *a, const void *b)
     const struct vel_seal_member *left = a, *right = b;
 
     return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *left = a, *right = b;
+
+    return (*left > *right) - (*left < *right);
 }
 
 int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
@@ -291,28 +300,71 @@ static int get_names(const struct vel_node *nodes, char **ret, struct vel_err *e
     return rc;
 }
 
-static int add_members(const struct vel_vec *node, char *const *names,
-                       const struct vel_vec *column, struct vel_seal *ret,
-                       struct vel_err *err)
+/* The sets that have a member on a node. */
+static int list_sets(const struct vel_vec *node, const struct vel_vec *set, int64_t own,
+                     struct vel_vec *ret, struct vel_err *err)
 {
+    for (size_t i = 0; i < node->n; i++)
+        if (*(int64_t *)vel_vec_at(node, i) == own &&
+            !vel_vec_push(ret, vel_vec_at(set, i)))
+            return vel_out_of_memory(err, "a seal");
+    vel_vec_sort(ret, compare_numbers);
+    return 0;
+}
+
+/* sets: only members of these; NULL: all. */
+static int add_members(const struct vel_vec *node, char *const *names,
+                       const struct vel_vec *column, const struct vel_vec *sets,
+                       struct vel_seal *ret, struct vel_err *err)
+{
+    bool is_wanted = true;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < node->n; i++) {
         struct vel_seal_member member = {.node =
                                              names[*(int64_t *)vel_vec_at(node, i)]};
 
+        if (sets)
+            vel_vec_place(sets, vel_vec_at(&column[SET], i), compare_numbers,
+                          &is_wanted);
+        if (!is_wanted)
+            continue;
         for (size_t c = 0; c < COUNT_OF(columns); c++)
             memcpy((char *)&member + columns[c].offset, vel_vec_at(&column[c], i),
                    sizeof(int64_t));
-        rc = i > 0 && member.rank <= vel_seal_member(ret, i - 1)->rank
-                 ? vel_fail(err, VEL_ECORRUPT, "a rank is there twice, or too late")
-                 : vel_seal_add(ret, &member, err);
+        rc = vel_seal_add(ret, &member, err);
     }
     return rc;
 }
 
-static int get_members(const struct vel_node *body, struct vel_seal *ret,
-                       struct vel_err *err)
+static int add_cut(const struct vel_vec *node, char *const *names, size_t n,
+                   const struct vel_vec *column, const char *only, struct vel_seal *ret,
+                   struct vel_err *err)
+{
+    struct vel_vec sets;
+    size_t own = 0;
+
+    vel_vec_init(&sets, sizeof(int64_t));
+    while (own < n && strcmp(names[own], only) != 0)
+        own++;
+    int rc = list_sets(node, &column[SET], (int64_t)own, &sets, err);
+    if (rc == 0)
+        rc = add_members(node, names, column, &sets, ret, err);
+    vel_vec_fini(&sets);
+    for (size_t i = 0; i < n; i++)
+        vel_buf_append(&ret->nodes, names[i], strlen(names[i]) + 1);
+    for (size_t i = 0; i < node->n; i++) {
+        int64_t set = *(int64_t *)vel_vec_at(&column[SET], i);
+
+        ret->sets = set >= ret->sets ? set + 1 : ret->sets;
+    }
+    ret->n_nodes = n;
+    ret->is_cut = true;
+    return rc == 0 ? vel_buf_status(&ret->nodes, err) : rc;
+}
+
+static int get_members(const struct vel_node *body, const char *only,
+                       struct vel_seal *ret, struct vel_err *err)
 {
     const struct vel_node *nodes = NULL;
     struct vel_vec node = {0}, column[COUNT_OF(columns)] = {{0}};
@@ -333,8 +385,12 @@ static int get_members(const struct vel_node *body, struct vel_seal *ret,
         if (rc == 0 && column[c].n != node.n)
             rc = vel_fail(err, VEL_ECORRUPT, "%s: has another length", columns[c].key);
     }
-    if (rc == 0)
-        rc = add_members(&node, names, column, ret, err);
+    if (rc == 0 && !vel_runs_rise(&column[RANK]))
+        rc = vel_fail(err, VEL_ECORRUPT, "a rank is there twice, or too late");
+    if (rc == 0 && only)
+        rc = add_cut(&node, names, n, column, only, ret, err);
+    else if (rc == 0)
+        rc = add_members(&node, names, column, NULL, ret, err);
     for (size_t c = 0; c < COUNT_OF(columns); c++)
         vel_vec_fini(&column[c]);
     vel_vec_fini(&node);
@@ -372,7 +428,7 @@ static int get_by(const struct vel_node *body, struct vel_seal *ret,
     return rc;
 }
 
-static int get_seal(const struct vel_node *body, struct vel_seal *ret,
+static int get_seal(const struct vel_node *body, const char *only, struct vel_seal *ret,
                     struct vel_err *err)
 {
     int64_t verdict = 0, what = 0;
@@ -406,7 +462,7 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
         rc = vel_node_get_bytes(body, "encoding", ret->encoding, sizeof ret->encoding,
                                 err);
     if (rc == 0)
-        rc = get_members(body, ret, err);
+        rc = get_members(body, only, ret, err);
     if (rc == 0)
         rc = get_again(body, ret, err);
     ret->verdict = (enum vel_verdict)verdict;
@@ -419,6 +475,12 @@ static int get_seal(const struct vel_node *body, struct vel_seal *ret,
 int vel_seal_decode(const void *bytes, size_t len, struct vel_seal *ret,
                     struct vel_err *err)
 {
+    return vel_seal_decode_for(bytes, len, NULL, ret, err);
+}
+
+int vel_seal_decode_for(const void *bytes, size_t len, const char *node,
+                        struct vel_seal *ret, struct vel_err *err)
+{
     struct vel_node *body = NULL;
     struct vel_seal seal;
     int rc = len > VEL_SEAL_MOST
@@ -427,7 +489,7 @@ int vel_seal_decode(const void *bytes, size_t len, struct vel_seal *ret,
 
     vel_seal_init(&seal);
     if (rc == 0)
-        rc = get_seal(body, &seal, err);
+        rc = get_seal(body, node, &seal, err);
     vel_node_destroy(body);
     if (rc == 0) {
         *ret = seal;

@@ -107,11 +107,6 @@ bool vel_seal_has_node(const struct vel_seal *seal, const char *node);
 /* How many sets all its members are in. */
 int64_t vel_seal_sets(const struct vel_seal *seal);
 
-/* Only members of sets that this node is in stay: it needs no others, and there may be
- * very many. How many sets there are, and which nodes, is still known. It cannot be
- * encoded. Fails for lack of memory, and then changes nothing. */
-int vel_seal_cut(struct vel_seal *seal, const char *node, struct vel_err *err);
-
 /* Its nodes, each once, in the order of their lowest ranks; the names are the seal's.
  * None, when that fails. */
 struct vel_seal_nodes {
@@ -129,5 +124,11 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
                     struct vel_err *err);
 int vel_seal_decode(const void *bytes, size_t len, struct vel_seal *ret,
                     struct vel_err *err);
+
+/* Cut for a node: with only the members of sets that it is in. It needs no others, and
+ * there may be very many: of 160,000 ranks 18 MB. How many sets there are, and which
+ * nodes, is still known. It cannot be encoded. */
+int vel_seal_decode_for(const void *bytes, size_t len, const char *node,
+                        struct vel_seal *ret, struct vel_err *err);
 
 #endif

@@ -62,6 +62,7 @@ node_tests = test/unit/about.t \
 	test/unit/batches.t \
 	test/unit/batchturns.t \
 	test/unit/roster.t \
+	test/unit/scale.t \
 	test/unit/seal.t \
 	test/unit/tally.t \
 	test/unit/template.t \
@@ -116,6 +117,9 @@ leaderlab = test/tap/leaderfate.c test/tap/leaderfiles.c test/tap/leaderindex.c 
 	test/tap/leaderrecords.c test/tap/leaderwriter.c
 scalelab = test/tap/scalefiles.c test/tap/scalelab.c test/tap/scalelab.h test/tap/scalerecords.c \
 	test/tap/scaleturns.c
+test_unit_scale_t_SOURCES = %D%/scale.c $(scalelab)
+test_unit_scale_t_CPPFLAGS = $(test_cppflags)
+test_unit_scale_t_LDADD = $(test_ldadd)
 test_unit_leader_t_SOURCES = %D%/leader.c $(leaderlab)
 test_unit_leader_t_CPPFLAGS = $(test_cppflags)
 test_unit_leader_t_LDADD = $(test_ldadd)
