@@ -32,7 +32,7 @@ int vel_leader_create(const struct vel_leader_conf *conf,
     leader->ops = ops;
     leader->arg = arg;
     leader->free_at = VEL_NEVER;
-    vel_vec_init(&leader->links, sizeof(struct vel_leader_link));
+    vel_link_init(leader);
     vel_vec_init(&leader->others, sizeof(struct vel_leader_other));
     vel_vec_init(&leader->leads, sizeof(struct vel_lead *));
     vel_vec_init(&leader->tasks, sizeof(struct vel_leader_task));
@@ -58,6 +58,8 @@ static void forget_links(struct vel_leader *leader)
     for (size_t i = 0; i < leader->links.n; i++)
         free(((struct vel_leader_link *)vel_vec_at(&leader->links, i))->node);
     vel_vec_fini(&leader->links);
+    vel_vec_fini(&leader->numbers);
+    vel_vec_fini(&leader->processes);
     for (size_t i = 0; i < leader->tasks.n; i++)
         free(((struct vel_leader_task *)vel_vec_at(&leader->tasks, i))->node);
     vel_vec_fini(&leader->tasks);
@@ -97,51 +99,6 @@ void vel_leader_fail(struct vel_leader *leader, const char *what)
 }
 
 /* --- links --- */
-
-struct vel_leader_link *vel_leader_link(const struct vel_leader *leader,
-                                        uint64_t number)
-{
-    for (size_t i = 0; i < leader->links.n; i++) {
-        struct vel_leader_link *link = vel_vec_at(&leader->links, i);
-
-        if (link->number == number)
-            return link;
-    }
-    return NULL;
-}
-
-struct vel_leader_link *vel_leader_link_to(const struct vel_leader *leader,
-                                           const char *node)
-{
-    for (size_t i = leader->links.n; node && i > 0; i--) {
-        struct vel_leader_link *link = vel_vec_at(&leader->links, i - 1);
-
-        if (link->role == VEL_ROLE_LEADER && strcmp(link->node, node) == 0)
-            return link;
-    }
-    return NULL;
-}
-
-size_t vel_leader_processes(const struct vel_leader *leader)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < leader->links.n; i++)
-        n += ((struct vel_leader_link *)vel_vec_at(&leader->links, i))->role ==
-             VEL_ROLE_PROCESS;
-    return n;
-}
-
-void vel_leader_present(const struct vel_leader *leader, struct vel_buf *ret)
-{
-    for (size_t i = 0; i < leader->links.n; i++) {
-        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
-
-        if (link->role == VEL_ROLE_PROCESS && link->rank != VEL_MSG_NO_RANK)
-            vel_buf_printf(ret, "%s%lld", ret->len > 0 ? " " : "",
-                           (long long)link->rank);
-    }
-}
 
 uint64_t vel_leader_next_seq(struct vel_leader *leader)
 {
@@ -305,8 +262,7 @@ void vel_leader_met(struct vel_leader *leader, uint64_t number,
     if (peer->role == VEL_ROLE_LEADER)
         replace_former(leader, peer);
     link.node = strdup(peer->node);
-    struct vel_leader_link *met =
-        link.node ? vel_vec_push(&leader->links, &link) : NULL;
+    struct vel_leader_link *met = link.node ? vel_link_add(leader, &link) : NULL;
     if (!met) {
         free(link.node);
         vel_leader_fail(leader, "a link");
@@ -340,8 +296,7 @@ void vel_leader_gone(struct vel_leader *leader, uint64_t number)
     if (leader->is_over || !link)
         return;
     struct vel_leader_link was = *link;
-    vel_vec_remove(&leader->links,
-                   (size_t)(link - (struct vel_leader_link *)leader->links.items));
+    vel_link_remove(leader, link);
     vel_serve_gone(leader, number);
     if (leader->connector && was.role == VEL_ROLE_PROCESS)
         vel_connector_gone(leader, &was);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "brain/leader.h"
+#include "brain/links_in.h"
 #include "brain/roster.h"
 
 #define VEL_NEVER UINT64_MAX
@@ -17,19 +18,6 @@
 #define VEL_API_TEMPLATE "@dataset"
 
 enum { VEL_ATTEMPTS = 5 }; /* to encode, before it is flushed instead */
-enum vel_leaving { VEL_STAYS, VEL_DRAINS, VEL_LEAVES, VEL_FAILS }; /* as it has said */
-
-struct vel_leader_link {
-    uint64_t number;
-    enum vel_leader_role role;
-    char *node;
-    int64_t rank;
-    uint64_t epoch;
-    bool is_child; /* in the tree */
-    enum vel_leaving leaving;
-    uint64_t asked_at; /* it has pulled a piece of a part from here */
-};
-
 /* What nodes are done with; a message has 1 more, 4 is failed. */
 enum vel_step_done { VEL_DID_ENCODE, VEL_DID_COPY, VEL_DID_RENAME, VEL_DID_STEPS };
 enum { VEL_DONE_FAILED = 4 };
@@ -160,7 +148,10 @@ struct vel_leader {
     struct vel_err failure;
     bool is_over; /* it has left, or has failed */
 
-    struct vel_vec links; /* struct vel_leader_link */
+    struct vel_vec links;   /* struct vel_leader_link, as they were met */
+    struct vel_vec numbers; /* struct vel_link_number, by number */
+    uint64_t last_met;
+    struct vel_vec processes; /* uint64_t: the links to these, as they came */
     uint64_t seq;
 
     /* the launch */
@@ -231,17 +222,6 @@ void vel_leader_fail(struct vel_leader *leader, const char *what);
 
 /* The timer runs at `at` at the latest. */
 void vel_leader_at(struct vel_leader *leader, enum vel_leader_timer timer, uint64_t at);
-
-struct vel_leader_link *vel_leader_link(const struct vel_leader *leader,
-                                        uint64_t number);
-
-/* A link to a node's leader, or NULL. */
-struct vel_leader_link *vel_leader_link_to(const struct vel_leader *leader,
-                                           const char *node);
-size_t vel_leader_processes(const struct vel_leader *leader);
-
-/* Ranks that are here, as a text of the messages. */
-void vel_leader_present(const struct vel_leader *leader, struct vel_buf *ret);
 
 void vel_leader_send(struct vel_leader *leader, uint64_t link, struct vel_msg *msg);
 uint64_t vel_leader_next_seq(struct vel_leader *leader);

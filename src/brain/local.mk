@@ -16,6 +16,7 @@ core_sources += \
 	%D%/launch_state.c %D%/launch_state.h \
 	%D%/lead.c \
 	%D%/leader.c %D%/leader.h %D%/leader_in.h \
+	%D%/links.c %D%/links_in.h \
 	%D%/look.c \
 	%D%/machine.c %D%/machine.h \
 	%D%/messages.c %D%/messages.h %D%/messages.def \

@@ -9,10 +9,10 @@
 
 static bool has_rank(const struct vel_leader *leader, int64_t rank)
 {
-    for (size_t i = 0; i < leader->links.n; i++) {
-        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+    for (size_t i = 0; i < leader->processes.n; i++) {
+        const struct vel_leader_link *link = vel_leader_process(leader, i);
 
-        if (link->role == VEL_ROLE_PROCESS && link->rank == rank)
+        if (link->rank == rank)
             return true;
     }
     return false;
@@ -35,10 +35,10 @@ void vel_present_print(const struct vel_leader *leader, struct vel_buf *ret)
 {
     const struct vel_vec *ranks = &leader->connector->gone;
 
-    for (size_t i = 0; i < leader->links.n; i++) {
-        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+    for (size_t i = 0; i < leader->processes.n; i++) {
+        const struct vel_leader_link *link = vel_leader_process(leader, i);
 
-        if (link->role == VEL_ROLE_PROCESS && link->rank != VEL_MSG_NO_RANK)
+        if (link->rank != VEL_MSG_NO_RANK)
             put_rank(ret, link->rank, mark_of(link->leaving));
     }
     for (size_t i = 0; i < ranks->n; i++) {
@@ -77,10 +77,10 @@ int64_t vel_leader_nodes(const struct vel_leader *leader)
 
 bool vel_present_has_left(const struct vel_leader *leader)
 {
-    for (size_t i = 0; i < leader->links.n; i++) {
-        const struct vel_leader_link *link = vel_vec_at(&leader->links, i);
+    for (size_t i = 0; i < leader->processes.n; i++) {
+        const struct vel_leader_link *link = vel_leader_process(leader, i);
 
-        if (link->role == VEL_ROLE_PROCESS && link->leaving == VEL_STAYS)
+        if (link->leaving == VEL_STAYS)
             return false;
     }
     return leader->has_served || leader->conf.is_guest;

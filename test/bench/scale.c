@@ -7,7 +7,8 @@
  * memory at its end. doc/performance.md says what came out.
  *
  *   BENCH_LEADERS=n  64; 1000 takes a minute, 10000 some
- *   BENCH_RANKS=n    of each (16) */
+ *   BENCH_RANKS=n    of each (16)
+ *   BENCH_STEPS=n    checkpoints (2) */
 #include "config.h"
 
 #include <inttypes.h>
@@ -160,10 +161,10 @@ int main(void)
     scale_create(&world, number("BENCH_LEADERS", 64), number("BENCH_RANKS", 16), 1);
     scale_launch(&world, SPREAD);
     phase(&world, "begin", scale_is_running);
-    scale_do(&world, SCALE_WRITE, SPREAD);
-    phase(&world, "checkpoint", scale_is_published);
-    scale_do(&world, SCALE_WRITE, SPREAD);
-    phase(&world, "next checkpoint", scale_is_published);
+    for (int i = 0; i < number("BENCH_STEPS", 2); i++) {
+        scale_do(&world, SCALE_WRITE, SPREAD);
+        phase(&world, i == 0 ? "checkpoint" : "next checkpoint", scale_is_published);
+    }
     scale_kill_node(&world, world.nodes / 2 == scale_chair(&world) ? world.nodes / 2 + 1
                                                                    : world.nodes / 2);
     phase(&world, "node lost", scale_is_seen);
