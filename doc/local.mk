@@ -86,6 +86,7 @@ EXTRA_DIST += $(api_pages) \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
 	%D%/format-view.txt \
+	%D%/performance.md \
 	%D%/protocol-comm.txt \
 	%D%/protocol-leader.txt \
 	%D%/style.md \

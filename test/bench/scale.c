@@ -5,6 +5,8 @@
  * files. A row for each of these, of the median leader, of the one that has most, and
  * of the chair: messages and bytes between leaders, seconds of one core, and bytes of
  * memory at its end. doc/performance.md says what came out.
+ * Columns of a row: phase, leaders, ranks of each, what, median, most, chair; of "all"
+ * seconds of a core, virtual ones, and messages.
  *
  *   BENCH_LEADERS=n  64; 1000 takes a minute, 10000 some
  *   BENCH_RANKS=n    of each (16)
