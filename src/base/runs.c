@@ -113,7 +113,7 @@ int vel_runs_parse(const char *text, size_t count, int64_t least, int64_t most,
                    struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_vec numbers;
-    struct run run, before;
+    struct run run, before = {0};
     int rc = 0;
 
     if (count > VEL_RUNS_MOST)
