@@ -16,6 +16,8 @@ brief() {
     (cd "$prefix" && TEST_TIMEOUT=60 HDF5_VOL_CONNECTOR=veloc \
         "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/vol/brief" "$@" >/dev/null 2>&1)
 }
+# All at once: a leader that outlived another for a moment would take over from it.
+kill_all() { pkill -KILL -P "$(IFS=,; echo "${pids[*]}")"; }
 files() { find "$prefix" -name 'ck.*.h5' -size +1k | wc -l; }
 
 prefix=$dir/prefix
@@ -128,7 +130,7 @@ for k in 0 1 2; do
     pids+=($!)
 done
 await is_taken
-for pid in "${pids[@]}"; do pkill -KILL -P "$pid"; done
+kill_all
 wait 2>/dev/null
 begin later 0 create=own.0.h5 close wait=go
 pids=($!)
@@ -164,7 +166,7 @@ for k in 0 1 2; do
     pids+=($!)
 done
 await is_copied_by 1
-for pid in "${pids[@]}"; do pkill -KILL -P "$pid"; done
+kill_all
 wait 2>/dev/null
 mapfile -t reads < <(yes read=ck.1.0.h5 | head -n 8)
 pids=()
