@@ -92,12 +92,12 @@ struct vel_leader_link *vel_link_add(struct vel_leader *leader,
     size_t at = vel_vec_place(&leader->numbers, &known, compare_numbers, &is_there);
 
     met.met = known.met;
-    if (link->role == VEL_ROLE_PROCESS &&
-        !vel_vec_push(&leader->processes, &link->number))
+    if (!vel_vec_insert(&leader->numbers, at, &known) ||
+        !vel_vec_push(&leader->links, &met) ||
+        (link->role == VEL_ROLE_PROCESS &&
+         !vel_vec_push(&leader->processes, &link->number)))
         return NULL;
-    return vel_vec_insert(&leader->numbers, at, &known)
-               ? vel_vec_push(&leader->links, &met)
-               : NULL;
+    return vel_vec_at(&leader->links, leader->links.n - 1);
 }
 
 void vel_link_remove(struct vel_leader *leader, const struct vel_leader_link *link)

@@ -370,8 +370,8 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
     struct vel_seal seal;
     struct vel_lead *lead;
 
-    if (vel_seal_decode_for(sealed->record.at, sealed->record.len, leader->conf.node,
-                            &seal, NULL) < 0)
+    /* whole, not cut: whoever becomes chair leads it */
+    if (vel_seal_decode(sealed->record.at, sealed->record.len, &seal, NULL) < 0)
         return; /* of a leader of ours: memory; it is told again when asked for */
     bool has_key = leader->connector && *seal.template;
     if (seal.verdict == VEL_VERDICT_VOID) {
