@@ -223,8 +223,8 @@ void filelab_lose(struct filelab *lab, int node)
 
 const char *filelab_path(const struct filelab *lab, const char *name)
 {
-    static char paths[8][300];
-    static unsigned next;
+    static _Thread_local char paths[8][300];
+    static _Thread_local unsigned next;
     char *path = paths[next++ % 8];
 
     snprintf(path, sizeof paths[0], "%s/%s", lab->prefix, name);
