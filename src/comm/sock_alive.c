@@ -62,7 +62,8 @@ int vel_mesh_hear_alive(struct sock_mesh *mesh, int i, struct vel_err *err)
 }
 
 /* Who was frozen, or had no processor, for half of the limit has not listened; the
- * others may have been frozen as well. They have the limit anew. */
+ * others may have been frozen as well. They have the limit anew. It is noted with each
+ * look and once more before anybody is judged: a member may be frozen between the two. */
 void vel_mesh_note_look(struct sock_mesh *mesh)
 {
     uint64_t t = now();
@@ -108,6 +109,7 @@ int vel_mesh_expect(struct sock_mesh *mesh, int i, uint64_t since, struct vel_er
     uint64_t last = p->heard > since ? p->heard : since;
     char why[80];
 
+    vel_mesh_note_look(mesh); /* the last one may be long ago: see there */
     last = mesh->awake > last ? mesh->awake : last;
     if (i != mesh->rank && p->fd < 0)
         return vel_mesh_blame(mesh, i, VEL_ELOST, "it has left", err);

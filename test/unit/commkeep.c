@@ -2,14 +2,17 @@
 /* Members that work for longer than the limit are not taken for dead; members that do
  * not come back at all are. Work is imitated by a pause: nothing depends on how long it
  * really is, but that it is longer than the limit. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,6 +154,54 @@ static int all_stand_still(struct vel_comm *comm, void *unused)
     return rc == 0 ? vel_comm_barrier(comm, NULL) : rc;
 }
 
+static bool stands_in_recv;
+
+/* The member's own: one that is to stand still does so when it has read something. */
+ssize_t recv(int fd, void *bytes, size_t len, int flags)
+{
+    union {
+        void *symbol;
+        ssize_t (*call)(int, void *, size_t, int);
+    } next = {dlsym(RTLD_NEXT, "recv")};
+    ssize_t got = next.call(fd, bytes, len, flags);
+
+    if (stands_in_recv && got > 0) {
+        stands_in_recv = false;
+        work(LONG_MS);
+    }
+    return got;
+}
+
+/* Rank 0 stands still between its look at the others and its judgement of rank 1, which
+ * works for as long. */
+static int stands_still_at_a_look(struct vel_comm *comm, void *unused)
+{
+    struct vel_err err = {0};
+    char byte = 0;
+    int rc = 0;
+
+    (void)unused;
+    if (comm->rank == 0) {
+        stands_in_recv = true;
+        rc = vel_comm_send(comm, 2, 1, &byte, 1, &err);
+        rc = rc == 0 ? vel_comm_recv(comm, 1, 1, &byte, 1, &err) : rc;
+        rc = rc == 0 ? vel_comm_recv(comm, 2, 1, &byte, 1, &err) : rc;
+    } else {
+        if (comm->rank == 1)
+            work(LONG_MS);
+        else
+            rc = vel_comm_recv(comm, 0, 1, &byte, 1, &err);
+        rc = rc == 0 ? vel_comm_send(comm, 0, 1, &byte, 1, &err) : rc;
+        if (comm->rank == 2)
+            work(LONG_MS);
+    }
+    if (rc == 0)
+        rc = vel_comm_barrier(comm, &err);
+    if (rc < 0)
+        fprintf(stderr, "# member %d: %s\n", comm->rank, err.text);
+    return rc;
+}
+
 static int many_leave(struct vel_comm *comm, void *unused)
 {
     struct vel_comm *part = NULL;
@@ -197,6 +248,8 @@ static void over(const char *kind)
     munmap(missed_it, sizeof *missed_it);
     is_int(sockjob_run_conf(N, kind, &plain, all_stand_still, NULL), 0,
            "%s: when all stood still nobody is given up", kind);
+    is_int(sockjob_run_conf(N, kind, &plain, stands_still_at_a_look, NULL), 0,
+           "%s: nor by one that stood still in the middle of a look", kind);
     is_int(sockjob_run_conf(N, kind, &slow, dies_at_work, NULL), 1,
            "%s: one that dies at work is lost at once", kind);
 }
