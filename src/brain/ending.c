@@ -43,8 +43,6 @@ static bool has_not_told(const struct vel_leader *leader)
 
 bool vel_ending_owes(const struct vel_leader *leader)
 {
-    uint64_t limit = leader->conf.limit;
-
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *lead = vel_lead_at(leader, i);
 
@@ -54,8 +52,9 @@ bool vel_ending_owes(const struct vel_leader *leader)
             return true;
         if (vel_lead_is_over(lead) || vel_connector_hands_back(leader, lead->id))
             continue;
-        if (lead->state == VEL_DATASET_ANNOUNCED ? leader->now < leader->left_at + limit
-                                                 : lead->is_led || lead->owed)
+        if (lead->state == VEL_DATASET_ANNOUNCED
+                ? !vel_progress_is_deserted(leader, lead)
+                : lead->is_led || lead->owed)
             return true;
     }
     return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader) ||

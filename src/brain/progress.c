@@ -8,18 +8,28 @@
 #include "brain/connector_in.h"
 #include "brain/progress_in.h"
 
+bool vel_progress_is_deserted(const struct vel_leader *leader,
+                              const struct vel_lead *lead)
+{
+    return lead->state == VEL_DATASET_ANNOUNCED && leader->has_served &&
+           vel_leader_processes(leader) == 0 &&
+           leader->now >= leader->left_at + leader->conf.limit;
+}
+
 uint64_t vel_progress_left(const struct vel_leader *leader, int64_t id)
 {
     const struct vel_lead *lead = vel_lead_get(leader, id);
     uint64_t left = 0;
 
     if (id > 0)
-        return lead ? vel_lead_left(lead) : 0;
+        return lead && !vel_progress_is_deserted(leader, lead) ? vel_lead_left(lead)
+                                                               : 0;
     if (leader->connector && !leader->is_ended)
         left += vel_generation_left(leader);
     for (size_t i = 0; i < leader->leads.n; i++) {
         lead = vel_lead_at(leader, i);
-        if (!vel_connector_hands_back(leader, lead->id))
+        if (!vel_connector_hands_back(leader, lead->id) &&
+            !vel_progress_is_deserted(leader, lead))
             left += vel_lead_left(lead);
     }
     return left;

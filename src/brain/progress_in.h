@@ -5,6 +5,11 @@
 
 #include "brain/leader_in.h"
 
+/* Is it announced, and have all processes of this node been gone for T? Nobody here
+ * seals it any more, and nobody waits for that. */
+bool vel_progress_is_deserted(const struct vel_leader *leader,
+                              const struct vel_lead *lead);
+
 /* Bytes that are still to be moved, and all that were. */
 uint64_t vel_progress_left(const struct vel_leader *leader, int64_t id);
 uint64_t vel_progress_moved(const struct vel_leader *leader);

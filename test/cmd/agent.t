@@ -110,7 +110,7 @@ quits f
 is "$(wc -c <obey6-1.dat)" 20000 'the next launch does it'
 program g 7
 tell g init
-kill -STOP "${pid_of[g]}"
+freezes g
 out=$(agent --drain 2>&1)
 is $? 1 'a program is stopped: --drain fails'
 like "$out" '*launch * does not tell what it has left: * does not answer in *: try again when *' 'and tells which, why, and what to do'

@@ -123,7 +123,7 @@ tell d init
 ok 'an agent leads a program' heard fourth 'leads launch'
 tell d 'checkpoint 1'
 is "$got" 0 'which works'
-kill -STOP "${pid_of[fourth]}"
+freezes fourth
 tell d 'checkpoint 2'
 is "$got" 0 'the agent hangs: after PEER_TIMEOUT a checkpoint is protected in the call'
 like "$(cat d.err)" '*does not answer*' 'that the leader does not answer'

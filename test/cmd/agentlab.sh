@@ -57,6 +57,12 @@ ends() {
     unset "pid_of[$1]"
     rm -f "$1.to" "$1.from"
 }
+# freezes NAME: it is stopped when this returns
+freezes() {
+    local line
+    kill -STOP "${pid_of[$1]}"
+    until read -r line <"/proc/${pid_of[$1]}/stat" && [[ $line == *") T "* ]]; do :; done
+}
 # quits NAME: a program whose calls are done
 quits() {
     echo quit >&"${to_of[$1]}"

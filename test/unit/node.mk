@@ -54,6 +54,7 @@ node_tests = test/unit/about.t \
 	test/unit/prerunplace.t \
 	test/unit/point.t \
 	test/unit/promise.t \
+	test/unit/promised.t \
 	test/unit/pull.t \
 	test/unit/pulllinks.t \
 	test/unit/pullwire.t \
@@ -334,6 +335,9 @@ test_unit_filecost_t_SOURCES = %D%/filecost.c test/tap/filelab.c test/tap/filela
 test_unit_filecost_t_CPPFLAGS = $(test_cppflags)
 test_unit_filecost_t_LDADD = $(test_ldadd)
 
+test_unit_promised_t_SOURCES = %D%/promised.c test/tap/filelab.c test/tap/filelab.h
+test_unit_promised_t_CPPFLAGS = $(test_cppflags)
+test_unit_promised_t_LDADD = $(test_ldadd)
 test_unit_staged_t_SOURCES = %D%/staged.c test/tap/filelab.c test/tap/filelab.h
 test_unit_staged_t_CPPFLAGS = $(test_cppflags)
 test_unit_staged_t_LDADD = $(test_ldadd)
