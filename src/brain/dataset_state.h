@@ -84,13 +84,13 @@
     X(PASS_UP, "pass_up", "add it to what the parent is told next")                    \
     X(COUNT, "count", "keep it and wait")                                              \
     X(WAIT, "wait", "nothing now; told again when something changes")                  \
-    X(TELL_SEAL, "tell_seal", "look for `end`; when none: tell the nodes, take parts") \
+    X(TELL_SEAL, "tell_seal", "is it over? If not: tell the nodes, take parts")        \
     X(TAKE_PARTS, "take_parts",                                                        \
       "files of batches become dataset.D/rank.R, queue encoding")                      \
     X(HOLD_NOTHING, "hold_nothing", "join the sets as a member without files")         \
     X(RENUMBER, "renumber", "the files are late: those of the next generation")        \
     X(SET_ASIDE, "set_aside", "as remove_parts, but mark them; remove stubs; say so")  \
-    X(TELL_ENCODED, "tell_encoded", "look for `end`; when none: tell, make room")      \
+    X(TELL_ENCODED, "tell_encoded", "is it over? If not: tell, make room")             \
     X(MAKE_ROOM, "make_room", "evict what COUNT no longer keeps")                      \
     X(ENCODE_AGAIN, "encode_again", "form the sets without the node, queue encoding")  \
     X(TELL_FLUSH, "tell_flush", "tell the nodes in turn, start own copies")            \
@@ -105,7 +105,7 @@
     X(TELL_RETREAT, "tell_retreat", "tell; remove temporary files; retry later")       \
     X(REMOVE_TEMPS, "remove_temps", "remove temporary files")                          \
     X(TELL_SUPERSEDED, "tell_superseded", "tell; remove temporary files")              \
-    X(REMOVE_PARTS, "remove_parts", "under the caches' lock, if no `end` is there")    \
+    X(REMOVE_PARTS, "remove_parts", "under the caches' lock, if it is not over")       \
     X(TELL_STATE, "tell_state", "whoever asks has missed it: tell the step again")     \
     X(RELEASE, "release", "stop working on it: the launch that ended ours adopts it")
 

@@ -45,10 +45,10 @@
 #define VEL_LAUNCH_RECORD_MAP(X)                                                       \
     X(NONE, "-", "")                                                                   \
     X(ENDPOINT, "endpoint", ".veloc: launch.L/node.N, where this leader listens")      \
-    X(CLAIM, "claim", ".veloc: launch.L/chair.K, made once, K one above the last")     \
-    X(ENDS, "ends", ".veloc: launch.M/end, then seals, of each M that is over")        \
+    X(CLAIM, "claim", ".veloc: launch.L/1.K, made once, K one above the last")         \
+    X(ENDS, "ends", ".veloc: each M that is over is ended, then has launch.M/seals")   \
     X(VIEW, "view", ".veloc: view.L, made once")                                       \
-    X(END, "end", ".veloc: launch.L/end, made once")
+    X(END, "end", ".veloc: L is over, said for good")
 
 #define VEL_LAUNCH_ACTION_MAP(X)                                                       \
     X(NONE, "-", "")                                                                   \

@@ -183,7 +183,7 @@ enum vel_leader_work {
     VEL_WORK_COPY,            /* files of this node to temporary names of owner K */
     VEL_WORK_RENAME,          /* those get their names */
     VEL_WORK_REMOVE_TEMPS,    /* temporary files of this node, of owners up to K */
-    VEL_WORK_REMOVE_PARTS,    /* under the caches' lock, if there is no `end` */
+    VEL_WORK_REMOVE_PARTS,    /* under the caches' lock, if it is not over */
     VEL_WORK_SET_ASIDE,       /* mark the parts as lost, remove stubs */
 
     /* of the connector; whoever asks waits for these. Those that answer with a place
@@ -262,12 +262,12 @@ struct vel_leader_ops {
     /* Nodes that have left in good order, into the roster; one that has lost a rank is
      * none of them. */
     void (*left)(void *arg, struct vel_roster *ret, uint64_t now);
-    /* Make chair.`term`, exactly; VEL_EEXIST: it is there. */
+    /* Begin this term, exactly; VEL_EEXIST: it is there. */
     int (*claim_chair)(void *arg, int64_t term, struct vel_err *err);
     /* `living`: nodes that have processes, by blanks. */
     int (*beat)(void *arg, int64_t count, const char *living, bool is_new,
                 struct vel_err *err);
-    /* Is there an end of this launch, or its directory gone? */
+    /* Is this launch over, or its directory gone? */
     int (*is_ended)(void *arg, bool *ret_is_ended, struct vel_err *err);
     int (*end)(void *arg, struct vel_err *err);
 
@@ -278,7 +278,7 @@ struct vel_leader_ops {
     int (*over)(void *arg, struct vel_buf *ret, struct vel_err *err);
     /* Items struct vel_leader_other; the leader frees them. */
     int (*others)(void *arg, struct vel_vec *ret, struct vel_err *err);
-    /* launch.M/end, then launch.M/seals. Done already: 0. */
+    /* M is over, said for good, then launch.M/seals. Done already: 0. */
     int (*end_other)(void *arg, const char *launch, struct vel_err *err);
     /* Nodes that inventories of restorable datasets name, appended by blanks. */
     int (*known)(void *arg, struct vel_buf *ret, struct vel_err *err);

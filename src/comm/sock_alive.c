@@ -63,7 +63,8 @@ int vel_mesh_hear_alive(struct sock_mesh *mesh, int i, struct vel_err *err)
 
 /* Who was frozen, or had no processor, for half of the limit has not listened; the
  * others may have been frozen as well. They have the limit anew. It is noted with each
- * look and once more before anybody is judged: a member may be frozen between the two. */
+ * look and once more before anybody is judged: a member may be frozen between the two.
+ */
 void vel_mesh_note_look(struct sock_mesh *mesh)
 {
     uint64_t t = now();

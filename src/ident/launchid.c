@@ -401,19 +401,3 @@ int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
     vel_buf_fini(&name);
     return rc;
 }
-
-int vel_launchid_end(struct vel_fs *fs, const char *dir, const char *launch,
-                     const char *by, const char *node, bool *ret_is_mine,
-                     struct vel_err *err)
-{
-    struct vel_node *body = vel_node_object();
-    char *path = vel_launch_path(dir, launch, "end");
-    int rc = !path || !body || vel_node_set_text(body, "launch", by) ||
-                     vel_node_set_text(body, "node", node)
-                 ? vel_out_of_memory(err, "the end of a launch")
-                 : vel_once(fs, path, "end", FORMAT, body, ret_is_mine, err);
-
-    vel_node_destroy(body);
-    free(path);
-    return rc;
-}

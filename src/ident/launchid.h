@@ -56,10 +56,4 @@ int vel_launchid_meet(struct vel_fs *fs, const struct vel_launch_self *self,
                       char ret[VEL_LAUNCH_ROOM], bool *ret_is_child,
                       struct vel_err *err);
 
-/* Say once, for good, that a launch is over; who says so is `by`, on `node`.
- * *ret_is_mine false: that was said before. */
-int vel_launchid_end(struct vel_fs *fs, const char *dir, const char *launch,
-                     const char *by, const char *node, bool *ret_is_mine,
-                     struct vel_err *err);
-
 #endif

@@ -36,6 +36,10 @@ struct vel_ledger_text {
     struct vel_vec bytes; /* struct vel_buf, where the facts lie */
 };
 
+/* Who writes it, or has: its title alone, which is as a text without a begin. */
+int vel_ledger_title(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                     struct vel_ledger_text *ret, struct vel_err *err);
+
 /* VEL_ENOENT: there is none of that name. VEL_ECORRUPT: nobody can say whose it is, or
  * where its begin ends. */
 int vel_ledger_load(const struct vel_ledger_dir *dir, struct vel_ledger_name name,

@@ -147,16 +147,25 @@ int vel_title_open(const struct vel_ledger_dir *dir, struct vel_ledger_name name
     return rc < 0 ? rc : 0;
 }
 
+int vel_ledger_title(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                     struct vel_ledger_text *ret, struct vel_err *err)
+{
+    int fd, rc = vel_title_open(dir, name, O_RDONLY, &fd, ret, err);
+
+    if (rc == 0)
+        vel_fs_close(dir->fs, fd, dir->path, NULL);
+    return rc;
+}
+
 int vel_ledger_heir(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                     int64_t *ret_heir, struct vel_err *err)
 {
     struct vel_ledger_text title;
-    int fd, rc = vel_title_open(dir, name, O_RDONLY, &fd, &title, err);
+    int rc = vel_ledger_title(dir, name, &title, err);
 
     if (rc < 0)
         return rc;
     *ret_heir = title.heir;
     vel_ledger_text_fini(&title);
-    vel_fs_close(dir->fs, fd, dir->path, NULL);
     return 0;
 }

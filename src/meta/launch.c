@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "meta/launch.h"
+#include "meta/terms.h"
 #include "sys/host.h"
 
 static const char head[] = "launch.";
@@ -63,28 +64,40 @@ int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
     return rc;
 }
 
+static int find_dir(struct vel_fs *fs, const char *of, bool *ret_is,
+                    struct vel_err *err)
+{
+    struct vel_err why = {0};
+    struct stat st;
+    int rc = vel_fs_lstat(fs, of, &st, &why);
+
+    *ret_is = rc == 0;
+    return rc < 0 && rc != VEL_ENOENT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
+}
+
 int vel_launch_fate(struct vel_fs *fs, const char *dir, const char *launch,
                     enum vel_launch_fate *ret, struct vel_err *err)
 {
     char *of = vel_launch_dir(dir, launch);
-    char *end = of ? vel_path_join(of, "end") : NULL;
-    enum vel_launch_fate fate = VEL_LAUNCH_ENDED;
+    bool is_there = false, is_over = false;
     struct vel_err why = {0};
-    struct stat st;
-    int rc =
-        end ? vel_fs_lstat(fs, end, &st, &why) : vel_out_of_memory(&why, "a launch");
+    int rc = of ? find_dir(fs, of, &is_there, err) : vel_out_of_memory(err, "a launch");
 
-    if (rc == VEL_ENOENT) {
-        rc = vel_fs_lstat(fs, of, &st, &why);
-        fate = rc == VEL_ENOENT ? VEL_LAUNCH_GONE : VEL_LAUNCH_OPEN;
-        rc = rc == VEL_ENOENT ? 0 : rc;
+    if (rc == 0 && is_there) {
+        rc = vel_terms_are_over(fs, of, &is_over, &why);
+        if (rc < 0 && find_dir(fs, of, &is_there, NULL) == 0 && !is_there)
+            rc = 0; /* it was removed meanwhile */
+        if (rc < 0)
+            vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }
-    free(end);
     free(of);
-    if (rc < 0)
-        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    *ret = fate;
-    return 0;
+    if (rc == 0)
+        *ret = !is_there ? VEL_LAUNCH_GONE
+               : is_over ? VEL_LAUNCH_ENDED
+                         : VEL_LAUNCH_OPEN;
+    return rc;
 }
 
 int vel_launch_is_over(struct vel_fs *fs, const char *dir, const char *launch,

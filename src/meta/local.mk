@@ -19,5 +19,6 @@ core_sources += \
 	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/prefix.c %D%/prefix.h \
-	%D%/settlement.c %D%/settlement.h
+	%D%/settlement.c %D%/settlement.h \
+	%D%/terms.c %D%/terms.h
 # End of meta

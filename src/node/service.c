@@ -216,6 +216,7 @@ static void unmake(struct vel_service *service)
         vel_view_fini(service->view);
     free(service->view);
     vel_endpoint_fini(&service->endpoint);
+    vel_service_forget_term(service);
     vel_placeholders_destroy(service->placeholders);
     vel_service_forget_batches(service);
     for (size_t i = 0; service->homes && i < service->n_homes; i++)

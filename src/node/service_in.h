@@ -148,6 +148,7 @@ struct vel_service {
     size_t n_movers;
     struct vel_transport *transports[VEL_SERVICE_TRANSPORTS]; /* NULL: not needed */
     struct vel_endpoint endpoint;
+    struct vel_ledger *term; /* while this leader is the chair, or was */
     struct vel_view *view;
 
     struct vel_vec peers; /* struct vel_service_link *, by number */
@@ -226,6 +227,7 @@ int vel_service_endpoint(void *arg, const char *present, struct vel_err *err);
 int64_t vel_service_epoch(void *arg);
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
+void vel_service_forget_term(struct vel_service *service);
 int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
                      struct vel_err *err);
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of launches: where leaders listen, who is the chair, which launches are over,
- * and what can be restored (doc/protocol-leader.txt, 2, 3 and 6). */
+/* Records of launches: where leaders listen, which launches there are, and what they
+ * have left (doc/protocol-leader.txt, 2, 3 and 6). */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "ident/launchid.h"
 #include "ident/once.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
@@ -75,50 +74,6 @@ int64_t vel_service_epoch(void *arg)
     return (int64_t)((struct vel_service *)arg)->endpoint.epoch;
 }
 
-int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-    struct vel_leader_chair chair = {0};
-    struct vel_node *body = NULL;
-    const char *node;
-    int rc =
-        vel_claim_newest(service->fs, service->launch_dir, "chair", &chair.term, err);
-
-    if (rc == 0 && chair.term > 0) {
-        rc = vel_claim_load(service->fs, service->launch_dir, "chair", chair.term,
-                            "chair", FORMAT, &body, err);
-        if (rc == 0)
-            rc = vel_node_get_text(body, "node", &node, err);
-        if (rc == 0 && !vel_host_is_name(node))
-            rc = vel_fail(err, VEL_ECORRUPT, "%s/chair.%lld names no node",
-                          service->launch_dir, (long long)chair.term);
-        if (rc == 0)
-            memcpy(chair.node, node, strlen(node) + 1);
-        vel_node_destroy(body);
-    }
-    if (rc == 0)
-        *ret = chair;
-    return rc;
-}
-
-int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-    struct vel_node *body = vel_node_object();
-    int64_t k;
-    int rc = !body || vel_node_set_text(body, "node", service->host.node)
-                 ? vel_out_of_memory(err, "a claim")
-                 : vel_claim(service->fs, service->launch_dir, "chair", term - 1,
-                             "chair", FORMAT, body, &k, err);
-
-    vel_node_destroy(body);
-    service->is_first_chair = rc == 0 && term == 1;
-    if (service->is_first_chair)
-        vel_books_tell(service->books, &(struct vel_event){.kind = VEL_EVENT_RUN_START,
-                                                           .ranks = service->ranks});
-    return rc;
-}
-
 int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
                      struct vel_err *err)
 {
@@ -126,45 +81,6 @@ int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
     struct vel_beat beat = {count, (char *)living, is_new};
 
     return vel_beat_save(service->fs, service->launch_dir, &beat, err);
-}
-
-int vel_service_is_launch_over(struct vel_service *service, const char *launch,
-                               bool *ret_is_over, struct vel_err *err)
-{
-    return vel_launch_is_over(service->fs, service->dir, launch, ret_is_over, err);
-}
-
-/* Once. What is nowhere but in caches is not lost, when its records are. */
-static void tell_over(struct vel_service *service)
-{
-    enum vel_launch_fate fate = VEL_LAUNCH_GONE;
-
-    if (service->has_told_over)
-        return;
-    service->has_told_over = true;
-    vel_launch_fate(service->fs, service->dir, service->launch, &fate, NULL);
-    if (vel_leader_is_done(service->leader))
-        vel_log(VEL_LOG_DEBUG, "launch %s is over", service->launch);
-    else if (fate == VEL_LAUNCH_ENDED)
-        vel_log(VEL_LOG_WARN,
-                "launch %s was ended by another: what it has sealed is flushed by that "
-                "one",
-                service->launch);
-    else
-        vel_log(VEL_LOG_ERROR,
-                "somebody has removed %s while the program runs: what is not at its "
-                "own path yet stays in %s, and all else is written where it belongs",
-                service->launch_dir, service->homes[0]);
-}
-
-int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-    int rc = vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
-
-    if (rc == 0 && *ret_is_ended)
-        tell_over(service);
-    return rc;
 }
 
 /* --- other launches --- */
@@ -321,46 +237,6 @@ static bool is_absent(struct vel_service *service, const char *path)
     struct stat st;
 
     return path && vel_fs_lstat(service->fs, path, &st, NULL) == VEL_ENOENT;
-}
-
-/* As soon as it has its end and its list a view that needs nothing of it removes it. */
-static int end(struct vel_service *service, const char *launch, bool *ret_is_mine,
-               struct vel_err *err)
-{
-    char *path = launch_path(service, launch, "end");
-    int rc = vel_launchid_end(service->fs, service->dir, launch, service->launch,
-                              service->host.node, ret_is_mine, err);
-
-    if (rc == 0)
-        rc = vel_service_list_seals(service, launch, err);
-    if (rc == VEL_ENOENT && is_absent(service, path))
-        rc = 0;
-    free(path);
-    return rc;
-}
-
-int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
-{
-    bool is_mine;
-
-    return end(arg, launch, &is_mine, err);
-}
-
-int vel_service_end(void *arg, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-    struct vel_event event = {.kind = VEL_EVENT_RUN_END, .ranks = service->ranks};
-    bool is_well = vel_leader_has_ended_well(service->leader);
-    bool is_mine = false;
-    int rc;
-
-    vel_service_tell_unused(service);
-    rc = end(service, service->launch, &is_mine, err);
-    event.nodes = vel_leader_nodes(service->leader);
-    event.text = is_well ? "all processes have ended in good order" : NULL;
-    if (is_mine) /* else another launch has, which took this one for killed */
-        vel_books_tell(service->books, &event);
-    return rc;
 }
 
 /* --- what earlier launches have left --- */

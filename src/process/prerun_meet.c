@@ -15,6 +15,8 @@
 #include "conf/load.h"
 #include "ident/launchid.h"
 #include "ident/once.h"
+#include "meta/launch.h"
+#include "meta/terms.h"
 #include "process/launcher.h"
 #include "process/prerun_in.h"
 #include "record/record.h"
@@ -331,9 +333,12 @@ int vel_prerun_meet(struct vel_prerun *p, struct vel_err *err)
 
 void vel_prerun_forgo(const struct vel_prerun *p)
 {
+    const struct vel_terms_self self = {
+        .launch = p->launch, .node = p->node ? p->node : "", .address = ""};
+    char *dir = p->launch[0] ? vel_launch_dir(p->dir, p->launch) : NULL;
     bool is_mine;
 
-    if (p->launch[0])
-        vel_launchid_end(p->of->fs, p->dir, p->launch, p->launch,
-                         p->node ? p->node : "", &is_mine, NULL);
+    if (dir)
+        vel_terms_end(p->of->fs, dir, &self, NULL, &is_mine, NULL);
+    free(dir);
 }

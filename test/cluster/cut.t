@@ -26,9 +26,9 @@ wait_for() { # CONDITION...: tells when it does not come
     fail "it does not come: $*"
     note "$(tail -n 20 "$log")"
 }
-chairs() { find "$records/launch.$1" -name 'chair.*' | sort -V; }
+chairs() { find "$records/launch.$1" -name '1.[0-9]*' | sort -V; }
 chair() { # LAUNCH: the number of the node that decides
-    sed -n 's/.*"node":"node\([0-9]*\)".*/\1/p' "$(chairs "$1" | tail -n 1)"
+    sed -n '1s/.* node\([0-9]*\) .*/\1/p' "$(chairs "$1" | tail -n 1)"
 }
 has_view() { [ -e "$records/view.$1" ]; }
 has_living() { grep -q "\"living\":\"[^\"]*\<node$2\>" "$records/launch.$1/beat"; }

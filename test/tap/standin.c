@@ -9,6 +9,7 @@
 #include "comm/comm.h"
 #include "sys/host.h"
 #include "tap/crewlab.h"
+#include "tap/endlaunch.h"
 #include "tap/files.h"
 #include "tap/standin_in.h"
 #include "tap/tap.h"
@@ -54,8 +55,8 @@ static void end_over(struct standin *st, const char *launch)
     snprintf(path, sizeof path, "%s/%s/alive", st->dir, launch);
     if (vel_host_init(&host, NULL) == 0 &&
         vel_lock_try(vel_fs_posix(), &host, path, &lock, NULL) == 0) {
-        snprintf(path, sizeof path, "%s/%s/end", st->dir, launch);
-        put_file(st, path, "over", NULL);
+        snprintf(path, sizeof path, "%s/%s", st->dir, launch);
+        tap_end_launch(path);
     }
     vel_lock_release(lock);
     vel_host_fini(&host);

@@ -11,6 +11,7 @@
 #include "meta/filelist.h"
 #include "meta/ids.h"
 #include "record/record.h"
+#include "tap/endlaunch.h"
 #include "tap/files.h"
 #include "tap/sweeplab.h"
 #include "tap/tap.h"
@@ -179,8 +180,8 @@ void sweeplab_end(const char *launch, const int64_t *ids, size_t n)
     snprintf(path, sizeof path, "%s/launch.%s/seals", sweeplab_dir, launch);
     must(vel_record_save(fs(), path, "seals", 1, body, &err));
     vel_node_destroy(body);
-    snprintf(path, sizeof path, "%s/launch.%s/end", sweeplab_dir, launch);
-    tap_put_file(path, "");
+    snprintf(path, sizeof path, "%s/launch.%s", sweeplab_dir, launch);
+    tap_end_launch(path);
 }
 
 const char *sweeplab_listed(const char *launch)

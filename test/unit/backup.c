@@ -30,10 +30,10 @@ static int find_chair(const struct filelab *lab)
     char path[400], *text;
     int node = 0;
 
-    snprintf(path, sizeof path, "%s/launch.A/chair.1", lab->dir);
+    snprintf(path, sizeof path, "%s/launch.A/1.0", lab->dir);
     text = tap_get_file(path, NULL);
     for (int i = 0; i < NODES; i++)
-        if (strstr(text, (const char[]){'"', 'n', (char)('0' + i), '"', '\0'}))
+        if (strstr(text, (const char[]){' ', 'n', (char)('0' + i), ' ', '\0'}))
             node = i;
     free(text);
     return node;

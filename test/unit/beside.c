@@ -196,7 +196,7 @@ static bool ends_at(struct filelab *lab, int look)
     if (filelab_create(lab, 0, "one.h5", &ending.place, &err) < 0)
         bail_out("%s", err.text);
     ending.lab = lab;
-    snprintf(ending.path, sizeof ending.path, "%s/launch.%s/end", lab->dir, launch);
+    snprintf(ending.path, sizeof ending.path, "%s/launch.%s", lab->dir, launch);
     atomic_store(&ending.left, look);
     other.fs = &fs;
     snprintf(launch, sizeof launch, "Z%d", look);

@@ -10,6 +10,7 @@
 
 #include "ident/endpoint.h"
 #include "ident/launchid.h"
+#include "tap/endlaunch.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 
@@ -230,12 +231,12 @@ static void lose(const char *launch, const char *node, const char *ranks)
         bail_out("%s", err.text);
 }
 
-static void in_launch(const char *launch, const char *name, const char *text)
+static void end_launch(const char *launch)
 {
     char path[4096];
 
-    snprintf(path, sizeof path, "%s/launch.%s/%s", dir, launch, name);
-    tap_put_file(path, text);
+    snprintf(path, sizeof path, "%s/launch.%s", dir, launch);
+    tap_end_launch(path);
 }
 
 static void meetings(void)
@@ -281,7 +282,7 @@ static void meetings(void)
        "one that lives on, but has lost a rank, is nobody's who begins");
     strcpy(got, next);
     beating = NULL;
-    in_launch(got, "end", "");
+    end_launch(got);
     meet_one(2, next);
     ok(next[0] && strcmp(got, next) != 0, "nor one that has ended");
     strcpy(got, next);
@@ -370,7 +371,7 @@ static void names_again(void)
     in_step(1, "17.3", "also for one that comes when the first has left");
     in_step(0, "17.3.2", "a rank that has left it is of the next program");
     in_step(1, "17.3.2", "and so are those that come after that");
-    in_launch("17.3", "end", "");
+    end_launch("17.3");
     snprintf(command, sizeof command, "rm -r '%s'", launch_dir);
     if (system(command) != 0)
         bail_out("no rm");
@@ -379,7 +380,7 @@ static void names_again(void)
     in_step(1, "17.3.3", "one of which a rank was killed is over");
     join("17.3.3", "n1", "0-1");
     in_step(2, "17.3.4", "so is one that does not give a sign of life");
-    in_launch("17.3.4", "end", "");
+    end_launch("17.3.4");
     in_step(2, "17.3.5", "and one that has ended");
 }
 

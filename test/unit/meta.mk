@@ -28,6 +28,11 @@ unit_tests += test/unit/filemap.t
 test_unit_filemap_t_SOURCES = %D%/filemap.c $(recordlab)
 test_unit_filemap_t_CPPFLAGS = $(test_cppflags)
 test_unit_filemap_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/terms.t
+test_unit_terms_t_SOURCES = %D%/terms.c
+test_unit_terms_t_CPPFLAGS = $(test_cppflags)
+test_unit_terms_t_LDADD = $(test_ldadd)
+
 unit_tests += test/unit/ids.t test/unit/paths.t
 test_unit_ids_t_SOURCES = %D%/ids.c
 test_unit_ids_t_CPPFLAGS = $(test_cppflags)

@@ -79,7 +79,7 @@ rank() { # RANK OPS...
 }
 rank 1 create=ck.1.1.h5 close meet="$dir/both" &
 first=$!
-await [ -e "$prefix/.veloc/launch.parts/chair.1" ]
+await [ -e "$prefix/.veloc/launch.parts/1.0" ]
 rank 0 create=ck.1.0.h5 close meet="$dir/both" wait="$dir/go" create=ck.2.0.h5 close &
 wait $first
 touch "$dir/go"
@@ -134,7 +134,7 @@ kill_all
 wait 2>/dev/null
 begin later 0 create=own.0.h5 close wait=go
 pids=($!)
-await [ -e "$there/chair.1" ]
+await [ -e "$there/1.0" ]
 begin later 1 create=own.1.h5 close wait=go
 pids+=($!)
 begin later 2 read=none.h5 wait=.veloc/view.later
@@ -173,7 +173,7 @@ pids=()
 for k in 0 1 2; do
     VELOC_LOG_FILE=$prefix/log.$k begin later $k read=none.h5 wait=go.$k "${reads[@]}"
     pids+=($!)
-    await [ -e "$prefix/.veloc/launch.later/chair.1" ]
+    await [ -e "$prefix/.veloc/launch.later/1.0" ]
 done
 await is_copied_by 2-9
 touch "$prefix/go.1" "$prefix/go.2"

@@ -7,7 +7,7 @@ vol_programs = test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.
 	test/vol/plugin.t test/vol/restarts.t test/vol/turns.t
 vol_tests = $(vol_campaigns) $(vol_scripts) $(vol_programs)
 fault_scripts += $(vol_campaigns) test/vol/turns.t
-check_PROGRAMS += $(vol_programs) test/vol/brief test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed \
+check_PROGRAMS += $(vol_programs) test/vol/brief test/vol/ender test/vol/exits test/vol/habit test/vol/loads test/vol/pause test/vol/placed \
 	test/vol/point
 TESTS += $(vol_tests)
 EXTRA_DIST += $(vol_campaigns) $(vol_scripts) %D%/shared.sh
@@ -92,6 +92,9 @@ test_vol_held_t_LDADD = $(vol_test_ldadd) src/libveloc_core.la
 test_vol_info_text_t_SOURCES = %D%/info_text.c vol/info_text.c vol/info_text.h
 test_vol_info_text_t_CPPFLAGS = $(test_cppflags) -I$(top_srcdir)/vol
 test_vol_info_text_t_LDADD = test/libtap.la
+test_vol_ender_SOURCES = %D%/ender.c
+test_vol_ender_CPPFLAGS = $(test_cppflags)
+test_vol_ender_LDADD = $(test_ldadd)
 test_vol_loads_SOURCES = %D%/loads.c
 test_vol_loads_LDADD = -ldl
 test_vol_pause_SOURCES = %D%/pause.c

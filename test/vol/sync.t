@@ -31,7 +31,7 @@ rank() {
 }
 node_of() { find "$dir/cache" -maxdepth 1 -name "*.v$1"; }
 sealed() { compgen -G '.veloc/launch.*/seal.*' >/dev/null; }
-has_chair() { compgen -G '.veloc/launch.*/chair.1' >/dev/null; }
+has_chair() { compgen -G '.veloc/launch.*/1.0' >/dev/null; }
 stop() { pkill -STOP -P "$1" -x point; }
 go_on() { pkill -CONT -P "$1" -x point; }
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ledger of this launch, which its chair writes, and the ends of launches
+ * (doc/protocol-leader.txt, 3). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "meta/terms.h"
+#include "node/service_in.h"
+
+/* --- the chair --- */
+
+int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_leader_chair chair = {0};
+    char *node = NULL;
+    int rc =
+        vel_terms_newest(service->fs, service->launch_dir, &chair.term, &node, err);
+
+    /* one of who has tried to end the launch is vacant, as one of ours would be */
+    if (rc == 0 && chair.term > 0 && !node) {
+        node = strdup(service->host.node);
+        rc = node ? 0 : vel_out_of_memory(err, "a chair");
+    }
+    if (rc == 0 && node && !vel_host_is_name(node))
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: term %lld names no node",
+                      service->launch_dir, (long long)chair.term);
+    if (rc == 0 && node)
+        memcpy(chair.node, node, strlen(node) + 1);
+    free(node);
+    if (rc == 0)
+        *ret = chair;
+    return rc;
+}
+
+int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    const char *endpoints = service->endpoint.endpoints;
+    const struct vel_terms_self self = {
+        .launch = service->launch,
+        .node = service->host.node,
+        .address = endpoints && endpoints[0] ? endpoints : service->host.node};
+    int rc;
+
+    vel_service_forget_term(service);
+    rc = vel_terms_claim(service->fs, service->launch_dir, term, &self, &service->term,
+                         err);
+    service->is_first_chair = rc == 0 && term == 1;
+    if (service->is_first_chair)
+        vel_books_tell(service->books, &(struct vel_event){.kind = VEL_EVENT_RUN_START,
+                                                           .ranks = service->ranks});
+    return rc;
+}
+
+void vel_service_forget_term(struct vel_service *service)
+{
+    vel_ledger_close(service->term);
+    service->term = NULL;
+}
+
+/* --- ends --- */
+
+int vel_service_is_launch_over(struct vel_service *service, const char *launch,
+                               bool *ret_is_over, struct vel_err *err)
+{
+    return vel_launch_is_over(service->fs, service->dir, launch, ret_is_over, err);
+}
+
+/* Once. What is nowhere but in caches is not lost, when its records are. */
+static void tell_over(struct vel_service *service)
+{
+    enum vel_launch_fate fate = VEL_LAUNCH_GONE;
+
+    if (service->has_told_over)
+        return;
+    service->has_told_over = true;
+    vel_launch_fate(service->fs, service->dir, service->launch, &fate, NULL);
+    if (vel_leader_is_done(service->leader))
+        vel_log(VEL_LOG_DEBUG, "launch %s is over", service->launch);
+    else if (fate == VEL_LAUNCH_ENDED)
+        vel_log(VEL_LOG_WARN,
+                "launch %s was ended by another: what it has sealed is flushed by that "
+                "one",
+                service->launch);
+    else
+        vel_log(VEL_LOG_ERROR,
+                "somebody has removed %s while the program runs: what is not at its "
+                "own path yet stays in %s, and all else is written where it belongs",
+                service->launch_dir, service->homes[0]);
+}
+
+int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    int rc = VEL_ECANCEL;
+
+    *ret_is_ended = false;
+    if (service->term && vel_ledger_is_good(service->term))
+        rc = vel_ledger_look(service->term, err);
+    /* there is a newer term, which may be the last one, or no directory */
+    if (rc == VEL_ECANCEL || rc == VEL_ENOENT)
+        rc = vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
+    if (rc == 0 && *ret_is_ended)
+        tell_over(service);
+    return rc;
+}
+
+/* As soon as it has its end and its list a view that needs nothing of it removes it. */
+static int end(struct vel_service *service, const char *launch, struct vel_ledger *own,
+               bool *ret_is_mine, struct vel_err *err)
+{
+    const struct vel_terms_self self = {
+        .launch = service->launch, .node = service->host.node, .address = ""};
+    char *dir = vel_launch_dir(service->dir, launch);
+    struct vel_err why = {0};
+    struct stat st;
+    int rc = dir ? vel_terms_end(service->fs, dir, &self, own, ret_is_mine, &why)
+                 : vel_out_of_memory(&why, "the end of a launch");
+
+    if (rc == 0)
+        rc = vel_service_list_seals(service, launch, &why);
+    /* what cannot be known is not taken for absent: a dataset would be forgotten */
+    if (rc < 0 && dir && vel_fs_lstat(service->fs, dir, &st, NULL) == VEL_ENOENT)
+        rc = 0;
+    free(dir);
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+}
+
+int vel_service_end_other(void *arg, const char *launch, struct vel_err *err)
+{
+    bool is_mine;
+
+    return end(arg, launch, NULL, &is_mine, err);
+}
+
+int vel_service_end(void *arg, struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_event event = {.kind = VEL_EVENT_RUN_END, .ranks = service->ranks};
+    bool is_well = vel_leader_has_ended_well(service->leader);
+    bool is_mine = false;
+    int rc;
+
+    vel_service_tell_unused(service);
+    rc = end(service, service->launch, service->term, &is_mine, err);
+    if (rc == 0)
+        vel_service_forget_term(service);
+    event.nodes = vel_leader_nodes(service->leader);
+    event.text = is_well ? "all processes have ended in good order" : NULL;
+    if (is_mine) /* else another launch has, which took this one for killed */
+        vel_books_tell(service->books, &event);
+    return rc;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ledger of a launch: chairs follow each other, and one end is for good, whoever is
+ * held up at what. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta/launch.h"
+#include "meta/terms.h"
+#include "tap/files.h"
+#include "tap/tap.h"
+
+static struct vel_fs *fs;
+static char dir[300], launch_dir[320];
+static struct vel_err err;
+
+static void fresh(const char *name)
+{
+    fs = vel_fs_posix();
+    snprintf(dir, sizeof dir, "%s", tap_path(name));
+    snprintf(launch_dir, sizeof launch_dir, "%s/launch.L", dir);
+    tap_fresh_dir(dir);
+    tap_fresh_dir(launch_dir);
+}
+
+static int claim(int64_t term, const char *node, struct vel_ledger **ret)
+{
+    const struct vel_terms_self self = {
+        .launch = "L", .node = node, .address = "unix:"};
+
+    *ret = NULL;
+    return vel_terms_claim(fs, launch_dir, term, &self, ret, &err);
+}
+
+static int end_by(const char *launch, struct vel_ledger *own, bool *ret_is_mine)
+{
+    const struct vel_terms_self self = {.launch = launch, .node = "n9", .address = ""};
+
+    return vel_terms_end(fs, launch_dir, &self, own, ret_is_mine, &err);
+}
+
+static bool is_over(void)
+{
+    bool is = false;
+
+    is_int(vel_launch_is_over(fs, dir, "L", &is, &err), 0, "it can be told");
+    return is;
+}
+
+/* "TERM NODE" */
+static const char *newest(void)
+{
+    static char text[80];
+    int64_t term = -1;
+    char *node;
+
+    if (vel_terms_newest(fs, launch_dir, &term, &node, &err) < 0)
+        return err.text;
+    snprintf(text, sizeof text, "%lld %s", (long long)term, node ? node : "-");
+    free(node);
+    return text;
+}
+
+static void chairs(void)
+{
+    struct vel_ledger *first, *second, *none;
+    bool is_mine;
+
+    fresh("chairs");
+    is_str(newest(), "0 -", "a launch has no chair");
+    ok(!is_over(), "and is not over");
+    is_int(claim(1, "n0", &first), 0, "a leader claims the first term");
+    is_int(claim(1, "n1", &none), VEL_EEXIST, "which no other has then");
+    is_str(newest(), "1 n0", "it is the chair");
+    is_int(claim(2, "n1", &second), 0, "another claims the next");
+    is_int(vel_ledger_look(first, &err), VEL_ECANCEL, "who had the first is none now");
+    is_int(vel_ledger_look(second, &err), 0, "who has the second is");
+    is_int(end_by("L", second, &is_mine), 0, "and ends the launch");
+    ok(is_mine && is_over(), "which is over");
+    is_int(end_by("M", NULL, &is_mine), 0, "another launch ends it");
+    ok(!is_mine, "and hears that it was over");
+    is_int(claim(3, "n0", &none), VEL_ECANCEL, "nobody is its chair any more");
+    ok(is_over(), "whoever tries that");
+    vel_ledger_close(first);
+    vel_ledger_close(second);
+}
+
+static void ended(void)
+{
+    struct vel_ledger *chair;
+    bool is_mine;
+
+    fresh("ended");
+    is_int(claim(1, "n0", &chair), 0, "a launch has a chair");
+    is_int(end_by("M", NULL, &is_mine), 0, "another launch ends it");
+    ok(is_mine && is_over(), "it is over");
+    is_str(newest(), "2 -", "the newest term is no chair's");
+    is_int(vel_ledger_look(chair, &err), VEL_ECANCEL, "its chair finds that");
+    is_int(end_by("L", chair, &is_mine), 0, "and may say so as well");
+    ok(!is_mine, "in vain");
+    vel_ledger_close(chair);
+    fresh("never");
+    is_int(end_by("M", NULL, &is_mine), 0, "one that never had a chair is ended, too");
+    ok(is_mine && is_over(), "for good");
+    is_int(claim(1, "n0", &chair), VEL_EEXIST, "and gets none");
+}
+
+/* Whoever was ending it died after its claim. */
+static void half_ended(void)
+{
+    const struct vel_ledger_dir ledgers = {.fs = fs, .path = launch_dir};
+    const struct vel_ledger_self ender = {.node = "n9", .address = ""};
+    struct vel_ledger *chair, *dead, *next;
+    bool is_mine;
+
+    fresh("half");
+    is_int(claim(1, "n0", &chair), 0, "a launch has a chair");
+    is_int(
+        vel_ledger_claim(&ledgers, (struct vel_ledger_name){1, 1}, &ender, &dead, &err),
+        0, "another launch is about to end it, and dies");
+    ok(!is_over(), "it is not over");
+    is_str(newest(), "2 -", "but has no chair");
+    is_int(claim(3, "n1", &next), 0, "its leaders have a new one");
+    is_str(newest(), "3 n1", "of the next term");
+    is_int(end_by("M", NULL, &is_mine), 0, "and it can be ended");
+    ok(is_mine && is_over(), "all the same");
+    vel_ledger_close(chair);
+    vel_ledger_close(dead);
+    vel_ledger_close(next);
+}
+
+static void damaged(void)
+{
+    char path[340];
+    struct vel_ledger *chair, *next;
+    bool is_mine;
+
+    fresh("damaged");
+    is_int(claim(1, "n0", &chair), 0, "a launch has a chair");
+    snprintf(path, sizeof path, "%s/1.0", launch_dir);
+    tap_put_file(path, "not a ledger\n");
+    ok(!is_over(), "its term is damaged: it is not over");
+    is_int(vel_ledger_look(chair, &err), VEL_ECANCEL, "its chair sees that");
+    is_int(claim(2, "n1", &next), 0, "there is a next one");
+    is_str(newest(), "2 n1", "which all find");
+    vel_ledger_close(chair);
+    vel_ledger_close(next);
+    fresh("all");
+    tap_put_file(strcat(strcpy(path, launch_dir), "/1.0"), "not a ledger\n");
+    is_int(end_by("M", NULL, &is_mine), 0, "one that has nothing else is ended");
+    ok(is_mine && is_over(), "and is over");
+}
+
+static void gone(void)
+{
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
+    struct vel_ledger *chair;
+
+    fresh("gone");
+    is_int(claim(1, "n0", &chair), 0, "a launch has a chair");
+    if (rename(launch_dir, tap_path("gone/away")) < 0)
+        bail_out("no rename");
+    is_int(vel_ledger_look(chair, &err), VEL_ENOENT, "its directory is removed");
+    is_int(vel_launch_fate(fs, dir, "L", &fate, &err), 0, "what became of it is known");
+    is_int(fate, VEL_LAUNCH_GONE, "it is gone");
+    vel_ledger_close(chair);
+}
+
+int main(void)
+{
+    chairs();
+    ended();
+    half_ended();
+    damaged();
+    gone();
+    return done_testing();
+}
