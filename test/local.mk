@@ -43,7 +43,7 @@ AM_TESTS_ENVIRONMENT = \
 
 check_LTLIBRARIES += test/libtap.la
 test_libtap_la_SOURCES = \
-	%D%/tap/endlaunch.h \
+	%D%/tap/launchlab.h \
 	%D%/tap/files.c %D%/tap/files.h \
 	%D%/tap/fs_fault.c %D%/tap/fs_fault.h \
 	%D%/tap/fs_undo.c %D%/tap/fs_undo.h \

@@ -66,7 +66,7 @@
     X(NONE, "-", "")                                                                   \
     X(MAP, "map", "CACHE: the fact batch, before the first file")                      \
     X(CLOSED, "closed", "CACHE: the fact closed, sizes and the order of closing")      \
-    X(SEAL, "seal", ".veloc: launch.L/seal.K.G, made once: id, members, sets")         \
+    X(SEAL, "seal", ".veloc: launch.L/1.K, once of a key: id, members, sets")          \
     X(VOID, "void", "the same, made once: never complete")                             \
     X(REDSET, "redset", "CACHE: the redundancy files")                                 \
     X(ENTRY, "entry", ".veloc: the index entry, place CACHE")                          \

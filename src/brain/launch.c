@@ -120,6 +120,8 @@ void vel_launch_reach(struct vel_leader *leader)
 {
     const struct vel_leader_link *link = vel_leader_link_to(leader, leader->chair);
 
+    if (strcmp(leader->chair, leader->conf.node) == 0)
+        return; /* nobody has that term: it is looked for a chair again */
     if (link && !leader->is_joined)
         send_join(leader, link);
     else if (!link)
@@ -284,7 +286,8 @@ bool vel_launch_event(struct vel_leader *leader, enum vel_launch_event event)
             vel_round_gather(leader); /* there is more to be told now */
             return false;
         }
-        if (rc == VEL_EEXIST && row->record == VEL_LAUNCH_RECORD_CLAIM) {
+        if ((rc == VEL_EEXIST || rc == VEL_ECANCEL) &&
+            row->record == VEL_LAUNCH_RECORD_CLAIM) {
             vel_leader_at(leader, VEL_TIMER_LOOK, leader->now); /* another leads */
             return false;
         }

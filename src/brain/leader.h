@@ -278,7 +278,7 @@ struct vel_leader_ops {
     int (*over)(void *arg, struct vel_buf *ret, struct vel_err *err);
     /* Items struct vel_leader_other; the leader frees them. */
     int (*others)(void *arg, struct vel_vec *ret, struct vel_err *err);
-    /* M is over, said for good, then launch.M/seals. Done already: 0. */
+    /* M is over, said for good. Done already: 0; VEL_EBUSY: it may live. */
     int (*end_other)(void *arg, const char *launch, struct vel_err *err);
     /* Nodes that inventories of restorable datasets name, appended by blanks. */
     int (*known)(void *arg, struct vel_buf *ret, struct vel_err *err);

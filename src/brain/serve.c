@@ -292,7 +292,7 @@ void vel_serve_lost_chair(struct vel_leader *leader)
 
 /* --- what is answered later --- */
 
-/* A once-record needs no chair: the next one finds it, and tells it. */
+/* A term needs no chair: the next one finds the seal, and tells it. */
 static int seal_alone(struct vel_leader *leader, const struct vel_leader_wait *wait,
                       struct vel_err *err)
 {

@@ -20,6 +20,7 @@
 #include "meta/filelist.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
+#include "meta/terms.h"
 #include "view/evidence.h"
 
 /* A program that has ended waits for it. */
@@ -50,12 +51,15 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path)
     return path && vel_fs_lstat(s->of->fs, path, &st, NULL) == VEL_ENOENT;
 }
 
-static bool is_over(const struct vel_sweeping *s, const char *launch)
+/* Asked for one dataset after the other. Once a launch is over it is for good. */
+static bool is_over(struct vel_sweeping *s, const char *launch)
 {
-    bool is_over = false;
+    bool is_over = s->overs && vel_map_has(s->overs, launch);
 
-    if (strcmp(launch, s->of->launch) != 0)
+    if (!is_over && strcmp(launch, s->of->launch) != 0)
         vel_launch_is_over(s->of->fs, s->of->dir, launch, &is_over, NULL);
+    if (is_over && s->overs)
+        vel_map_set(s->overs, launch, s->overs, NULL);
     return is_over;
 }
 
@@ -87,6 +91,8 @@ static int remove_launch(struct vel_sweeping *s, const char *launch, const char 
 
     if (rc == 0)
         rc = vel_fs_unlink(s->of->fs, view, err);
+    if (rc == 0) /* a client of NFS may have the directory open by its old name */
+        vel_terms_remove(s->of->fs, gone, NULL);
     if (rc == 0)
         rc = vel_fs_remove_tree(s->of->fs, gone, err);
     s->ret.launches += rc == 0;
@@ -114,20 +120,18 @@ static bool is_unheard(const struct vel_sweeping *s, const char *dir)
     return is;
 }
 
-/* What cannot be done for one, with a list that nobody can read, or on a full disk, is
- * no reason to do nothing for the others. */
+/* What cannot be done for one, with a ledger that nobody can read, or on a full disk,
+ * is no reason to do nothing for the others. */
 static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_err *err)
 {
     struct vel_err why = {0};
     char *dir = vel_launch_dir(s->of->dir, launch);
-    char *seals = dir ? vel_path_join(dir, "seals") : NULL;
     bool has_ended = is_over(s, launch);
-    bool is_ended = has_ended && vel_sweep_is_there(s, seals);
 
     if (dir && has_ended)
         vel_writing_sweep(s->of->fs, dir);
     bool is_needed = true;
-    int rc = is_ended && dir ? vel_sweep_seals(s, dir, &is_needed, &why) : 0;
+    int rc = has_ended && dir ? vel_sweep_seals(s, launch, &is_needed, &why) : 0;
 
     if (rc == 0 && !is_needed && !is_unheard(s, dir))
         rc = remove_launch(s, launch, dir, &why);
@@ -135,7 +139,6 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
         vel_log(VEL_LOG_DEBUG, "seals of launch %s stay for now: %s", launch, why.text);
 
     free(dir);
-    free(seals);
     return rc == VEL_ENOMEM ? vel_out_of_memory(err, "launches") : 0;
 }
 
@@ -303,7 +306,7 @@ static bool may_be_staged(const struct vel_sweeping *s, int64_t id)
 /* It was lost on its way to the prefix, and no node is away that may have more of it.
  * What is no checkpoint is on its way if all its nodes are here, and else it begins
  * anew when they are. */
-static bool is_stranded(const struct vel_sweeping *s, int64_t id)
+static bool is_stranded(struct vel_sweeping *s, int64_t id)
 {
     const struct vel_view_dataset *dataset = vel_view_find_dataset(s->of->view, id);
     const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
@@ -422,7 +425,7 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
 
 int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_err *err)
 {
-    struct vel_sweeping s = {.of = sweep};
+    struct vel_sweeping s = {.of = sweep, .overs = vel_map_create()};
     struct vel_vec names;
     int rc;
 
@@ -443,6 +446,8 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     vel_vec_fini(&s.away);
     vel_vec_fini(&s.known);
     vel_vec_fini(&s.sealed);
+    if (s.overs)
+        vel_map_destroy(s.overs, NULL);
     *ret = s.ret;
     return rc;
 }

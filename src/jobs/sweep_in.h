@@ -3,6 +3,7 @@
 #ifndef VEL_JOBS_SWEEP_IN_H
 #define VEL_JOBS_SWEEP_IN_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "jobs/sweep.h"
 
@@ -12,6 +13,7 @@ struct vel_sweeping {
                               or a cache that nobody looked at */
     struct vel_vec known;  /* int64_t: those whose entries say that all is there */
     struct vel_vec sealed; /* int64_t: those whose seals are there */
+    struct vel_map *overs; /* launches that are known to be over */
     bool is_cut;     /* there is more than one sweep removes: it ends before the rest */
     int64_t singles; /* datasets of one file that were seen, the newest first */
     struct vel_swept ret;
@@ -24,10 +26,11 @@ bool vel_sweep_is_there(const struct vel_sweeping *s, const char *path);
 /* Surely: what cannot be known is there. */
 bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
 
-/* Remove the seals that nobody wants of a launch that is over, `dir`, and has listed
- * them. *ret_needed: some are left; when none are, all are still there, for the launch
- * goes as a whole. */
-int vel_sweep_seals(struct vel_sweeping *s, const char *dir, bool *ret_needed,
+/* Of a launch that is over: does anybody want any of its seals? Then those that nobody
+ * does go, when they are many; else all are still there, for the launch goes as a
+ * whole.
+ */
+int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool *ret_needed,
                     struct vel_err *err);
 
 /* "meet.H.K", "writer.H.K": removed when there is a higher one, or when the launch is

@@ -10,21 +10,16 @@
 #include "jobs/sweep_in.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
-#include "record/record.h"
-#include "view/evidence.h"
-
-/* So many are removed of a launch at a time, for a program that has ended waits for it:
- * the next sweep goes on. */
-enum { AT_ONCE = 256, FORMAT = 1 };
+#include "view/seals.h"
 
 struct candidate {
-    char *name, *template;
+    char *key, *template;
     int64_t id;
 };
 
 struct launch {
     struct vel_sweeping *s;
-    const char *dir;
+    const struct vel_seals *seals;
     struct vel_vec unwanted; /* struct candidate */
     struct vel_map *newest;  /* by template: of which a copy is in `ids` */
     bool is_needed;
@@ -93,7 +88,7 @@ static bool is_wanted(struct vel_sweeping *s, const struct vel_seal *seal, bool 
 
 static void candidate_fini(struct candidate *c)
 {
-    free(c->name);
+    free(c->key);
     free(c->template);
 }
 
@@ -128,18 +123,17 @@ static int note_newest(struct launch *l, const struct vel_seal *seal)
     return VEL_ENOMEM;
 }
 
-/* One that cannot be read now is needed; one that nobody can read is not, and stays. */
-static int look_at(struct launch *l, const char *name)
+/* One that cannot be read now is needed; one that nobody can read is not. */
+static int look_at(struct launch *l, size_t i)
 {
     struct vel_sweeping *s = l->s;
-    char *path = vel_path_join(l->dir, name);
+    char key[VEL_SEALS_KEY] = "";
     struct candidate c = {0};
     struct vel_seal seal;
-    int rc = path ? vel_evidence_seal(s->of->fs, path, &seal, NULL) : VEL_ENOMEM;
+    int rc = vel_seals_at(l->seals, i, &seal, NULL);
 
-    free(path);
     if (rc < 0) {
-        l->is_needed = l->is_needed || (rc != VEL_ENOENT && rc != VEL_ECORRUPT);
+        l->is_needed = l->is_needed || rc != VEL_ECORRUPT;
         return rc == VEL_ENOMEM ? rc : 0;
     }
     bool is_away = !are_all_here(s, &seal) || vel_view_is_unseen(s->of->view, seal.id);
@@ -153,8 +147,9 @@ static int look_at(struct launch *l, const char *name)
         if (rc == 0 && !vel_vec_push(&s->sealed, &seal.id))
             rc = VEL_ENOMEM;
     } else if (rc == 0) {
-        c = (struct candidate){strdup(name), strdup(seal.template), seal.id};
-        if (!c.name || !c.template || !vel_vec_push(&l->unwanted, &c)) {
+        vel_seals_key_of(vel_seals_item(l->seals, i), key);
+        c = (struct candidate){strdup(key), strdup(seal.template), seal.id};
+        if (!c.key || !c.template || !vel_vec_push(&l->unwanted, &c)) {
             candidate_fini(&c);
             rc = VEL_ENOMEM;
         }
@@ -165,19 +160,10 @@ static int look_at(struct launch *l, const char *name)
 
 static int look_at_all(struct launch *l, struct vel_err *err)
 {
-    struct vel_vec names;
-    int rc;
+    int rc = 0;
 
-    vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(l->s->of->fs, l->dir, &names, NULL);
-    l->is_needed = rc < 0;
-    for (size_t i = 0; rc == 0 && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-
-        if (vel_evidence_is_seal(name))
-            rc = look_at(l, name);
-    }
-    vel_fs_names_fini(&names);
+    for (size_t i = 0; rc == 0 && i < l->seals->items.n; i++)
+        rc = look_at(l, i);
     return rc == VEL_ENOMEM ? vel_out_of_memory(err, "seals") : 0;
 }
 
@@ -198,139 +184,94 @@ static int spare_newest(struct launch *l, struct vel_err *err)
     return 0;
 }
 
-static bool is_among(const struct launch *l, size_t n, const char *name)
+/* Lines of facts without the seals of keys that nobody wants. */
+static int leave_out(void *arg, const struct vel_ledger_text *now,
+                     struct vel_buf *facts, struct vel_err *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(((struct candidate *)vel_vec_at(&l->unwanted, i))->name, name) == 0)
-            return true;
-    return false;
-}
+    const struct vel_map *unwanted = arg;
+    char key[VEL_SEALS_KEY];
+    bool is_less = false;
 
-/* *ret: a new list. */
-static int load_list(const struct launch *l, const char *path, struct vel_node **ret,
-                     const struct vel_node **ret_list, struct vel_err *err)
-{
-    int version;
-    int rc = vel_record_load(l->s->of->fs, path, "seals", FORMAT, &version, ret, err);
+    vel_buf_clear(facts);
+    for (size_t i = 0; now && i < now->facts.n; i++) {
+        const struct vel_ledger_line *line =
+            &((struct vel_ledger_fact *)vel_vec_at(&now->facts, i))->line;
 
-    return rc == 0 ? vel_node_get_list(*ret, "seals", ret_list, err) : rc;
-}
-
-/* Is the list still the one that was read? Another sweep may have shortened it: what
- * that has removed would be listed again. */
-static int check_same(const struct launch *l, const char *path,
-                      const struct vel_node *before, struct vel_err *err)
-{
-    struct vel_node *now = NULL;
-    const struct vel_node *list;
-    struct vel_buf texts[2];
-    int rc = load_list(l, path, &now, &list, err);
-
-    vel_buf_init(&texts[0]);
-    vel_buf_init(&texts[1]);
-    if (rc == 0) {
-        vel_node_print(before, &texts[0]);
-        vel_node_print(now, &texts[1]);
-        rc = vel_buf_status(&texts[0], err);
+        if (vel_seals_is(line, key) && vel_map_has(unwanted, key)) {
+            is_less = true;
+            continue;
+        }
+        vel_buf_append(facts, line->text, line->len);
+        vel_buf_puts(facts, "\n");
     }
-    if (rc == 0)
-        rc = vel_buf_status(&texts[1], err);
-    if (rc == 0 && (texts[0].len != texts[1].len ||
-                    memcmp(texts[0].data, texts[1].data, texts[0].len) != 0))
-        rc = vel_fail(err, VEL_EBUSY, "another sweep has changed %s", path);
-    vel_buf_fini(&texts[0]);
-    vel_buf_fini(&texts[1]);
-    vel_node_destroy(now);
-    return rc;
+    return vel_buf_status(facts, err) < 0 ? VEL_ENOMEM : is_less;
 }
 
-/* Under a temporary name of its own: two programs may sweep at once. What a sweep that
- * was killed leaves of it goes with the launch. */
-static int save_list(const struct launch *l, const char *path,
-                     const struct vel_node *body, const struct vel_node *before,
-                     struct vel_err *err)
+static int begin_without(struct launch *l, struct vel_err *err)
 {
-    int64_t writer;
-    int rc = vel_fs_writer(&writer, err);
+    const struct vel_terms_self self = {.launch = l->s->of->launch, .node = "sweep"};
+    struct vel_map *unwanted = vel_map_create();
+    bool is_changed;
+    int rc = unwanted ? 0 : vel_out_of_memory(err, "seals");
 
-    if (rc == 0)
-        rc = check_same(l, path, before, err);
-    if (rc == 0)
-        rc = vel_record_save_by(l->s->of->fs, path, writer, "seals", FORMAT, body, err);
-    return rc;
-}
-
-/* The first n go from the list of those that count: a seal on it that is missing is a
- * loss. */
-static int shorten_list(const struct launch *l, size_t n, struct vel_err *err)
-{
-    char *path = vel_path_join(l->dir, "seals");
-    struct vel_node *before = NULL, *body = vel_node_object(), *kept = vel_node_list();
-    const struct vel_node *list = NULL;
-    int rc = path && body && kept ? load_list(l, path, &before, &list, err)
-                                  : vel_out_of_memory(err, "seals");
-
-    for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
-        char *name = NULL;
-
-        rc = vel_node_name_at(list, i, &name, err);
-        if (rc == 0 && !is_among(l, n, name) && vel_node_append_name(kept, name))
+    for (size_t i = 0; rc == 0 && i < l->unwanted.n; i++)
+        if (vel_map_set(unwanted,
+                        ((struct candidate *)vel_vec_at(&l->unwanted, i))->key,
+                        unwanted, NULL) < 0)
             rc = vel_out_of_memory(err, "seals");
-        free(name);
-    }
-    if (rc == 0) {
-        rc = vel_node_adopt(body, "seals", kept) ? vel_out_of_memory(err, "seals") : 0;
-        kept = NULL;
-    }
     if (rc == 0)
-        rc = save_list(l, path, body, before, err);
-    vel_node_destroy(kept);
-    vel_node_destroy(body);
-    vel_node_destroy(before);
-    free(path);
+        rc = vel_terms_change(l->s->of->fs, l->seals->launch_dir, &self, leave_out,
+                              unwanted, &is_changed, err);
+    if (unwanted)
+        vel_map_destroy(unwanted, NULL);
     return rc;
 }
 
-/* Those that stay, for now, are there for whoever asks which are. */
-static int remove_some(struct launch *l, struct vel_err *err)
+/* They are there for whoever asks which are. */
+static int keep_rest(struct launch *l, struct vel_err *err)
 {
-    size_t most = l->unwanted.n < AT_ONCE ? l->unwanted.n : AT_ONCE, n = 0;
-    int rc = most > 0 ? shorten_list(l, most, err) : 0;
-
-    while (rc == 0 && n < most) {
-        const struct candidate *c = vel_vec_at(&l->unwanted, n);
-        char *path = vel_path_join(l->dir, c->name);
-
-        rc = path ? vel_fs_unlink(l->s->of->fs, path, err)
-                  : vel_out_of_memory(err, "seals");
-        n += rc == 0;
-        free(path);
-    }
-    if (n > 0 && n < l->unwanted.n)
-        l->s->is_cut = true;
-    for (; n < l->unwanted.n; n++)
+    for (size_t i = 0; i < l->unwanted.n; i++)
         if (!vel_vec_push(&l->s->sealed,
-                          &((struct candidate *)vel_vec_at(&l->unwanted, n))->id))
+                          &((struct candidate *)vel_vec_at(&l->unwanted, i))->id))
             return vel_out_of_memory(err, "seals");
-    return rc;
+    return 0;
 }
 
-int vel_sweep_seals(struct vel_sweeping *s, const char *dir, bool *ret_needed,
+/* Whoever begins reads all, so a term without them is begun when they are as many as
+ * the others. */
+static int remove_many(struct launch *l, struct vel_err *err)
+{
+    size_t n = l->unwanted.n;
+
+    int rc = n > 0 && n >= l->seals->items.n - n ? begin_without(l, err) : 0;
+
+    if (rc == 0 && n >= l->seals->items.n - n)
+        return 0;
+    return keep_rest(l, err) < 0 ? VEL_ENOMEM : rc;
+}
+
+int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool *ret_needed,
                     struct vel_err *err)
 {
-    struct launch l = {.s = s, .dir = dir, .newest = vel_map_create()};
-    int rc;
+    struct launch l = {.s = s, .newest = vel_map_create()};
+    struct vel_seals *seals = NULL;
+    int rc = l.newest ? vel_seals_load(s->of->fs, s->of->dir, launch, &seals, err)
+                      : vel_out_of_memory(err, "seals");
 
+    l.seals = seals;
     vel_vec_init(&l.unwanted, sizeof(struct candidate));
-    rc = l.newest ? look_at_all(&l, err) : vel_out_of_memory(err, "seals");
+    if (rc == 0)
+        rc = look_at_all(&l, err);
     if (rc == 0 && l.is_needed)
         rc = spare_newest(&l, err);
     if (rc == 0 && l.is_needed)
-        rc = remove_some(&l, err);
+        rc = remove_many(&l, err);
     for (size_t i = 0; i < l.unwanted.n; i++)
         candidate_fini(vel_vec_at(&l.unwanted, i));
     vel_vec_fini(&l.unwanted);
-    vel_map_destroy(l.newest, free);
-    *ret_needed = l.is_needed;
+    if (l.newest)
+        vel_map_destroy(l.newest, free);
+    vel_seals_destroy(seals);
+    *ret_needed = rc < 0 || l.is_needed;
     return rc;
 }

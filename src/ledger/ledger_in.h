@@ -53,6 +53,11 @@ bool vel_ledger_is_look(const char *name);
  * when that does not end. */
 int vel_ledger_again(const struct vel_ledger_dir *dir, int *round, struct vel_err *err);
 
+/* Facts in these lines, into *ret; those of the begin lie from one place to the other.
+ */
+int vel_ledger_read_facts(struct vel_lines lines, uint64_t facts_at, uint64_t tail_at,
+                          struct vel_ledger_text *ret, struct vel_err *err);
+
 /* A ledger of these bytes, which are taken (*bytes is empty then). What a torn begin
  * comes from is read in the directory. */
 int vel_ledger_decode(const struct vel_ledger_dir *dir, struct vel_ledger_name name,

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "ledger/ledger_in.h"
 
-static const size_t file_most = (size_t)1 << 30;
+static const size_t file_most = (size_t)1 << 40; /* too long is not damaged */
 
 /* --- begin --- */
 
@@ -103,9 +103,8 @@ static bool is_fact(const struct vel_ledger_line *line)
     return !vel_line_is(line, "begin", &fields) && !vel_line_is(line, "tail", &fields);
 }
 
-/* Facts of the begin lie from one place to the other. */
-static int read_facts(struct vel_lines lines, uint64_t facts_at, uint64_t tail_at,
-                      struct vel_ledger_text *ret, struct vel_err *err)
+int vel_ledger_read_facts(struct vel_lines lines, uint64_t facts_at, uint64_t tail_at,
+                          struct vel_ledger_text *ret, struct vel_err *err)
 {
     size_t wrong = 0; /* since the last one that is right */
     struct vel_ledger_line line;
@@ -119,6 +118,7 @@ static int read_facts(struct vel_lines lines, uint64_t facts_at, uint64_t tail_a
             continue;
         }
         ret->wrong += wrong;
+        ret->end = lines.at;
         wrong = 0;
         ret->has_begin = ret->has_begin || proves_begin(&lines, &line);
         if (is_fact(&line) && !vel_vec_push(&ret->facts, &fact))
@@ -225,7 +225,7 @@ static int read_begin(const struct vel_ledger_dir *dir, const struct vel_lines *
         return rc;
     text->from = head.from;
     text->floor = head.floor;
-    rc = read_facts(*lines, at, at + (uint64_t)head.bytes, text, err);
+    rc = vel_ledger_read_facts(*lines, at, at + (uint64_t)head.bytes, text, err);
     if (rc == 0 && text->has_begin && text->is_torn)
         rc = read_sources(dir, text, err);
     return rc;

@@ -34,6 +34,7 @@ struct vel_ledger_text {
     bool is_torn;         /* one of them has a fact of the begin, */
     bool is_lossy;        /* and nobody else has it any more */
     struct vel_vec bytes; /* struct vel_buf, where the facts lie */
+    uint64_t end;         /* behind the last line that is right */
 };
 
 /* Who writes it, or has: its title alone, which is as a text without a begin. */
@@ -45,6 +46,23 @@ int vel_ledger_title(const struct vel_ledger_dir *dir, struct vel_ledger_name na
 int vel_ledger_load(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                     struct vel_ledger_text *ret, struct vel_err *err);
 void vel_ledger_text_fini(struct vel_ledger_text *text);
+
+/* What was appended since to a ledger that was read up to `end` and has begun: facts
+ * alone, and how far they go. VEL_ENOENT, VEL_ECORRUPT: it is not there any more. */
+int vel_ledger_load_more(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                         uint64_t salt, uint64_t end, struct vel_ledger_text *ret,
+                         struct vel_err *err);
+
+/* One line more of it, that stands so: its text becomes *ret. VEL_ENOENT, VEL_ECORRUPT:
+ * it is not there any more. */
+struct vel_ledger_spot {
+    struct vel_ledger_name name;
+    uint64_t salt, at; /* of the ledger, and of the text in it */
+    size_t len;
+};
+int vel_ledger_load_line(const struct vel_ledger_dir *dir,
+                         const struct vel_ledger_spot *spot, struct vel_buf *ret,
+                         struct vel_err *err);
 
 /* Does it say that another launch is carried? */
 bool vel_ledger_carries(const struct vel_ledger_text *text, int64_t launch);

@@ -20,5 +20,5 @@ core_sources += \
 	%D%/paths.c %D%/paths.h \
 	%D%/prefix.c %D%/prefix.h \
 	%D%/settlement.c %D%/settlement.h \
-	%D%/terms.c %D%/terms.h
+	%D%/terms.c %D%/terms.h %D%/terms_in.h %D%/terms_over.c %D%/terms_write.c
 # End of meta

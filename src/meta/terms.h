@@ -1,41 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* terms - the ledger of a launch, launch.L/1.K (doc/protocol-leader.txt, 3). Each of
- * its terms has one writer: a chair of the launch, or whoever ends it, in the last one.
- * What counts is what the highest term with a begin says.
+ * its terms has one writer: a chair of the launch, or somebody who has one thing to
+ * say: that it is over, say. What counts is what the highest term with a begin says.
  *
- * Here terms have numbers from 1, as messages do: term T is ledger 1.(T-1).
+ * A chair has a number of its own, for it may need several terms: chairs of a launch
+ * have 1, 2, ... one after the other.
  */
 #ifndef VEL_META_TERMS_H
 #define VEL_META_TERMS_H
 
-#include "ledger/ledger.h"
+#include "ledger/read.h"
 
 /* Who writes a term. */
 struct vel_terms_self {
-    const char *launch, *node; /* the launch is another one where that ends this one */
-    const char *address;       /* of a chair; "" of who ends a launch */
+    const char *launch, *node; /* the launch may be another one than that of the term */
 };
 
-/* The newest term, and the node of its chair, a new string; NULL: who has it ends the
- * launch, or has tried to. 0: there is none. `launch_dir` is launch.L everywhere here.
- */
-int vel_terms_newest(struct vel_fs *fs, const char *launch_dir, int64_t *ret_term,
-                     char **ret_node, struct vel_err *err);
+/* The newest chair, 0: there is none yet; and its node, a new string. NULL: nobody can
+ * read that. `launch_dir` is launch.L everywhere here. */
+int vel_terms_chair(struct vel_fs *fs, const char *launch_dir, int64_t *ret_chair,
+                    char **ret_node, struct vel_err *err);
 
-/* Become the chair in exactly this term. VEL_EEXIST: it is there, or a later one;
- * VEL_ECANCEL: the launch is over. */
-int vel_terms_claim(struct vel_fs *fs, const char *launch_dir, int64_t term,
+/* Become this chair, or go on as it when its term cannot be written any more.
+ * VEL_EEXIST: there is such a chair, or a later one; VEL_ECANCEL: the launch is over,
+ * or to go on there is a newer chair. */
+int vel_terms_claim(struct vel_fs *fs, const char *launch_dir, int64_t chair,
+                    const struct vel_terms_self *self, struct vel_ledger **ret,
+                    struct vel_err *err);
+int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
                     const struct vel_terms_self *self, struct vel_ledger **ret,
                     struct vel_err *err);
 
-/* Say that the launch is over: for good. `own`: the ledger of its chair, where that is
- * who says so, or NULL. *ret_is_mine false: it was over before. */
+/* What counts now; *ret_has false: nothing does. VEL_ENOENT: there is no such
+ * directory; VEL_ECORRUPT: nobody can read what would. */
+int vel_terms_load(struct vel_fs *fs, const char *launch_dir,
+                   struct vel_ledger_text *ret, bool *ret_has, struct vel_err *err);
+
+/* Begin a term that says something else. *facts has the lines that count, and becomes
+ * those of the begin; 0: there is nothing to be changed, 1: there is. It is asked
+ * before a term is claimed, and after that. */
+typedef int vel_terms_change_f(void *arg, const struct vel_ledger_text *now,
+                               struct vel_buf *facts, struct vel_err *err);
+int vel_terms_change(struct vel_fs *fs, const char *launch_dir,
+                     const struct vel_terms_self *self, vel_terms_change_f *change,
+                     void *arg, bool *ret_is_changed, struct vel_err *err);
+
+/* Say that the launch is over: for good. `own`: the term of its chair, where that is
+ * who says so, or NULL. *ret_is_mine false: it was over before. VEL_EBUSY: it has got a
+ * new chair meanwhile, so it may live. */
 int vel_terms_end(struct vel_fs *fs, const char *launch_dir,
                   const struct vel_terms_self *self, struct vel_ledger *own,
                   bool *ret_is_mine, struct vel_err *err);
 
-/* Has that been said? VEL_ENOENT: there is no such directory. */
+/* Does a term say so? */
+bool vel_terms_has_done(const struct vel_ledger_text *text);
+
+/* Has that been said? VEL_ENOENT: there is no such directory; VEL_EBUSY: it was, and
+ * somebody may leave it out, who has claimed a term before that. */
 int vel_terms_are_over(struct vel_fs *fs, const char *launch_dir, bool *ret_are,
                        struct vel_err *err);
+
+/* Remove all terms, the lowest first: who looks for a newer one is to find it. */
+int vel_terms_remove(struct vel_fs *fs, const char *launch_dir, struct vel_err *err);
 
 #endif

@@ -16,6 +16,7 @@
 #include "node/service_call.h"
 #include "node/service_give.h"
 #include "node/service_mover.h"
+#include "view/seals.h"
 
 enum {
     TURN_MS = 1000,   /* longest sleep of the loop */
@@ -217,6 +218,7 @@ static void unmake(struct vel_service *service)
     free(service->view);
     vel_endpoint_fini(&service->endpoint);
     vel_service_forget_term(service);
+    vel_seals_destroy(service->seals);
     vel_placeholders_destroy(service->placeholders);
     vel_service_forget_batches(service);
     for (size_t i = 0; service->homes && i < service->n_homes; i++)

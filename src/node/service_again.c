@@ -286,10 +286,11 @@ static bool has_record(const struct vel_service *service, const char *launch)
     return has;
 }
 
-static int seal(struct vel_service *service, struct vel_left_key *key,
-                unsigned *ret_made, struct vel_err *err)
+/* 1: it can be sealed. A key that cannot is none of the view's. */
+static int compose(struct vel_service *service, struct vel_left_key *key,
+                   struct vel_err *err)
 {
-    bool is_mine = false;
+    struct vel_err why = {0};
     int rc;
 
     if (!*key->why && !has_record(service, key->key->launch))
@@ -298,18 +299,66 @@ static int seal(struct vel_service *service, struct vel_left_key *key,
         tell(key);
         return 0;
     }
-    rc = vel_service_compose_for(service, key->key->launch, &key->seal, err);
+    rc = vel_service_compose_for(service, key->key->launch, &key->seal, &why);
     snprintf(key->seal.by, sizeof key->seal.by, "%s", service->launch);
-    if (rc == 0)
-        rc = vel_service_seal_again(service, key->key->launch, &key->seal, &is_mine,
-                                    err);
-    if (rc == 0 && is_mine)
-        tell(key);
-    *ret_made += rc == 0 && is_mine;
-    return rc;
+    if (rc == VEL_ENOMEM)
+        return vel_out_of_memory(err, "a seal");
+    if (rc < 0)
+        vel_log(VEL_LOG_WARN, "files of %s, step '%s', of launch %s: %s",
+                key->key->template, key->key->step, key->key->launch, why.text);
+    return rc == 0;
 }
 
-/* A key that cannot be sealed is none of the view's. */
+/* Of one launch, in one go. What another has sealed since is told as well. */
+static int seal_launch(struct vel_service *service, const struct vel_vec *keys,
+                       const char *launch, unsigned *ret_made, struct vel_err *err)
+{
+    struct vel_seal **seals = calloc(keys->n, sizeof *seals);
+    struct vel_left_key **of = calloc(keys->n, sizeof *of);
+    bool *are_ours = calloc(keys->n, sizeof *are_ours);
+    struct vel_err why = {0};
+    size_t n = 0;
+    int rc = seals && of && are_ours ? 0 : vel_out_of_memory(err, "a seal");
+
+    for (size_t i = 0; rc >= 0 && i < keys->n; i++) {
+        struct vel_left_key *key = vel_vec_at(keys, i);
+
+        if (strcmp(key->key->launch, launch) != 0)
+            continue;
+        rc = compose(service, key, err);
+        if (rc > 0) {
+            of[n] = key;
+            seals[n++] = &key->seal;
+        }
+    }
+    if (rc >= 0 && n > 0) {
+        rc = vel_service_seal_again(service, launch, seals, n, are_ours, &why);
+        if (rc < 0)
+            vel_log(VEL_LOG_WARN, "files of launch %s are not sealed: %s", launch,
+                    why.text);
+        for (size_t i = 0; rc == 0 && i < n; i++)
+            if (are_ours[i])
+                tell(of[i]);
+        *ret_made += rc == 0 ? (unsigned)n : 0;
+        rc = rc == VEL_ENOMEM ? vel_out_of_memory(err, "a seal") : 0;
+    }
+    free(seals);
+    free(of);
+    free(are_ours);
+    return rc < 0 ? rc : 0;
+}
+
+static bool is_first(const struct vel_vec *keys, size_t i)
+{
+    const char *launch = ((struct vel_left_key *)vel_vec_at(keys, i))->key->launch;
+
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(((struct vel_left_key *)vel_vec_at(keys, k))->key->launch, launch) ==
+            0)
+            return false;
+    return true;
+}
+
 static int seal_all(struct vel_service *service, const struct vel_left_of *of,
                     unsigned *ret_made, struct vel_err *err)
 {
@@ -318,18 +367,11 @@ static int seal_all(struct vel_service *service, const struct vel_left_of *of,
 
     vel_vec_init(&keys, sizeof(struct vel_left_key));
     rc = vel_left_weigh(of, &keys, err);
-    for (size_t i = 0; rc == 0 && i < keys.n; i++) {
-        struct vel_left_key *key = vel_vec_at(&keys, i);
-        struct vel_err why = {0};
-
-        rc = seal(service, key, ret_made, &why);
-        if (rc == VEL_ENOMEM)
-            vel_out_of_memory(err, "a seal");
-        else if (rc < 0)
-            vel_log(VEL_LOG_WARN, "files of %s, step '%s', of launch %s: %s",
-                    key->key->template, key->key->step, key->key->launch, why.text);
-        rc = rc == VEL_ENOMEM ? rc : 0;
-    }
+    for (size_t i = 0; rc == 0 && i < keys.n; i++)
+        if (is_first(&keys, i))
+            rc = seal_launch(service, &keys,
+                             ((struct vel_left_key *)vel_vec_at(&keys, i))->key->launch,
+                             ret_made, err);
     vel_left_keys_fini(&keys);
     return rc;
 }

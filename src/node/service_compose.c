@@ -14,7 +14,7 @@
 #include "meta/paths.h"
 #include "node/service_in.h"
 #include "topo/level.h"
-#include "view/evidence.h"
+#include "view/seals.h"
 
 /* --- a dataset is made --- */
 
@@ -156,28 +156,6 @@ int vel_service_compose(void *arg, struct vel_seal *seal,
 
 /* --- those that were --- */
 
-int vel_service_sealed(void *arg, const char *template, const char *step,
-                       int64_t generation, int64_t *ret_id,
-                       enum vel_verdict *ret_verdict, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-    const struct vel_seal key = {.template = (char *)(uintptr_t) template,
-                                 .step = (char *)(uintptr_t)step,
-                                 .generation = generation};
-    char *path = vel_service_seal_path(service, service->launch, &key);
-    struct vel_seal seal;
-    int rc = path ? vel_service_seal_load(service, path, &seal, err)
-                  : vel_out_of_memory(err, "a seal");
-
-    free(path);
-    if (rc < 0)
-        return rc;
-    *ret_id = seal.id;
-    *ret_verdict = seal.verdict;
-    vel_seal_fini(&seal);
-    return 0;
-}
-
 /* Does a dataset of the view have the names that this template and step give? */
 static bool has_names(const struct vel_view_dataset *dataset, const char *name,
                       const char *step, int64_t version)
@@ -297,18 +275,15 @@ int vel_service_note_seal(struct vel_service *service, const struct vel_seal *se
     return vel_out_of_memory(err, "a seal");
 }
 
-/* One that cannot be read now is asked for again: without it a dataset could be taken
- * for whole that lacks a rank. One that nobody can read is told. */
-static int note_record(struct vel_service *service, const char *path, bool is_ours,
-                       struct vel_err *err)
+/* One that nobody can read is told. */
+static int note_old(struct vel_service *service, const struct vel_seals *seals,
+                    size_t i, bool is_ours, struct vel_err *err)
 {
     struct vel_err why = {0};
     struct vel_seal seal;
-    int rc = vel_service_seal_load(service, path, &seal, &why);
+    int rc = vel_seals_at(seals, i, &seal, &why);
 
-    if (rc == VEL_ENOENT) /* it was removed meanwhile */
-        return 0;
-    if (rc == VEL_ECORRUPT || rc == VEL_EUNSUP || rc == VEL_EINVAL) {
+    if (rc == VEL_ECORRUPT) {
         vel_log(VEL_LOG_WARN,
                 "a seal that cannot be read does not tell who is to write: %s",
                 why.text);
@@ -322,28 +297,26 @@ static int note_record(struct vel_service *service, const char *path, bool is_ou
     return rc;
 }
 
-/* Seals of one launch; of another only what the view can restore counts. */
+/* Seals of one launch; of another only what the view can restore counts. What cannot be
+ * read now is asked for again: without it a dataset could be taken for whole that lacks
+ * a rank. */
 static int note_launch(struct vel_service *service, const char *launch, bool is_ours,
                        struct vel_err *err)
 {
-    struct vel_vec names;
-    char *dir = vel_launch_dir(service->dir, launch);
-    int rc;
+    struct vel_seals *seals;
+    struct vel_err why = {0};
+    int rc = vel_seals_load(service->fs, service->dir, launch, &seals, &why);
 
-    vel_vec_init(&names, sizeof(char *));
-    rc = dir ? vel_fs_list(service->fs, dir, &names, err)
-             : vel_out_of_memory(err, "a launch");
-    for (size_t i = 0; rc == 0 && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-        char *path = vel_evidence_is_seal(name) ? vel_path_join(dir, name) : NULL;
-
-        if (path)
-            rc = note_record(service, path, is_ours, err);
-        free(path);
-    }
-    vel_fs_names_fini(&names);
-    free(dir);
-    return rc == VEL_ENOENT ? 0 : rc;
+    if (rc == VEL_ECORRUPT)
+        vel_log(VEL_LOG_WARN, "seals do not tell who is to write: %s", why.text);
+    if (rc == VEL_ECORRUPT || rc == VEL_ENOENT) /* it was removed meanwhile */
+        return 0;
+    if (rc < 0)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    for (size_t i = 0; rc == 0 && i < seals->items.n; i++)
+        rc = note_old(service, seals, i, is_ours, err);
+    vel_seals_destroy(seals);
+    return rc;
 }
 
 /* All that are there are read once; what is sealed here later is noted then. */

@@ -11,6 +11,7 @@
 #include "brain/template.h"
 #include "ident/once.h"
 #include "node/service_in.h"
+#include "view/seals.h"
 #include "record/record.h"
 
 enum { FORMAT = 1 };
@@ -21,7 +22,7 @@ static char *path_of(const struct vel_service *service, const char *template)
 {
     char name[64];
 
-    snprintf(name, sizeof name, "family.%016" PRIx64, vel_service_key(template, ""));
+    snprintf(name, sizeof name, "family.%016" PRIx64, vel_seals_hash(template, ""));
     return vel_launch_path(service->dir, service->launch, name);
 }
 

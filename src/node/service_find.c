@@ -14,6 +14,7 @@
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
+#include "view/seals.h"
 
 /* --- promises --- */
 
@@ -150,20 +151,13 @@ static int look_at(struct vel_service *service, struct vel_leader_found *found,
     return 0;
 }
 
-/* The seal of a dataset in a launch's directory, into found. */
-static int read_seal(struct vel_service *service, const char *path,
-                     struct vel_leader_found *found, struct vel_err *err)
+/* The seal is found's. */
+static void set_seal(struct vel_leader_found *found, const struct vel_seal *seal)
 {
-    struct vel_seal seal;
-    int rc = vel_service_seal_load(service, path, &seal, err);
-
-    if (rc < 0)
-        return rc;
     vel_seal_fini(&found->seal);
-    found->seal = seal;
+    found->seal = *seal;
     found->found.seal =
-        seal.verdict == VEL_VERDICT_VOID ? VEL_SEAL_VOID : VEL_SEAL_MADE;
-    return 0;
+        seal->verdict == VEL_VERDICT_VOID ? VEL_SEAL_VOID : VEL_SEAL_MADE;
 }
 
 static int push(struct vel_vec *ret, struct vel_leader_found *found,
@@ -175,36 +169,16 @@ static int push(struct vel_vec *ret, struct vel_leader_found *found,
     return vel_out_of_memory(err, "datasets");
 }
 
-/* The record of a dataset's seal in this launch; NULL: it has none. */
-static char *find_seal(struct vel_service *service, int64_t id)
+/* That of a dataset in this launch. VEL_ENOENT: it has none, or nobody can read it. */
+static int find_seal(struct vel_service *service, int64_t id, struct vel_seal *ret,
+                     struct vel_err *err)
 {
-    struct vel_seal seal = {.id = id};
-    char *path = vel_service_seal_path(service, service->launch, &seal);
-    struct vel_vec names;
-    bool is_it = path && vel_fs_exists(service->fs, path);
+    const struct vel_seals *seals;
+    int rc = vel_service_seals(service, &seals, err);
 
-    if (is_it)
-        return path;
-    vel_vec_init(&names, sizeof(char *));
-    if (vel_fs_list(service->fs, service->launch_dir, &names, NULL) < 0)
-        names.n = 0;
-    for (size_t i = 0; !is_it && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-
-        if (strncmp(name, "seal.", 5) != 0)
-            continue;
-        free(path);
-        path = vel_path_join(service->launch_dir, name);
-        if (path && vel_service_seal_load(service, path, &seal, NULL) == 0) {
-            is_it = seal.id == id;
-            vel_seal_fini(&seal);
-        }
-    }
-    vel_fs_names_fini(&names);
-    if (is_it)
-        return path;
-    free(path);
-    return NULL;
+    if (rc == 0)
+        rc = vel_seals_find_id(seals, id, ret, err);
+    return rc == VEL_ECORRUPT ? VEL_ENOENT : rc;
 }
 
 /* One of a launch before, without a seal of this one: nothing can be done for it. */
@@ -238,16 +212,17 @@ static int add_owed(struct vel_service *service, const struct vel_promise *promi
                     struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_leader_found found;
+    struct vel_seal seal;
     int rc = init_found(&found, promise->id, vel_promise_what(promise), err);
-    char *path = rc == 0 ? find_seal(service, found.seal.id) : NULL;
 
-    if (path)
-        rc = read_seal(service, path, &found, err);
-    else
+    if (rc == 0)
+        rc = find_seal(service, found.seal.id, &seal, err);
+    if (rc == 0)
+        set_seal(&found, &seal);
+    else if (rc == VEL_ENOENT) {
         found.is_aside = is_aside(service, found.seal.id);
-    free(path);
-    if (rc == VEL_ENOENT)
         rc = 0;
+    }
     if (rc == 0)
         rc = look_at(service, &found, err);
     if (rc < 0) {
@@ -292,17 +267,16 @@ static unsigned promised_here(struct vel_service *service, int64_t id)
     return what;
 }
 
-/* By the record at `path`; one that is over counts only when it is asked for. */
-static int add_sealed(struct vel_service *service, const char *path, bool is_asked,
-                      struct vel_vec *ret, struct vel_err *err)
+/* Takes the seal; of what is over only when it is asked for. */
+static int add_sealed(struct vel_service *service, const struct vel_seal *seal,
+                      bool is_asked, struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_leader_found found = {.found.has_map = true};
     int rc;
 
     vel_seal_init(&found.seal);
-    rc = read_seal(service, path, &found, err);
-    if (rc == 0)
-        rc = look_at(service, &found, err);
+    set_seal(&found, seal);
+    rc = look_at(service, &found, err);
     if (rc < 0 || (!is_asked && found.found.place == VEL_ON_PREFIX)) {
         vel_seal_fini(&found.seal);
         return rc;
@@ -319,23 +293,16 @@ static int add_sealed(struct vel_service *service, const char *path, bool is_ask
 static int find_seals(struct vel_service *service, struct vel_vec *ret,
                       struct vel_err *err)
 {
-    struct vel_vec names;
-    int rc;
+    const struct vel_seals *seals;
+    int rc = vel_service_seals(service, &seals, err);
 
-    vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(service->fs, service->launch_dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-        char *path;
+    for (size_t i = 0; rc == 0 && i < seals->items.n; i++) {
+        struct vel_seal seal;
 
-        if (strncmp(name, "seal.", 5) != 0)
-            continue;
-        path = vel_path_join(service->launch_dir, name);
-        rc = path ? add_sealed(service, path, false, ret, err)
-                  : vel_out_of_memory(err, "datasets");
-        free(path);
+        rc = vel_seals_at(seals, i, &seal, err);
+        if (rc == 0)
+            rc = add_sealed(service, &seal, false, ret, err);
     }
-    vel_fs_names_fini(&names);
     return rc;
 }
 
@@ -459,13 +426,16 @@ static int find_one(struct vel_service *service, int64_t id, struct vel_vec *ret
                     struct vel_err *err)
 {
     size_t before = ret->n;
-    char *path = find_seal(service, id);
-    int rc = path ? add_sealed(service, path, true, ret, err)
-                  : find_old(service, id, ret, err);
+    struct vel_seal seal;
+    int rc = find_seal(service, id, &seal, err);
 
-    if (!path && rc == 0 && ret->n == before)
+    if (rc == 0)
+        return add_sealed(service, &seal, true, ret, err);
+    if (rc != VEL_ENOENT)
+        return rc;
+    rc = find_old(service, id, ret, err);
+    if (rc == 0 && ret->n == before)
         rc = add_aside(service, id, ret, err);
-    free(path);
     return rc == VEL_ENOENT ? 0 : rc;
 }
 

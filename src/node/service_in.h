@@ -148,7 +148,9 @@ struct vel_service {
     size_t n_movers;
     struct vel_transport *transports[VEL_SERVICE_TRANSPORTS]; /* NULL: not needed */
     struct vel_endpoint endpoint;
-    struct vel_ledger *term; /* while this leader is the chair, or was */
+    int64_t chair; /* the number of this one while, or when, it is the chair; */
+    struct vel_ledger *term; /* and what it writes then */
+    struct vel_seals *seals; /* of this launch */
     struct vel_view *view;
 
     struct vel_vec peers; /* struct vel_service_link *, by number */
@@ -228,6 +230,8 @@ int64_t vel_service_epoch(void *arg);
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
 void vel_service_forget_term(struct vel_service *service);
+/* Of the chair: can its term be written? Else it begins another one. */
+int vel_service_keep_term(struct vel_service *service, struct vel_err *err);
 int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
                      struct vel_err *err);
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);
@@ -239,8 +243,6 @@ void vel_service_note_use(struct vel_service *service, const char *template);
 void vel_service_tell_unused(struct vel_service *service);
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err);
 int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err);
-int vel_service_list_seals(struct vel_service *service, const char *launch,
-                           struct vel_err *err);
 int vel_service_end_other(void *arg, const char *launch, struct vel_err *err);
 /* Has a launch an end, or is its directory gone? */
 int vel_service_is_launch_over(struct vel_service *service, const char *launch,
@@ -273,21 +275,12 @@ static inline const struct vel_seal_member *vel_seal_at(const struct vel_seal *s
     return (const struct vel_seal_member *)seal->members.items + i;
 }
 
-/* A number of a key, for names of records. */
-uint64_t vel_service_key(const char *template, const char *step);
-
-/* The record of a dataset's seal in a launch's directory. */
-char *vel_service_seal_path(const struct vel_service *service, const char *launch,
-                            const struct vel_seal *seal);
-int vel_service_seal_load(struct vel_service *service, const char *path,
-                          struct vel_seal *ret, struct vel_err *err);
-/* That of a key of a launch that is over, whoever has made it. */
-int vel_service_key_seal(struct vel_service *service, const char *launch,
-                         const struct vel_seal *key, struct vel_seal *ret,
-                         struct vel_err *err);
-/* For a launch that is over: made once, as any. */
+/* What is sealed of this launch, up to now. */
+int vel_service_seals(struct vel_service *service, const struct vel_seals **ret,
+                      struct vel_err *err);
+/* For a launch that is over: of a key one counts, as of any. */
 int vel_service_seal_again(struct vel_service *service, const char *launch,
-                           struct vel_seal *seal, bool *ret_is_mine,
+                           struct vel_seal *const *seals, size_t n, bool *ret_are_ours,
                            struct vel_err *err);
 int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err);
 

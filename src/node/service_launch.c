@@ -8,22 +8,12 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "ident/once.h"
+#include "ident/endpoint.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
 #include "node/about.h"
 #include "node/service_in.h"
-#include "record/record.h"
-#include "view/evidence.h"
-
-enum { FORMAT = 1 };
-
-/* A path in a launch's directory; NULL when out of memory. */
-static char *launch_path(const struct vel_service *service, const char *launch,
-                         const char *name)
-{
-    return vel_launch_path(service->dir, launch, name);
-}
+#include "view/seals.h"
 
 /* --- this launch --- */
 
@@ -180,9 +170,10 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
         struct vel_leader_other other = {0};
         bool over = false;
 
-        rc = vel_service_is_launch_over(service, *(char **)vel_vec_at(&launches, i),
-                                        &over, err);
-        if (rc < 0 || over)
+        /* one that cannot be read now may live, and keeps nobody waiting */
+        int known = vel_service_is_launch_over(
+            service, *(char **)vel_vec_at(&launches, i), &over, NULL);
+        if ((known < 0 && known != VEL_EBUSY) || over)
             continue;
         rc = describe(service, *(char **)vel_vec_at(&launches, i), &other, err);
         if (rc < 0 || !vel_vec_push(ret, &other)) {
@@ -193,41 +184,6 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
         }
     }
     vel_fs_names_fini(&launches);
-    return rc;
-}
-
-/* The list of the seals that count: those that are there now. */
-int vel_service_list_seals(struct vel_service *service, const char *launch,
-                           struct vel_err *err)
-{
-    char *dir = vel_launch_dir(service->dir, launch),
-         *path = launch_path(service, launch, "seals");
-    struct vel_node *body = vel_node_object(), *list = vel_node_list();
-    struct vel_vec names;
-    bool is_mine;
-    int rc = dir && path && body && list ? 0 : vel_out_of_memory(err, "seals");
-
-    vel_vec_init(&names, sizeof(char *));
-    if (rc == 0)
-        rc = vel_fs_list(service->fs, dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-
-        if (strncmp(name, "seal.", 5) == 0 && !vel_fs_is_temporary(name) &&
-            vel_node_append_name(list, name))
-            rc = vel_out_of_memory(err, "seals");
-    }
-    if (rc == 0) {
-        rc = vel_node_adopt(body, "seals", list) ? vel_out_of_memory(err, "seals") : 0;
-        list = NULL;
-    }
-    if (rc == 0)
-        rc = vel_once(service->fs, path, "seals", FORMAT, body, &is_mine, err);
-    vel_fs_names_fini(&names);
-    vel_node_destroy(list);
-    vel_node_destroy(body);
-    free(dir);
-    free(path);
     return rc;
 }
 
@@ -254,6 +210,10 @@ static int list_some(struct vel_service *service, bool are_over, struct vel_vec 
         bool over = false;
 
         rc = vel_service_is_launch_over(service, *launch, &over, err);
+        if (rc == VEL_EBUSY) { /* somebody is just at it, or has died there */
+            rc = vel_service_end_other(service, *launch, err);
+            over = rc == 0;
+        }
         if (rc < 0 || over != are_over)
             continue;
         if (!vel_vec_push(ret, launch))
@@ -298,56 +258,56 @@ static bool is_settled(struct vel_service *service, int64_t id)
     return settled;
 }
 
-static int add_old_seal(struct vel_service *service, const char *dir, const char *name,
+/* Takes the seal. */
+static int add_old_seal(struct vel_service *service, struct vel_seal *seal,
                         enum vel_verdict verdict, struct vel_vec *ret,
                         struct vel_err *err)
 {
-    char *path = vel_path_join(dir, name);
-    struct vel_seal seal;
-    int rc = path ? vel_service_seal_load(service, path, &seal, err)
-                  : vel_out_of_memory(err, "seals");
-
-    free(path);
-    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT) /* what nobody can read seals nothing */
-        return 0;
-    if (rc < 0)
-        return rc;
-    if (seal.verdict != verdict || vel_seal_gives_way(&seal) ||
-        is_settled(service, seal.id)) {
-        vel_seal_fini(&seal);
+    if (seal->verdict != verdict || vel_seal_gives_way(seal) ||
+        is_settled(service, seal->id)) {
+        vel_seal_fini(seal);
         return 0;
     }
-    if (vel_vec_push(ret, &seal))
+    if (vel_vec_push(ret, seal))
         return 0;
-    vel_seal_fini(&seal);
+    vel_seal_fini(seal);
     return vel_out_of_memory(err, "seals");
+}
+
+/* What nobody can read seals nothing. */
+static int add_old_seals(struct vel_service *service, const char *launch,
+                         enum vel_verdict verdict, struct vel_vec *ret,
+                         struct vel_err *err)
+{
+    struct vel_seals *seals;
+    int rc = vel_seals_load(service->fs, service->dir, launch, &seals, err);
+
+    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT) /* it was removed meanwhile */
+        return 0;
+    for (size_t i = 0; rc == 0 && i < seals->items.n; i++) {
+        struct vel_seal seal;
+
+        rc = vel_seals_at(seals, i, &seal, err);
+        if (rc == 0)
+            rc = add_old_seal(service, &seal, verdict, ret, err);
+        else if (rc == VEL_ECORRUPT)
+            rc = 0;
+    }
+    vel_seals_destroy(seals);
+    return rc;
 }
 
 int vel_service_old_seals(struct vel_service *service, enum vel_verdict verdict,
                           struct vel_vec *ret, struct vel_err *err)
 {
-    struct vel_vec launches, names;
+    struct vel_vec launches;
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
     rc = list_others(service, &launches, err);
-    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
-        char *dir = vel_launch_dir(service->dir, *(char **)vel_vec_at(&launches, i));
-
-        vel_vec_init(&names, sizeof(char *));
-        rc = dir ? vel_fs_list(service->fs, dir, &names, err)
-                 : vel_out_of_memory(err, "seals");
-        for (size_t k = 0; rc == 0 && k < names.n; k++) {
-            const char *name = *(char **)vel_vec_at(&names, k);
-
-            if (vel_evidence_is_seal(name))
-                rc = add_old_seal(service, dir, name, verdict, ret, err);
-        }
-        if (rc == VEL_ENOENT) /* it was removed meanwhile */
-            rc = 0;
-        vel_fs_names_fini(&names);
-        free(dir);
-    }
+    for (size_t i = 0; rc == 0 && i < launches.n; i++)
+        rc = add_old_seals(service, *(char **)vel_vec_at(&launches, i), verdict, ret,
+                           err);
     vel_fs_names_fini(&launches);
     return rc;
 }

@@ -1,110 +1,161 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seals on disk: launch.L/seal.KEY.G, or seal.D for a dataset of the API; again.KEY.G
- * of what a launch after it has sealed. */
+/* Seals, in the ledgers of launches: of this one, and of one that is over what it had
+ * closed. */
 #include "config.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "base/siphash.h"
-#include "ident/once.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "sys/entropy.h"
-#include "view/evidence.h"
+#include "view/seals.h"
 
-enum { FORMAT = 1 };
+/* --- what is sealed --- */
 
-uint64_t vel_service_key(const char *template, const char *step)
+int vel_service_seals(struct vel_service *service, const struct vel_seals **ret,
+                      struct vel_err *err)
 {
-    static const uint8_t none[VEL_SIPHASH_KEY];
-    uint8_t hash[VEL_SIPHASH_LEN];
-    struct vel_buf text;
-    uint64_t key;
+    int rc = service->seals ? 0
+                            : vel_seals_create(service->fs, service->dir,
+                                               service->launch, &service->seals, err);
 
-    vel_buf_init(&text);
-    vel_buf_printf(&text, "%s\n%s", template, step);
-    vel_siphash(none, text.data, text.len, hash);
-    memcpy(&key, hash, sizeof key);
-    vel_buf_fini(&text);
-    return key;
-}
-
-/* seal: by a chair of the launch; again: by that of a later one. */
-static char *path_of(const struct vel_service *service, const char *launch,
-                     const char *what, const struct vel_seal *seal)
-{
-    char name[64];
-
-    if (seal->template && *seal->template)
-        snprintf(name, sizeof name, "%s.%016" PRIx64 ".%" PRId64, what,
-                 vel_service_key(seal->template, seal->step), seal->generation);
-    else
-        snprintf(name, sizeof name, "%s.%" PRId64, what, seal->id);
-    return vel_launch_path(service->dir, launch, name);
-}
-
-char *vel_service_seal_path(const struct vel_service *service, const char *launch,
-                            const struct vel_seal *seal)
-{
-    return path_of(service, launch, "seal", seal);
-}
-
-int vel_service_seal_load(struct vel_service *service, const char *path,
-                          struct vel_seal *ret, struct vel_err *err)
-{
-    return vel_evidence_seal(service->fs, path, ret, err);
-}
-
-static int save(struct vel_service *service, const char *path,
-                const struct vel_seal *seal, bool *ret_is_mine, struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    struct vel_buf text;
-    int rc;
-
-    vel_buf_init(&text);
-    rc = vel_seal_encode(seal, &text, err);
     if (rc == 0)
-        rc = vel_node_parse(text.data, text.len, &body, err);
-    if (rc == 0)
-        rc = vel_once(service->fs, path, "seal", FORMAT, body, ret_is_mine, err);
-    vel_node_destroy(body);
-    vel_buf_fini(&text);
+        rc = vel_seals_read(service->seals, err);
+    *ret = service->seals;
     return rc;
 }
 
-int vel_service_key_seal(struct vel_service *service, const char *launch,
-                         const struct vel_seal *key, struct vel_seal *ret,
-                         struct vel_err *err)
+int vel_service_sealed(void *arg, const char *template, const char *step,
+                       int64_t generation, int64_t *ret_id,
+                       enum vel_verdict *ret_verdict, struct vel_err *err)
 {
-    static const char *const words[] = {"seal", "again"};
-    int rc = VEL_ENOENT;
+    const struct vel_seal of = {.template = (char *)(uintptr_t) template,
+                                .step = (char *)(uintptr_t)step,
+                                .generation = generation};
+    const struct vel_seals *seals;
+    const struct vel_sealed *sealed;
+    char key[VEL_SEALS_KEY];
+    int rc = vel_service_seals(arg, &seals, err);
 
-    for (size_t i = 0; rc == VEL_ENOENT && i < 2; i++) {
-        char *path = path_of(service, launch, words[i], key);
+    if (rc < 0)
+        return rc;
+    vel_seals_key(&of, key);
+    sealed = vel_seals_of_key(seals, key);
+    if (!sealed)
+        return vel_fail(err, VEL_ENOENT, "nothing is sealed of this key");
+    *ret_id = sealed->id;
+    *ret_verdict = (enum vel_verdict)sealed->verdict;
+    return 0;
+}
 
-        rc = path ? vel_service_seal_load(service, path, ret, err)
-                  : vel_out_of_memory(err, "a seal");
-        free(path);
+/* --- to seal --- */
+
+/* Seals that are added to a launch. */
+struct adding {
+    struct vel_seal *const *seals;
+    bool *are_ours; /* what counts has this one, and not another of its key */
+    size_t n;
+    bool is_of_us; /* the launch: none is, once it is over */
+    bool is_over;
+};
+
+/* What counts of its key has which id? -1: nothing does. */
+static int64_t find_id(const struct vel_ledger_text *now, const char *key)
+{
+    char other[VEL_SEALS_KEY];
+
+    for (size_t i = 0; now && i < now->facts.n; i++) {
+        const struct vel_ledger_line *line =
+            &((struct vel_ledger_fact *)vel_vec_at(&now->facts, i))->line;
+        struct vel_fields fields;
+
+        if (!vel_seals_is(line, other) || strcmp(key, other) != 0 ||
+            !vel_line_is(line, "sealed", &fields))
+            continue;
+        vel_fields_skip(&fields);
+        return vel_fields_int(&fields);
     }
-    return rc;
+    return -1;
+}
+
+/* One line more for each, unless its key has one. */
+static int add_seals(void *arg, const struct vel_ledger_text *now,
+                     struct vel_buf *facts, struct vel_err *err)
+{
+    struct adding *adding = arg;
+    int rc = 0, more = 0;
+
+    adding->is_over = adding->is_of_us && now && vel_terms_has_done(now);
+    for (size_t i = 0; rc == 0 && !adding->is_over && i < adding->n; i++) {
+        char key[VEL_SEALS_KEY];
+        int64_t id;
+
+        vel_seals_key(adding->seals[i], key);
+        id = find_id(now, key);
+        adding->are_ours[i] = id < 0 || id == adding->seals[i]->id;
+        if (id >= 0)
+            continue;
+        rc = vel_seals_put(adding->seals[i], facts, err);
+        more = 1;
+    }
+    return rc < 0 ? rc : more;
+}
+
+/* In a term of its own: what a launch before has closed; or what a leader seals that
+ * cannot reach the chair. */
+static int seal_apart(struct vel_service *service, const char *launch,
+                      struct vel_seal *const *seals, size_t n, bool *ret_are_ours,
+                      struct vel_err *err)
+{
+    const struct vel_terms_self self = {.launch = service->launch,
+                                        .node = service->host.node};
+    struct adding adding = {.seals = seals,
+                            .are_ours = ret_are_ours,
+                            .n = n,
+                            .is_of_us = strcmp(launch, service->launch) == 0};
+    char *dir = vel_launch_dir(service->dir, launch);
+    bool is_changed;
+    int rc = dir ? vel_terms_change(service->fs, dir, &self, add_seals, &adding,
+                                    &is_changed, err)
+                 : vel_out_of_memory(err, "a seal");
+
+    free(dir);
+    return rc == 0 && adding.is_over ? vel_fail(err, VEL_ECANCEL, "the launch is over")
+                                     : rc;
 }
 
 int vel_service_seal_again(struct vel_service *service, const char *launch,
-                           struct vel_seal *seal, bool *ret_is_mine,
+                           struct vel_seal *const *seals, size_t n, bool *ret_are_ours,
                            struct vel_err *err)
 {
-    char *path = path_of(service, launch, "again", seal);
-    int rc = path ? vel_entropy(seal->encoding, sizeof seal->encoding, err)
-                  : vel_out_of_memory(err, "a seal");
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = vel_entropy(seals[i]->encoding, sizeof seals[i]->encoding, err);
+    return rc == 0 ? seal_apart(service, launch, seals, n, ret_are_ours, err) : rc;
+}
+
+/* Of the chair: what counts has nothing of the key, when its term can be written. */
+static int seal_here(struct vel_service *service, const struct vel_seal *seal,
+                     bool *ret_is_mine, struct vel_err *err)
+{
+    const struct vel_seals *seals;
+    char key[VEL_SEALS_KEY];
+    struct vel_buf line;
+    int rc = vel_service_keep_term(service, err);
 
     if (rc == 0)
-        rc = save(service, path, seal, ret_is_mine, err);
-    free(path);
+        rc = vel_service_seals(service, &seals, err);
+    vel_seals_key(seal, key);
+    if (rc < 0 || vel_seals_of_key(seals, key))
+        return rc;
+    vel_buf_init(&line);
+    rc = vel_seals_put(seal, &line, err);
+    if (rc == 0)
+        rc = vel_ledger_tell(service->term, line.data, line.len, err);
+    *ret_is_mine = rc == 0;
+    vel_buf_fini(&line);
     return rc;
 }
 
@@ -139,29 +190,48 @@ static bool is_first(struct vel_service *service, int64_t id)
     return is;
 }
 
+/* What is sealed already of its key counts. Of the API it is the same dataset, of which
+ * other things are owed now. */
+static int take_sealed(struct vel_service *service, struct vel_seal *seal,
+                       struct vel_err *err)
+{
+    const struct vel_seals *seals;
+    char key[VEL_SEALS_KEY];
+    struct vel_seal other;
+    int rc = vel_service_seals(service, &seals, err);
+
+    vel_seals_key(seal, key);
+    if (rc == 0)
+        rc = vel_seals_find(seals, key, &other, err);
+    if (rc < 0)
+        return rc;
+    if (*seal->template) {
+        vel_seal_fini(seal);
+        *seal = other;
+        seal->owner = 0;
+        return 0;
+    }
+    memcpy(seal->encoding, other.encoding, sizeof seal->encoding);
+    vel_seal_fini(&other);
+    return 0;
+}
+
 int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    char *path = vel_service_seal_path(service, service->launch, seal);
-    struct vel_seal other;
     bool is_mine = false;
-    int rc = path ? vel_entropy(seal->encoding, sizeof seal->encoding, err)
-                  : vel_out_of_memory(err, "a seal");
+    int rc = vel_entropy(seal->encoding, sizeof seal->encoding, err);
 
     if (rc == 0)
-        rc = save(service, path, seal, &is_mine, err);
+        rc = vel_leader_is_chair(service->leader)
+                 ? seal_here(service, seal, &is_mine, err)
+                 : seal_apart(service, service->launch, &seal, 1, &is_mine, err);
     seal->owner = rc == 0 && is_mine && is_first(service, seal->id);
-    if (is_mine && *seal->template)
+    if (rc == 0 && is_mine && *seal->template)
         tell(service, seal);
-    if (rc == 0 && !is_mine) {
-        rc = vel_service_seal_load(service, path, &other, err);
-        if (rc == 0) { /* the same dataset, of which other things are owed now */
-            memcpy(seal->encoding, other.encoding, sizeof seal->encoding);
-            vel_seal_fini(&other);
-        }
-    }
+    if (rc == 0 && !is_mine)
+        rc = take_sealed(service, seal, err);
     if (rc == 0)
         rc = vel_service_note_seal(service, seal, true, err);
-    free(path);
     return rc;
 }

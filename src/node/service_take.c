@@ -16,6 +16,7 @@
 #include "meta/entry.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
+#include "view/seals.h"
 #include "node/service_room.h"
 #include "topo/seats.h"
 #include "view/point.h"
@@ -109,15 +110,37 @@ int vel_service_take(struct vel_service_job *job, struct vel_err *err)
 
 /* --- what is left of launches that are over --- */
 
-/* The seal of a key, if it counts as one that has files. */
-static int load_seal(struct vel_service *service, const struct vel_batch *part,
-                     struct vel_seal *ret, struct vel_err *err)
+/* Of the launches that are over: struct vel_seals, by name. */
+static int load_seals(struct vel_service *service, struct vel_map *all,
+                      const char *launch, const struct vel_seals **ret,
+                      struct vel_err *err)
 {
-    const struct vel_seal key = {.template = part->key.template,
-                                 .step = part->key.step,
-                                 .generation = part->key.generation};
+    struct vel_seals *seals = vel_map_get(all, launch);
+    int rc = seals ? 0 : vel_seals_load(service->fs, service->dir, launch, &seals, err);
 
-    return vel_service_key_seal(service, part->key.launch, &key, ret, err);
+    if (rc == 0 && !vel_map_has(all, launch) &&
+        vel_map_set(all, launch, seals, NULL) < 0) {
+        vel_seals_destroy(seals);
+        rc = vel_out_of_memory(err, "seals");
+    }
+    *ret = seals;
+    return rc;
+}
+
+/* The seal of a key, if it counts as one that has files. */
+static int load_seal(struct vel_service *service, struct vel_map *all,
+                     const struct vel_batch *part, struct vel_seal *ret,
+                     struct vel_err *err)
+{
+    const struct vel_seal of = {.template = part->key.template,
+                                .step = part->key.step,
+                                .generation = part->key.generation};
+    const struct vel_seals *seals;
+    char key[VEL_SEALS_KEY];
+    int rc = load_seals(service, all, part->key.launch, &seals, err);
+
+    vel_seals_key(&of, key);
+    return rc == 0 ? vel_seals_find(seals, key, ret, err) : rc;
 }
 
 /* Files that were open become what they were at the version point that is sealed; the
@@ -149,14 +172,15 @@ static int close_at_point(struct vel_service *service, const struct vel_batch *b
 }
 
 /* *ret_is_left: nobody has sealed them. */
-static int take_one(struct vel_service *service, const struct vel_batch *part,
-                    bool *ret_is_left, struct vel_err *err)
+static int take_one(struct vel_service *service, struct vel_map *seals,
+                    const struct vel_batch *part, bool *ret_is_left,
+                    struct vel_err *err)
 {
     struct vel_seal seal;
     int rc;
 
     vel_seal_init(&seal);
-    rc = load_seal(service, part, &seal, err);
+    rc = load_seal(service, seals, part, &seal, err);
     *ret_is_left = rc == VEL_ENOENT || (rc == 0 && seal.verdict == VEL_VERDICT_VOID);
     if (rc == 0 && seal.point > 0 &&
         !vel_batches_has(vel_service_batches(service, part->dir), part->dir))
@@ -170,23 +194,32 @@ static int take_one(struct vel_service *service, const struct vel_batch *part,
     return rc == VEL_ENOENT ? 0 : rc;
 }
 
+static void seals_free(void *seals)
+{
+    vel_seals_destroy(seals);
+}
+
 static void take_all(struct vel_service *service, const struct vel_vec *found,
                      struct vel_vec *ret_left)
 {
-    for (size_t i = 0; i < found->n; i++) {
+    struct vel_map *seals = vel_map_create();
+
+    for (size_t i = 0; seals && i < found->n; i++) {
         const struct vel_batch *part = vel_vec_at(found, i);
         struct vel_err why = {0};
         bool is_left;
 
         if (!vel_fs_exists(service->fs, part->dir))
             continue;
-        if (take_one(service, part, &is_left, &why) < 0)
+        if (take_one(service, seals, part, &is_left, &why) < 0)
             vel_log(VEL_LOG_WARN,
                     "files of %s, step '%s', of launch %s do not count: %s",
                     part->key.template, part->key.step, part->key.launch, why.text);
         else if (is_left)
             vel_vec_push(ret_left, &part); /* else they stay until the next time */
     }
+    if (seals)
+        vel_map_destroy(seals, seals_free);
 }
 
 /* Is there a part of it to be made here, and none that has files? Those that had some

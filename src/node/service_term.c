@@ -17,16 +17,14 @@ int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *e
     struct vel_service *service = arg;
     struct vel_leader_chair chair = {0};
     char *node = NULL;
-    int rc =
-        vel_terms_newest(service->fs, service->launch_dir, &chair.term, &node, err);
+    int rc = vel_terms_chair(service->fs, service->launch_dir, &chair.term, &node, err);
 
-    /* one of who has tried to end the launch is vacant, as one of ours would be */
-    if (rc == 0 && chair.term > 0 && !node) {
+    if (rc == 0 && chair.term > 0 && !node) /* vacant, as one of ours would be */
         node = strdup(service->host.node);
-        rc = node ? 0 : vel_out_of_memory(err, "a chair");
-    }
+    if (rc == 0 && chair.term > 0 && !node)
+        rc = vel_out_of_memory(err, "a chair");
     if (rc == 0 && node && !vel_host_is_name(node))
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: term %lld names no node",
+        rc = vel_fail(err, VEL_ECORRUPT, "%s: chair %lld names no node",
                       service->launch_dir, (long long)chair.term);
     if (rc == 0 && node)
         memcpy(chair.node, node, strlen(node) + 1);
@@ -36,24 +34,44 @@ int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *e
     return rc;
 }
 
+static struct vel_terms_self self_of(const struct vel_service *service)
+{
+    return (struct vel_terms_self){.launch = service->launch,
+                                   .node = service->host.node};
+}
+
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    const char *endpoints = service->endpoint.endpoints;
-    const struct vel_terms_self self = {
-        .launch = service->launch,
-        .node = service->host.node,
-        .address = endpoints && endpoints[0] ? endpoints : service->host.node};
+    const struct vel_terms_self self = self_of(service);
     int rc;
 
     vel_service_forget_term(service);
     rc = vel_terms_claim(service->fs, service->launch_dir, term, &self, &service->term,
                          err);
+    service->chair = rc == 0 ? term : 0;
     service->is_first_chair = rc == 0 && term == 1;
     if (service->is_first_chair)
         vel_books_tell(service->books, &(struct vel_event){.kind = VEL_EVENT_RUN_START,
                                                            .ranks = service->ranks});
     return rc;
+}
+
+int vel_service_keep_term(struct vel_service *service, struct vel_err *err)
+{
+    const struct vel_terms_self self = self_of(service);
+    struct vel_ledger *term;
+    int rc;
+
+    if (service->term && vel_ledger_is_good(service->term))
+        return 0;
+    rc = vel_terms_go_on(service->fs, service->launch_dir, service->chair, &self, &term,
+                         err);
+    if (rc < 0)
+        return rc;
+    vel_service_forget_term(service);
+    service->term = term;
+    return 0;
 }
 
 void vel_service_forget_term(struct vel_service *service)
@@ -101,28 +119,28 @@ int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
     *ret_is_ended = false;
     if (service->term && vel_ledger_is_good(service->term))
         rc = vel_ledger_look(service->term, err);
-    /* there is a newer term, which may be the last one, or no directory */
-    if (rc == VEL_ECANCEL || rc == VEL_ENOENT)
-        rc = vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
+    if (rc == 0)
+        return 0;
+    /* there is a newer term, which may be the last one; or no room to look by a name */
+    rc = vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
     if (rc == 0 && *ret_is_ended)
         tell_over(service);
+    else if (rc == 0 && vel_leader_is_chair(service->leader))
+        vel_service_keep_term(service, NULL);
     return rc;
 }
 
-/* As soon as it has its end and its list a view that needs nothing of it removes it. */
+/* As soon as it is over a view that needs nothing of it removes it. */
 static int end(struct vel_service *service, const char *launch, struct vel_ledger *own,
                bool *ret_is_mine, struct vel_err *err)
 {
-    const struct vel_terms_self self = {
-        .launch = service->launch, .node = service->host.node, .address = ""};
+    const struct vel_terms_self self = self_of(service);
     char *dir = vel_launch_dir(service->dir, launch);
     struct vel_err why = {0};
     struct stat st;
     int rc = dir ? vel_terms_end(service->fs, dir, &self, own, ret_is_mine, &why)
                  : vel_out_of_memory(&why, "the end of a launch");
 
-    if (rc == 0)
-        rc = vel_service_list_seals(service, launch, &why);
     /* what cannot be known is not taken for absent: a dataset would be forgotten */
     if (rc < 0 && dir && vel_fs_lstat(service->fs, dir, &st, NULL) == VEL_ENOENT)
         rc = 0;
@@ -147,11 +165,11 @@ int vel_service_end(void *arg, struct vel_err *err)
 
     vel_service_tell_unused(service);
     rc = end(service, service->launch, service->term, &is_mine, err);
-    if (rc == 0)
-        vel_service_forget_term(service);
+    vel_service_forget_term(service); /* it may say so, whatever the answer was */
     event.nodes = vel_leader_nodes(service->leader);
     event.text = is_well ? "all processes have ended in good order" : NULL;
-    if (is_mine) /* else another launch has, which took this one for killed */
+    if (rc == 0 &&
+        is_mine) /* else another launch has, which took this one for killed */
         vel_books_tell(service->books, &event);
     return rc;
 }

@@ -44,19 +44,6 @@ static int decode(const struct vel_vec *held, struct vel_vec *ret, struct vel_er
 }
 
 /* What the prefix says, of launches that have an end. */
-/* Whoever has made its end is just at it, or was killed. */
-static int list_its_seals(struct vel_service *service, const char *launch,
-                          struct vel_err *err)
-{
-    char *path = vel_launch_path(service->dir, launch, "seals");
-    int rc = path ? 0 : vel_out_of_memory(err, "a launch");
-
-    if (rc == 0 && !vel_fs_exists(service->fs, path))
-        rc = vel_service_list_seals(service, launch, err);
-    free(path);
-    return rc == VEL_ENOENT ? 0 : rc; /* it was removed meanwhile */
-}
-
 static int load_evidence(struct vel_service *service, struct vel_evidence *ret,
                          struct vel_err *err)
 {
@@ -65,8 +52,6 @@ static int load_evidence(struct vel_service *service, struct vel_evidence *ret,
 
     vel_vec_init(&over, sizeof(char *));
     rc = vel_service_ended(service, &over, err);
-    for (size_t i = 0; rc == 0 && i < over.n; i++)
-        rc = list_its_seals(service, *(char **)vel_vec_at(&over, i), err);
     if (rc == 0)
         return vel_evidence_load(service->fs, service->dir, &over, ret, err);
     vel_fs_names_fini(&over);

@@ -13,6 +13,7 @@
 #include "conf/rules.h"
 #include "ident/once.h"
 #include "node/service_in.h"
+#include "view/seals.h"
 
 enum { FORMAT = 1, ROUNDS = 64 };
 
@@ -131,7 +132,7 @@ static int take(struct vel_service *service, const char *shape, struct vel_err *
     char name[32], *copy;
     int rc = VEL_EEXIST;
 
-    snprintf(name, sizeof name, "%s.%016" PRIx64, type, vel_service_key(shape, ""));
+    snprintf(name, sizeof name, "%s.%016" PRIx64, type, vel_seals_hash(shape, ""));
     for (int i = 0; rc == VEL_EEXIST && i < ROUNDS; i++)
         rc = look(service, name, shape, err);
     copy = rc == 0 ? strdup(shape) : NULL;

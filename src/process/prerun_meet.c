@@ -333,8 +333,8 @@ int vel_prerun_meet(struct vel_prerun *p, struct vel_err *err)
 
 void vel_prerun_forgo(const struct vel_prerun *p)
 {
-    const struct vel_terms_self self = {
-        .launch = p->launch, .node = p->node ? p->node : "", .address = ""};
+    const struct vel_terms_self self = {.launch = p->launch,
+                                        .node = p->node ? p->node : ""};
     char *dir = p->launch[0] ? vel_launch_dir(p->dir, p->launch) : NULL;
     bool is_mine;
 

@@ -5,14 +5,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/path.h"
-#include "ident/launchid.h"
+#include "meta/launch.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
-#include "record/record.h"
 #include "view/evidence.h"
-
-enum { FORMAT = 1 };
+#include "view/seals.h"
 
 struct gather {
     struct vel_fs *fs;
@@ -103,25 +100,6 @@ static int add_makers(struct gather *g, struct vel_err *err)
 
 /* --- seals --- */
 
-int vel_evidence_seal(struct vel_fs *fs, const char *path, struct vel_seal *ret,
-                      struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    struct vel_buf text;
-    int version, rc = vel_record_load(fs, path, "seal", FORMAT, &version, &body, err);
-
-    vel_buf_init(&text);
-    if (rc == 0) {
-        vel_node_print(body, &text);
-        rc = vel_buf_status(&text, err);
-    }
-    if (rc == 0)
-        rc = vel_seal_decode(text.data, text.len, ret, err);
-    vel_buf_fini(&text);
-    vel_node_destroy(body);
-    return rc;
-}
-
 static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal,
                      struct vel_err *err)
 {
@@ -130,7 +108,6 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
                                  .launch = launch,
                                  .template = seal->template,
                                  .verdict = (unsigned)seal->verdict,
-                                 .is_listed = true,
                                  .gives_way = vel_seal_gives_way(seal),
                                  .members = members,
                                  .n_members = seal->members.n};
@@ -155,11 +132,14 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
 static int is_absent(struct gather *g, const char *launch, bool *ret_is,
                      struct vel_err *err)
 {
-    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
-    int rc = vel_launch_fate(g->fs, g->dir, launch, &fate, err);
+    char *dir = vel_launch_dir(g->dir, launch);
+    struct vel_err why = {0};
+    struct stat st;
+    int rc = dir ? vel_fs_lstat(g->fs, dir, &st, &why) : no_memory(&why);
 
-    *ret_is = fate == VEL_LAUNCH_GONE;
-    return rc;
+    free(dir);
+    *ret_is = rc == VEL_ENOENT;
+    return rc == 0 || *ret_is ? 0 : vel_fail(err, (enum vel_status)rc, "%s", why.text);
 }
 
 /* Whoever has made a view removes a launch that nobody needs any more, at any moment:
@@ -171,127 +151,30 @@ static bool is_removed(struct gather *g, const char *launch, int rc)
     return rc == VEL_ENOENT && is_absent(g, launch, &is, NULL) == 0 && is;
 }
 
-/* The names of those that counted when the launch was ended, char *. None does while it
- * is just being ended, and has no list: who makes a view sees to that before. */
-static int load_list(struct gather *g, const char *dir, struct vel_vec *ret,
-                     struct vel_err *err)
+/* A dataset whose seal nobody can read does not count. */
+static int add_seal(struct gather *g, const char *launch, const struct vel_seals *seals,
+                    size_t i, struct vel_err *err)
 {
-    const struct vel_node *list = NULL;
-    struct vel_node *body = NULL;
-    char *path = vel_path_join(dir, "seals");
-    int version,
-        rc = path ? vel_record_load(g->fs, path, "seals", FORMAT, &version, &body, err)
-                  : no_memory(err);
-
-    if (rc == VEL_ENOENT) {
-        free(path);
-        return 0;
-    }
-    if (rc == 0)
-        rc = vel_node_get_list(body, "seals", &list, err);
-    for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
-        char *name = NULL;
-
-        rc = vel_node_name_at(list, i, &name, err);
-        if (rc == 0 && (strchr(name, '/') || strncmp(name, "seal.", 5) != 0))
-            rc = vel_fail(err, VEL_ECORRUPT, "%s lists '%s', which is no seal", path,
-                          name);
-        if (rc == 0 && vel_vec_push(ret, &name))
-            continue;
-        free(name);
-        rc = rc < 0 ? rc : no_memory(err);
-    }
-    vel_node_destroy(body);
-    free(path);
-    return rc;
-}
-
-/* Who sweeps makes the list shorter, and removes what is not on it any more then. */
-static bool is_listed(struct gather *g, const char *dir, const char *name)
-{
-    struct vel_vec names;
-    bool is;
-
-    vel_vec_init(&names, sizeof(char *));
-    is = load_list(g, dir, &names, NULL) < 0;
-    for (size_t i = 0; !is && i < names.n; i++)
-        is = strcmp(*(char **)vel_vec_at(&names, i), name) == 0;
-    vel_fs_names_fini(&names);
-    return is;
-}
-
-static int add_seal(struct gather *g, const char *launch, const char *dir,
-                    const char *name, struct vel_err *err)
-{
-    char *path = vel_path_join(dir, name);
     struct vel_err why = {0};
     struct vel_seal seal;
-    int rc = path ? vel_evidence_seal(g->fs, path, &seal, &why) : VEL_ENOMEM;
+    int rc = vel_seals_at(seals, i, &seal, &why);
 
-    free(path);
     if (rc == 0)
         return keep_seal(g, launch, &seal, err);
     if (!says_nothing(rc))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    /* a dataset whose seal is lost does not count */
-    if (!is_removed(g, launch, rc) && (rc != VEL_ENOENT || is_listed(g, dir, name)))
-        vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s",
-                why.text);
+    vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s", why.text);
     return 0;
-}
-
-static int add_listed(struct gather *g, const char *launch, const char *dir,
-                      struct vel_err *err)
-{
-    struct vel_vec names;
-    int rc;
-
-    vel_vec_init(&names, sizeof(char *));
-    rc = load_list(g, dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        rc = add_seal(g, launch, dir, *(char **)vel_vec_at(&names, i), err);
-    vel_fs_names_fini(&names);
-    return rc;
-}
-
-bool vel_evidence_is_seal(const char *name)
-{
-    return (strncmp(name, "seal.", 5) == 0 || strncmp(name, "again.", 6) == 0) &&
-           !vel_fs_is_temporary(name);
-}
-
-/* Those of a launch that has no end: `seal.`; and `again.`: those that launches after
- * it have made. */
-static int add_present(struct gather *g, const char *launch, const char *dir,
-                       const char *word, struct vel_err *err)
-{
-    struct vel_vec names;
-    int rc;
-
-    vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(g->fs, dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-
-        if (strncmp(name, word, strlen(word)) == 0 && !vel_fs_is_temporary(name))
-            rc = add_seal(g, launch, dir, name, err);
-    }
-    vel_fs_names_fini(&names);
-    return rc;
 }
 
 static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
 {
-    char *dir = vel_launch_dir(g->dir, launch);
-    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
-    int rc = dir ? vel_launch_fate(g->fs, g->dir, launch, &fate, err) : no_memory(err);
+    struct vel_seals *seals;
+    int rc = vel_seals_load(g->fs, g->dir, launch, &seals, err);
 
-    if (rc == 0)
-        rc = fate == VEL_LAUNCH_ENDED ? add_listed(g, launch, dir, err)
-                                      : add_present(g, launch, dir, "seal.", err);
-    if (rc == 0)
-        rc = add_present(g, launch, dir, "again.", err);
-    free(dir);
+    for (size_t i = 0; rc == 0 && i < seals->items.n; i++)
+        rc = add_seal(g, launch, seals, i, err);
+    vel_seals_destroy(seals);
     return rc;
 }
 

@@ -32,11 +32,4 @@ void vel_evidence_fini(struct vel_evidence *evidence);
 /* The same for vel_view_make(), which borrows it: launch and nodes are to be added. */
 struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence);
 
-/* In the directory of a launch: is it one of its seals, by whomever? */
-bool vel_evidence_is_seal(const char *name);
-
-/* A seal at its path. */
-int vel_evidence_seal(struct vel_fs *fs, const char *path, struct vel_seal *ret,
-                      struct vel_err *err);
-
 #endif

@@ -9,6 +9,7 @@ core_sources += \
 	%D%/left.c %D%/left.h \
 	%D%/left_weigh.c \
 	%D%/point.c %D%/point.h \
+	%D%/seals.c %D%/seals.h \
 	%D%/spare.c \
 	%D%/view.c %D%/view.h %D%/view_in.h \
 	%D%/view_make.c \

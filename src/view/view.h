@@ -33,7 +33,6 @@ struct vel_view_seal {
     const char *launch;   /* whose seal it is */
     const char *template; /* of its key; "" for a dataset of the API */
     unsigned verdict;     /* as in the message `sealed`: 1 sealed, 2 partial, 3 void */
-    bool is_listed;       /* it is on launch.M/seals, the list of those that count */
     bool gives_way;       /* partial: its names have whole files, which stay */
     const struct vel_view_member *members; /* that are expected; none: all ranks */
     size_t n_members;

@@ -166,21 +166,17 @@ static const struct vel_entry *entry_of(const struct vel_view_of *of, int64_t id
     return NULL;
 }
 
-/* That of its maker, and on the list if any is: only one can be. */
+/* That of its maker: only one can be. */
 static const struct vel_view_seal *seal_of(const struct vel_view_of *of, int64_t id,
                                            const char *maker)
 {
-    const struct vel_view_seal *seal = NULL;
-
     for (size_t i = 0; i < of->n_seals; i++) {
-        const struct vel_view_seal *s = &of->seals[i];
+        const struct vel_view_seal *seal = &of->seals[i];
 
-        if (s->id != id || (maker && strcmp(s->launch, maker) != 0))
-            continue;
-        if (!seal || (s->is_listed && !seal->is_listed))
-            seal = s;
+        if (seal->id == id && (!maker || strcmp(seal->launch, maker) == 0))
+            return seal;
     }
-    return seal;
+    return NULL;
 }
 
 static const struct vel_view_maker *claim_of(const struct vel_view_of *of, int64_t id)
@@ -235,7 +231,7 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
     if ((!seal || is_gone(making->of, making->id)) && entry &&
         vel_entry_is_fetchable(entry))
         return 0; /* it was sealed, or it would not be there */
-    if (!seal || !seal->is_listed) {
+    if (!seal) {
         vel_buf_printf(why, "launch %s ended before it was sealed", maker);
         return VEL_VIEW_UNSEALED;
     }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "fuzz/fuzz.h"
 #include "ident/endpoint.h"
+#include "record/record.h"
 #include "view/evidence.h"
 
 /* --- a file system of one file --- */
@@ -37,7 +38,7 @@ static int one_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
 static int one_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
 {
     static const char *const names[] = {"about",  "closed.0", "dataset.1",
-                                        "node.n", "rank.0",   "seal.1"};
+                                        "node.n", "rank.0",   "1.0"};
 
     (void)fs, (void)path;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -82,12 +83,30 @@ static void told(int rc, const struct vel_err *err)
         abort();
 }
 
+static int load_seal(struct vel_fs *fs, struct vel_seal *ret, struct vel_err *err)
+{
+    struct vel_node *body = NULL;
+    struct vel_buf text;
+    int version, rc = vel_record_load(fs, "/p/seal.1", "seal", 1, &version, &body, err);
+
+    vel_buf_init(&text);
+    if (rc == 0) {
+        vel_node_print(body, &text);
+        rc = vel_buf_status(&text, err);
+    }
+    if (rc == 0)
+        rc = vel_seal_decode(text.data, text.len, ret, err);
+    vel_buf_fini(&text);
+    vel_node_destroy(body);
+    return rc;
+}
+
 static void seal(struct vel_fs *fs)
 {
     struct vel_seal seal, again;
     struct vel_buf written;
     struct vel_err err = {0};
-    int rc = vel_evidence_seal(fs, "/p/seal.1", &seal, &err);
+    int rc = load_seal(fs, &seal, &err);
 
     told(rc, &err);
     if (rc < 0)

@@ -9,7 +9,7 @@
 #include "comm/comm.h"
 #include "sys/host.h"
 #include "tap/crewlab.h"
-#include "tap/endlaunch.h"
+#include "tap/launchlab.h"
 #include "tap/files.h"
 #include "tap/standin_in.h"
 #include "tap/tap.h"

@@ -10,8 +10,7 @@
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/ids.h"
-#include "record/record.h"
-#include "tap/endlaunch.h"
+#include "tap/launchlab.h"
 #include "tap/files.h"
 #include "tap/sweeplab.h"
 #include "tap/tap.h"
@@ -84,11 +83,19 @@ int sweeplab_sweep(struct vel_fs *by, struct vel_swept *swept)
 
 bool sweeplab_has_seal(const char *launch, int64_t id)
 {
-    char path[4400];
+    struct vel_seals *seals;
+    bool has = false;
 
-    snprintf(path, sizeof path, "%s/launch.%s/seal.%lld", sweeplab_dir, launch,
-             (long long)id);
-    return access(path, F_OK) == 0;
+    must(vel_seals_load(fs(), sweeplab_dir, launch, &seals, &err));
+    for (size_t i = 0; i < seals->items.n; i++) {
+        struct vel_seal seal;
+
+        must(vel_seals_at(seals, i, &seal, &err));
+        has = has || seal.generation == id;
+        vel_seal_fini(&seal);
+    }
+    vel_seals_destroy(seals);
+    return has;
 }
 
 bool sweeplab_is_recorded(int64_t id)
@@ -145,8 +152,6 @@ void sweeplab_put_verdict(const char *launch, int64_t id, const char *template,
                           enum vel_verdict verdict, const char *node)
 {
     const struct vel_seal_member member = {.node = (char *)node, .scheme = VEL_SINGLE};
-    struct vel_node *body = NULL;
-    struct vel_buf text;
     struct vel_seal seal;
     char path[4400];
 
@@ -155,56 +160,35 @@ void sweeplab_put_verdict(const char *launch, int64_t id, const char *template,
     seal.verdict = verdict;
     seal.template = strdup(template);
     seal.step = strdup("");
+    seal.generation = id; /* of no other one */
     must(vel_seal_add(&seal, &member, &err));
-    vel_buf_init(&text);
-    must(vel_seal_encode(&seal, &text, &err));
-    must(vel_node_parse(text.data, text.len, &body, &err));
-    snprintf(path, sizeof path, "%s/launch.%s/seal.%lld", sweeplab_dir, launch,
-             (long long)id);
-    must(vel_record_save(fs(), path, "seal", 1, body, &err));
-    vel_node_destroy(body);
-    vel_buf_fini(&text);
+    snprintf(path, sizeof path, "%s/launch.%s", sweeplab_dir, launch);
+    tap_put_seal(path, &seal);
     vel_seal_fini(&seal);
 }
 
-void sweeplab_end(const char *launch, const int64_t *ids, size_t n)
+void sweeplab_end(const char *launch)
 {
-    struct vel_node *body = vel_node_object(), *list = vel_node_list();
-    char path[4400], name[64];
+    char path[4400];
 
-    for (size_t i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "seal.%lld", (long long)ids[i]);
-        vel_node_append_name(list, name);
-    }
-    vel_node_adopt(body, "seals", list);
-    snprintf(path, sizeof path, "%s/launch.%s/seals", sweeplab_dir, launch);
-    must(vel_record_save(fs(), path, "seals", 1, body, &err));
-    vel_node_destroy(body);
     snprintf(path, sizeof path, "%s/launch.%s", sweeplab_dir, launch);
     tap_end_launch(path);
 }
 
-const char *sweeplab_listed(const char *launch)
+const char *sweeplab_sealed(const char *launch)
 {
-    static char names[4096];
-    const struct vel_node *list;
-    struct vel_node *body = NULL;
-    char path[4400];
-    int version;
+    static char ids[4096];
+    struct vel_seals *seals;
 
-    snprintf(path, sizeof path, "%s/launch.%s/seals", sweeplab_dir, launch);
-    must(vel_record_load(fs(), path, "seals", 1, &version, &body, &err));
-    must(vel_node_get_list(body, "seals", &list, &err));
-    names[0] = '\0';
-    for (size_t i = 0; i < vel_node_count(list); i++) {
-        char *name;
+    must(vel_seals_load(fs(), sweeplab_dir, launch, &seals, &err));
+    ids[0] = '\0';
+    for (size_t i = 0; i < seals->items.n; i++) {
+        int64_t id = vel_seals_item(seals, i)->id;
 
-        must(vel_node_name_at(list, i, &name, &err));
-        strcat(strcat(names, name), " ");
-        free(name);
+        snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%lld ", (long long)id);
     }
-    vel_node_destroy(body);
-    return names;
+    vel_seals_destroy(seals);
+    return ids;
 }
 
 void sweeplab_make_launch(const char *launch)

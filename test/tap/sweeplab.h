@@ -29,8 +29,8 @@ void sweeplab_put_seal(const char *launch, int64_t id, const char *template);
 void sweeplab_put_verdict(const char *launch, int64_t id, const char *template,
                           enum vel_verdict verdict, const char *node);
 
-/* A launch is over, and has listed these seals. */
-void sweeplab_end(const char *launch, const int64_t *ids, size_t n);
+/* A launch is over. */
+void sweeplab_end(const char *launch);
 
 /* The view has it, in a cache or on the prefix; the newest is told last. */
 void sweeplab_see(int64_t id, bool is_cached);
@@ -38,8 +38,8 @@ void sweeplab_see(int64_t id, bool is_cached);
 /* Sweep by that view. */
 int sweeplab_sweep(struct vel_fs *by, struct vel_swept *swept);
 
-/* Names in the list of a launch, one after the other. */
-const char *sweeplab_listed(const char *launch);
+/* Datasets that are sealed of a launch, "ID ID ". */
+const char *sweeplab_sealed(const char *launch);
 bool sweeplab_has_seal(const char *launch, int64_t id);
 /* Its entry, or its directory, be that on its way out. */
 bool sweeplab_is_recorded(int64_t id);

@@ -51,7 +51,8 @@ static void make_dataset(struct viewlab *lab, struct viewlab_dataset *d, int64_t
     if (d->maker) {
         d->is_over = strcmp(d->maker, "C") != 0;
         d->verdict = vel_rng_below(rng, 6) == 0 ? (int)vel_rng_below(rng, 4) : 1;
-        d->is_listed = vel_rng_below(rng, 6) != 0;
+        if (vel_rng_below(rng, 6) == 0)
+            d->verdict = 0; /* it is in no ledger */
         d->is_short = vel_rng_below(rng, 10) == 0;
         d->is_session = vel_rng_below(rng, 4) == 0;
     }
@@ -171,7 +172,6 @@ static void tell_records(struct viewlab *lab, size_t i)
                                    .launch = d->maker,
                                    .template = "",
                                    .verdict = (unsigned)d->verdict,
-                                   .is_listed = d->is_listed,
                                    .gives_way = viewlab_gives_way(d),
                                    .members = lab->members[i],
                                    .n_members = (size_t)d->ranks + d->is_short};
@@ -308,7 +308,7 @@ static bool is_barred(const struct viewlab_dataset *d)
 {
     if (!d->maker || d->is_session)
         return false;
-    return d->verdict ? !d->is_listed || d->verdict != 1 : !is_published(d);
+    return d->verdict ? d->verdict != 1 : !is_published(d);
 }
 
 bool viewlab_is_cached(const struct viewlab *lab, const struct viewlab_dataset *d)

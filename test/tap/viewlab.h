@@ -30,9 +30,9 @@ struct viewlab_dataset {
                                     */
     const char *maker;             /* NULL: none */
     bool is_over, is_dropped;
-    int verdict;              /* 0: no seal */
-    bool is_listed, is_short; /* the seal expects one rank more */
-    bool is_session;          /* it needs no seal */
+    int verdict;     /* 0: no seal */
+    bool is_short;   /* the seal expects one rank more */
+    bool is_session; /* it needs no seal */
     bool has_entry;
     enum vel_place_on_prefix place;
 };

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ident/once.h"
 #include "jobs/promise.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "tap/files.h"
+#include "tap/launchlab.h"
 #include "tap/tap.h"
 
 enum { ID = 3 };
@@ -33,10 +33,6 @@ static void put_seal(void)
     struct vel_seal seal;
     const struct vel_seal_member member = {
         .rank = 0, .node = (char *)"n2", .scheme = VEL_XOR};
-    struct vel_node *body = NULL;
-    struct vel_buf text;
-    bool is_mine;
-    char *path;
 
     vel_seal_init(&seal);
     seal.id = ID;
@@ -45,15 +41,8 @@ static void put_seal(void)
     seal.template = strdup("");
     seal.step = strdup("");
     must(vel_seal_add(&seal, &member, &err));
-    path = vel_service_seal_path(&service, service.launch, &seal);
-    vel_buf_init(&text);
-    must(vel_seal_encode(&seal, &text, &err));
-    must(vel_node_parse(text.data, text.len, &body, &err));
-    must(vel_once(service.fs, path, "seal", 1, body, &is_mine, &err));
-    vel_node_destroy(body);
-    vel_buf_fini(&text);
+    tap_put_seal(service.launch_dir, &seal);
     vel_seal_fini(&seal);
-    free(path);
 }
 
 static void finds(enum vel_place_on_prefix place, bool is_encoded,
@@ -105,10 +94,10 @@ static void unread(void)
     struct vel_fs fs = {&ops};
     char path[3100];
 
-    snprintf(path, sizeof path, "%s/seal.%d", service.launch_dir, ID);
     is_int(previous(), VEL_ENOENT, "no dataset of a template was sealed yet");
+    snprintf(path, sizeof path, "%s/1.0", service.launch_dir);
     tap_put_file(path, "{}");
-    is_int(previous(), VEL_ENOENT, "a seal that is damaged is told, and passed over");
+    is_int(previous(), VEL_ENOENT, "a ledger that is damaged is told, and passed over");
     ops.open = open_fails;
     service.fs = &fs;
     ok(previous() < 0 && previous() != VEL_ENOENT,

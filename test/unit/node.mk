@@ -65,6 +65,7 @@ node_tests = test/unit/about.t \
 	test/unit/roster.t \
 	test/unit/scale.t \
 	test/unit/seal.t \
+	test/unit/seals.t \
 	test/unit/tally.t \
 	test/unit/template.t \
 	test/unit/view.t \
@@ -338,6 +339,9 @@ test_unit_filecost_t_LDADD = $(test_ldadd)
 test_unit_promised_t_SOURCES = %D%/promised.c test/tap/filelab.c test/tap/filelab.h
 test_unit_promised_t_CPPFLAGS = $(test_cppflags)
 test_unit_promised_t_LDADD = $(test_ldadd)
+test_unit_seals_t_SOURCES = %D%/seals.c
+test_unit_seals_t_CPPFLAGS = $(test_cppflags)
+test_unit_seals_t_LDADD = $(test_ldadd)
 test_unit_staged_t_SOURCES = %D%/staged.c test/tap/filelab.c test/tap/filelab.h
 test_unit_staged_t_CPPFLAGS = $(test_cppflags)
 test_unit_staged_t_LDADD = $(test_ldadd)

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,11 +52,11 @@ static void seals_go(void)
     sweeplab_see(id[0], false);
     sweeplab_see(id[1], false);
     sweeplab_see(id[3], true);
-    sweeplab_end("steps", id, 4);
+    sweeplab_end("steps");
     sweeplab_make_launch("done");
     id[4] = sweeplab_publish("done", NULL, "other", "n");
     sweeplab_put_seal("done", id[4], "other");
-    sweeplab_end("done", id + 4, 1);
+    sweeplab_end("done");
 
     ok(sweeplab_sweep(fs(), &swept) == 0 && swept.launches == 1,
        "a launch whose seals nobody wants goes");
@@ -64,10 +65,8 @@ static void seals_go(void)
     ok(sweeplab_has_seal("steps", id[3]), "but not of one that a cache has");
     ok(sweeplab_has_seal("steps", id[1]),
        "nor the newest of a pattern: it tells who writes");
-    snprintf(left, sizeof left, "seal.%lld seal.%lld ", (long long)id[1],
-             (long long)id[3]);
-    is_str(sweeplab_listed("steps"), left,
-           "and the list of those that count is of these");
+    snprintf(left, sizeof left, "%lld %lld ", (long long)id[1], (long long)id[3]);
+    is_str(sweeplab_sealed("steps"), left, "and there are no others");
     ok(sweeplab_is_recorded(id[0]) && sweeplab_is_recorded(id[2]),
        "their datasets stay");
 }
@@ -109,7 +108,7 @@ static int64_t begin_held(const char *const *names, size_t n, int64_t *id)
     }
     id[n] = sweeplab_publish("m", NULL, "held", "n");
     sweeplab_put_seal("m", id[n], "held");
-    sweeplab_end("m", id, n + 1);
+    sweeplab_end("m");
     sweeplab_see(id[n], true);
     return id[n];
 }
@@ -128,7 +127,7 @@ static void newest_stays(void)
     sweeplab_put_seal("m", id[1], "ck.{step}");
     sweeplab_put_verdict("m", id[2], "ck.{step}", VEL_VERDICT_PARTIAL, "n");
     sweeplab_put_seal("m", id[3], "held");
-    sweeplab_end("m", id, 4);
+    sweeplab_end("m");
     sweeplab_see(id[0], false);
     sweeplab_see(id[1], false);
     sweeplab_see(id[3], true);
@@ -151,10 +150,11 @@ static void evidence_stays(void)
     sweeplab_fail(id[0]);
     sweeplab_put_verdict("m", id[1], "b", VEL_VERDICT_VOID, "away");
     sweeplab_put_verdict("m", id[2], "c", VEL_VERDICT_PARTIAL, "away");
-    sweeplab_put_verdict("m", id[3], "d", VEL_VERDICT_VOID, "n");
+    for (int i = 0; i < 5; i++) /* as many as the others: else all stay */
+        sweeplab_put_verdict("m", id[3] + 1000 * i, "d", VEL_VERDICT_VOID, "n");
     sweeplab_put_verdict("m", id[4], "e", VEL_VERDICT_SEALED, "away");
     sweeplab_put_seal("m", id[5], "held");
-    sweeplab_end("m", id, 6);
+    sweeplab_end("m");
     sweeplab_see(id[5], true);
     must(sweeplab_sweep(fs(), &swept));
     ok(sweeplab_has_seal("m", id[0]),
@@ -187,7 +187,7 @@ static void many(const char *before, const char *behind, int n, int seen,
     id[n] = sweeplab_publish("m", "held", "held", "n");
     sweeplab_put_seal("m", id[n], "held");
     sweeplab_see(id[n], true);
-    sweeplab_end("m", id, (size_t)n + 1);
+    sweeplab_end("m");
     unlinked = sweeplab_publish("gone", NULL, "unlinked", "n");
     sweeplab_publish("gone", NULL, "last", "n");
     must(unlink(tap_path("p/unlinked")));
@@ -225,6 +225,21 @@ static void newer_stays(void)
 
 /* --- one launch that fails --- */
 
+/* All terms of a launch. */
+static void damage(const char *launch_dir)
+{
+    struct vel_vec names;
+    char path[4500];
+
+    must(vel_fs_list(fs(), launch_dir, &names, &err));
+    for (size_t i = 0; i < names.n; i++) {
+        snprintf(path, sizeof path, "%s/%s", launch_dir,
+                 *(char **)vel_vec_at(&names, i));
+        tap_put_file(path, "garbage");
+    }
+    vel_fs_names_fini(&names);
+}
+
 static void others_go_on(const char *what, bool has_garbage,
                          const struct vel_fs_fault_plan *plan)
 {
@@ -235,16 +250,17 @@ static void others_go_on(const char *what, bool has_garbage,
     char path[4400];
 
     begin_held(names, 1, id);
-    snprintf(path, sizeof path, "%s/launch.m/seals", sweeplab_dir);
+    snprintf(path, sizeof path, "%s/launch.m", sweeplab_dir);
     if (has_garbage)
-        tap_put_file(path, "garbage");
+        damage(path);
     unlinked = sweeplab_publish("gone", NULL, "unlinked", "n");
     sweeplab_publish("gone", NULL, "last", "n");
     must(unlink(tap_path("p/unlinked")));
     must(vel_fs_fault_create(fs(), NULL, &fault, &err));
     vel_fs_fault_arm(fault, plan);
     ok(sweeplab_sweep(vel_fs_fault_fs(fault), &swept) == 0 &&
-           !sweeplab_is_recorded(unlinked) && sweeplab_has_seal("m", id[0]),
+           !sweeplab_is_recorded(unlinked) &&
+           (has_garbage ? access(path, F_OK) == 0 : sweeplab_has_seal("m", id[0])),
        "%s: that launch keeps its seals, and nothing else waits for it", what);
     vel_fs_fault_destroy(fault);
 }
@@ -264,7 +280,7 @@ static void launches_fail(void)
                                        .below = path};
 
     snprintf(path, sizeof path, "%s/launch.m", sweeplab_dir);
-    others_go_on("a list that nobody can read", true, &none);
+    others_go_on("a ledger that nobody can read", true, &none);
     others_go_on("a full disk", false, &full);
     others_go_on("seals that we may not read", false, &denied);
 }
@@ -312,48 +328,42 @@ static void killed(void)
 
 /* --- two at once --- */
 
-/* A twin of the file system: at its n-th opening of a list of seals, and of a temporary
- * one, something happens. */
+/* A twin of the file system: when a term is begun something happens. */
 struct twin {
     struct vel_fs fs;
     struct vel_fs_ops ops;
-    int reads, at_read;
-    int temporary; /* descriptor */
-    void (*on_read)(void), (*on_write)(void);
+    int term; /* descriptor */
+    void (*on_write)(void);
 };
 
 static struct twin twin;
 
 static int twin_open(struct vel_fs *of, const char *path, int flags, mode_t mode)
 {
-    size_t len = strlen(path);
-    int fd;
+    int fd = fs()->ops->open(fs(), path, flags, mode);
 
     (void)of;
-    if (len > 6 && strcmp(path + len - 6, "/seals") == 0 &&
-        ++twin.reads == twin.at_read)
-        twin.on_read();
-    fd = fs()->ops->open(fs(), path, flags, mode);
-    if (fd >= 0 && strstr(path, "/.seals."))
-        twin.temporary = fd;
+    if (fd >= 0 && strstr(path, "/launch.m/1.") && (flags & O_ACCMODE) == O_RDWR)
+        twin.term = fd;
     return fd;
 }
 
 static ssize_t twin_pwrite(struct vel_fs *of, int fd, const void *bytes, size_t n,
                            off_t at)
 {
-    void (*on_write)(void) = fd == twin.temporary ? twin.on_write : NULL;
+    void (*on_write)(void) = fd == twin.term ? twin.on_write : NULL;
 
     (void)of;
-    twin.on_write = NULL;
-    if (on_write)
+    if (on_write) {
+        twin.on_write = NULL;
         on_write();
+    }
     return fs()->ops->pwrite(fs(), fd, bytes, n, at);
 }
 
 static void twin_begin(void)
 {
-    twin = (struct twin){.ops = *fs()->ops, .temporary = -1};
+    twin = (struct twin){.ops = *fs()->ops, .term = -1};
     twin.ops.open = twin_open;
     twin.ops.pwrite = twin_pwrite;
     twin.fs.ops = &twin.ops;
@@ -371,7 +381,7 @@ static void sweep_and_die(void)
     pid_t pid = fork();
 
     if (pid == 0) {
-        twin.temporary = -1;
+        twin.term = -1;
         twin.on_write = die;
         sweeplab_sweep(&twin.fs, &swept);
         _exit(1);
@@ -405,18 +415,17 @@ static void two_at_once(void)
     twin_begin();
     twin.on_write = sweep_and_die;
     must(sweeplab_sweep(&twin.fs, &swept));
-    snprintf(left, sizeof left, "seal.%lld ", (long long)ids[3]);
-    is_str(sweeplab_listed("m"), left,
-           "a sweep that is killed while it writes a list spoils no other's");
+    snprintf(left, sizeof left, "%lld ", (long long)ids[3]);
+    is_str(sweeplab_sealed("m"), left,
+           "a sweep that is killed while it begins a term spoils no other's");
 
     begin_held(names, 3, ids);
     sweeplab_see(ids[0], true);
     twin_begin();
-    twin.at_read = 2;
-    twin.on_read = sweep_more;
+    twin.on_write = sweep_more;
     must(sweeplab_sweep(&twin.fs, &swept));
-    ok(!sweeplab_has_seal("m", ids[0]), "another sweep has removed one more");
-    is_str(sweeplab_listed("m"), left, "and that is not listed again");
+    is_str(sweeplab_sealed("m"), left,
+           "what another sweep has left out meanwhile does not come back");
 }
 
 int main(void)

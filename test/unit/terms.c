@@ -27,16 +27,23 @@ static void fresh(const char *name)
 
 static int claim(int64_t term, const char *node, struct vel_ledger **ret)
 {
-    const struct vel_terms_self self = {
-        .launch = "L", .node = node, .address = "unix:"};
+    const struct vel_terms_self self = {.launch = "L", .node = node};
 
     *ret = NULL;
     return vel_terms_claim(fs, launch_dir, term, &self, ret, &err);
 }
 
+static int go_on(int64_t term, const char *node, struct vel_ledger **ret)
+{
+    const struct vel_terms_self self = {.launch = "L", .node = node};
+
+    *ret = NULL;
+    return vel_terms_go_on(fs, launch_dir, term, &self, ret, &err);
+}
+
 static int end_by(const char *launch, struct vel_ledger *own, bool *ret_is_mine)
 {
-    const struct vel_terms_self self = {.launch = launch, .node = "n9", .address = ""};
+    const struct vel_terms_self self = {.launch = launch, .node = "n9"};
 
     return vel_terms_end(fs, launch_dir, &self, own, ret_is_mine, &err);
 }
@@ -49,14 +56,14 @@ static bool is_over(void)
     return is;
 }
 
-/* "TERM NODE" */
+/* "CHAIR NODE" */
 static const char *newest(void)
 {
     static char text[80];
     int64_t term = -1;
     char *node;
 
-    if (vel_terms_newest(fs, launch_dir, &term, &node, &err) < 0)
+    if (vel_terms_chair(fs, launch_dir, &term, &node, &err) < 0)
         return err.text;
     snprintf(text, sizeof text, "%lld %s", (long long)term, node ? node : "-");
     free(node);
@@ -96,22 +103,23 @@ static void ended(void)
     is_int(claim(1, "n0", &chair), 0, "a launch has a chair");
     is_int(end_by("M", NULL, &is_mine), 0, "another launch ends it");
     ok(is_mine && is_over(), "it is over");
-    is_str(newest(), "2 -", "the newest term is no chair's");
+    is_str(newest(), "1 n0", "and has had this chair");
     is_int(vel_ledger_look(chair, &err), VEL_ECANCEL, "its chair finds that");
     is_int(end_by("L", chair, &is_mine), 0, "and may say so as well");
-    ok(!is_mine, "in vain");
+    ok(!is_mine && is_over(), "in vain");
     vel_ledger_close(chair);
     fresh("never");
     is_int(end_by("M", NULL, &is_mine), 0, "one that never had a chair is ended, too");
     ok(is_mine && is_over(), "for good");
-    is_int(claim(1, "n0", &chair), VEL_EEXIST, "and gets none");
+    is_int(claim(1, "n0", &chair), VEL_ECANCEL, "and gets none");
+    ok(is_over(), "whoever tries that");
 }
 
 /* Whoever was ending it died after its claim. */
 static void half_ended(void)
 {
     const struct vel_ledger_dir ledgers = {.fs = fs, .path = launch_dir};
-    const struct vel_ledger_self ender = {.node = "n9", .address = ""};
+    const struct vel_ledger_self ender = {.node = "n9", .address = "other 1 n0"};
     struct vel_ledger *chair, *dead, *next;
     bool is_mine;
 
@@ -121,14 +129,42 @@ static void half_ended(void)
         vel_ledger_claim(&ledgers, (struct vel_ledger_name){1, 1}, &ender, &dead, &err),
         0, "another launch is about to end it, and dies");
     ok(!is_over(), "it is not over");
-    is_str(newest(), "2 -", "but has no chair");
-    is_int(claim(3, "n1", &next), 0, "its leaders have a new one");
-    is_str(newest(), "3 n1", "of the next term");
+    is_str(newest(), "1 n0", "and its chair is the same");
+    is_int(vel_ledger_look(chair, &err), VEL_ECANCEL, "which cannot write any more");
+    is_int(go_on(1, "n0", &next), 0, "and goes on in another term");
+    is_str(newest(), "1 n0", "as the same chair");
     is_int(end_by("M", NULL, &is_mine), 0, "and it can be ended");
     ok(is_mine && is_over(), "all the same");
     vel_ledger_close(chair);
     vel_ledger_close(dead);
     vel_ledger_close(next);
+}
+
+/* A leader of the launch has claimed a term, and read what counts, before it was ended;
+ * one of another launch does no harm so. */
+static void unsure(void)
+{
+    static const char *const addresses[] = {"chair 2 n1", "leader 1 n0", "other 1 n0"};
+    const struct vel_ledger_dir ledgers = {.fs = fs, .path = launch_dir};
+    struct vel_ledger *chair, *slow;
+    bool is_mine, is;
+
+    for (int i = 0; i < 3; i++) {
+        const struct vel_ledger_self self = {.node = "n1", .address = addresses[i]};
+
+        fresh("unsure");
+        is_int(claim(1, "n0", &chair), 0, "a launch has a chair");
+        is_int(end_by("L", chair, &is_mine), 0, "which ends it");
+        is_int(vel_ledger_claim(&ledgers, (struct vel_ledger_name){1, 1}, &self, &slow,
+                                &err),
+               0, "'%s' is claimed above that, and not begun", addresses[i]);
+        is_int(vel_launch_is_over(fs, dir, "L", &is, &err), i < 2 ? VEL_EBUSY : 0,
+               i < 2 ? "nobody knows whether it says so" : "it is over");
+        is_int(end_by("M", NULL, &is_mine), 0, "whoever needs to know ends it");
+        ok(is_over(), "for good");
+        vel_ledger_close(chair);
+        vel_ledger_close(slow);
+    }
 }
 
 static void damaged(void)
@@ -143,6 +179,8 @@ static void damaged(void)
     tap_put_file(path, "not a ledger\n");
     ok(!is_over(), "its term is damaged: it is not over");
     is_int(vel_ledger_look(chair, &err), VEL_ECANCEL, "its chair sees that");
+    is_str(newest(), "1 -", "nobody else knows whose it is");
+    is_int(claim(1, "n1", &next), VEL_EEXIST, "but that there is one");
     is_int(claim(2, "n1", &next), 0, "there is a next one");
     is_str(newest(), "2 n1", "which all find");
     vel_ledger_close(chair);
@@ -173,6 +211,7 @@ int main(void)
     chairs();
     ended();
     half_ended();
+    unsure();
     damaged();
     gone();
     return done_testing();

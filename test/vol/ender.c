@@ -2,7 +2,7 @@
 /* ender DIR: another launch ends the one whose directory that is, .veloc/launch.L. */
 #include "config.h"
 
-#include "tap/endlaunch.h"
+#include "tap/launchlab.h"
 
 int main(int argc, char **argv)
 {

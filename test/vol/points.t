@@ -37,20 +37,16 @@ ranks() {
 
 # --- closed, and not sealed ---
 
-# where the seal of a launch is to be stands something else: nobody can seal it then
+# where the ledger of a launch is to be stands something else: nobody can seal then
+seal=1.0
 stand_in_the_way() { (umask 077 && mkdir -p ".veloc/launch.$1/$seal"); }
 
 step='DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND'
-# the name of its seal
-fresh "$step"
-launch=first ranks 2 2 create=ck.1.%.h5 write=1 close >/dev/null
-seal=$(cd .veloc/launch.first && echo seal.*)
-
 # a launch of one rank, killed when it has sealed; and a twin, killed before: with the other's seal
 fresh "$step"
 PMI_RANK=0 PMI_SIZE=1 VELOC_LAUNCH=first VELOC_FLUSH_BANDWIDTH=1 HDF5_VOL_CONNECTOR=veloc \
     "${memcheck[@]}" "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
-is_sealed() { [ -e .veloc/dataset.1/launch ] && [ -e ".veloc/launch.first/$seal" ]; }
+is_sealed() { [ -e .veloc/dataset.1/launch ] && grep -q " sealed " ".veloc/launch.first/$seal"; }
 await is_sealed
 kill -9 $!
 wait 2>"$dir/killed"
