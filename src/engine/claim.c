@@ -174,18 +174,20 @@ int vel_session_index(struct vel_session *s, enum vel_session_owner most,
 static bool is_alone(struct vel_session *s)
 {
     struct vel_vec launches;
+    bool is = true;
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
     rc = vel_launch_list(s->fs, s->dir, &launches, NULL);
-    s->is_alone |= rc == 0;
-    for (size_t i = 0; rc == 0 && i < launches.n; i++) {
+    for (size_t i = 0; rc == 0 && is && i < launches.n; i++) {
         const char *launch = *(char **)vel_vec_at(&launches, i);
 
-        s->is_alone = s->is_alone && (strcmp(launch, s->launch) == 0 ||
-                                      vel_session_is_over(s, launch));
+        if (strcmp(launch, s->launch) != 0)
+            rc = vel_launch_is_over(s->fs, s->dir, launch, &is, NULL);
     }
     vel_fs_names_fini(&launches);
+    if (rc == 0)
+        s->is_alone = is;
     return s->is_alone;
 }
 

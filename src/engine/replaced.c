@@ -63,14 +63,20 @@ int vel_session_mark_replaced(struct vel_session *s, int64_t id, bool takes_name
                               struct vel_err *err)
 {
     int64_t any = takes_names, *stands;
+    struct vel_err why = {0};
     struct vel_vec entries;
     int rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &any, 1, err);
 
     if (rc < 0 || !any)
         return rc;
-    rc = vel_session_index(s, VEL_OWNER_LEADERS, &entries, err);
+    rc = vel_session_index(s, VEL_OWNER_LEADERS, &entries, &why);
+    if (rc < 0 &&
+        rc != VEL_ENOMEM) { /* of all ranks; one that is lost is heard of next */
+        vel_log_shared(VEL_LOG_WARN, "what is replaced is not recorded: %s", why.text);
+        return 0;
+    }
     if (rc < 0)
-        return rc;
+        return vel_out_of_memory(err, "what was replaced");
     stands = calloc(entries.n + 1, sizeof *stands);
     rc = vel_comm_agree(s->world,
                         stands ? 0 : vel_out_of_memory(err, "what was replaced"), err);
