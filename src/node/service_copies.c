@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "node/service_bring_in.h"
+#include "node/service_mover.h"
 
 enum { WINDOW = 4, COPIES_MOST = 16 };
 
@@ -240,8 +241,9 @@ int vel_service_copy(struct vel_service *service, const char *name,
                      struct vel_pull_source *source, const struct vel_watch *watch,
                      char **ret_path, struct vel_err *err)
 {
+    struct vel_paced paced;
     struct copying c = {
-        .fs = service->fs, .from = from, .source = source, .watch = watch};
+        .fs = &paced.fs, .from = from, .source = source, .watch = watch};
     char *dir, *path = find_copy(service, name, from);
     int rc;
 
@@ -255,8 +257,10 @@ int vel_service_copy(struct vel_service *service, const char *name,
     c.path = path = dir ? name_copy(service, dir) : NULL;
     rc = path ? vel_fs_make_dirs(service->fs, dir, 0700, err)
               : vel_out_of_memory(err, "a copy");
+    vel_service_pace(service, watch, &paced);
     if (rc == 0)
         rc = copy_to(&c, err);
+    vel_paced_fini(&paced);
     if (rc == 0)
         keep_copy(service, name, from, path);
     free(dir);

@@ -13,9 +13,12 @@
 #include "meta/cache.h"
 #include "meta/paths.h"
 #include "node/service_call.h"
-#include "node/service_in.h"
+#include "node/service_mover.h"
 
-enum { OLDER_MOST = 4 }; /* datasets that are looked at */
+enum {
+    OLDER_MOST = 4, /* datasets that are looked at */
+    PASSES = 4,     /* so often an encoding reads or writes as much as its files have */
+};
 
 /* A set, with what belongs to it. */
 struct set {
@@ -262,6 +265,30 @@ static void tell_rebuilt(const struct vel_service_job *job, const struct set *se
         vel_books_tell(job->service->books, &event);
 }
 
+/* At the pace of the store: a member that keeps to it is not away from the others. */
+static int encode_at_pace(struct vel_service_job *job, struct set *set,
+                          enum vel_encode_outcome *ret_outcome, struct vel_err *err)
+{
+    const unsigned most = 1u << 30; /* comm/sock.h */
+    char *home = vel_service_home_of(job->service, job->seal.id);
+    struct vel_paced paced;
+    uint64_t busy = set->job.busy_ms, bytes = 0;
+    int rc = vel_service_share_of_seal(job->service, &job->seal, err);
+
+    for (size_t i = 0; i < job->seal.members.n; i++)
+        if (vel_seal_at(&job->seal, i)->set == job->set)
+            bytes += (uint64_t)vel_seal_at(&job->seal, i)->bytes;
+    busy += home ? vel_service_pace_ms(job->service, home, PASSES * bytes) : 0;
+    free(home);
+    set->job.busy_ms = busy < most ? (unsigned)busy : most;
+    vel_service_pace(job->service, set->how->alone, &paced);
+    set->job.fs = &paced.fs;
+    if (rc == 0)
+        rc = vel_encode_set(&set->job, ret_outcome, err);
+    vel_paced_fini(&paced);
+    return rc;
+}
+
 int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *how,
                        struct vel_err *err)
 {
@@ -276,7 +303,7 @@ int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *h
         rc = find_older(job, &set, err);
     set.job.saved = &saved;
     if (rc == 0)
-        rc = vel_encode_set(&set.job, &outcome, err);
+        rc = encode_at_pace(job, &set, &outcome, err);
     if (rc == 0 && has_delta && outcome == VEL_ENCODE_APPLIED)
         tell_saved(job->service, job->seal.id, &saved);
     if (rc == 0 && outcome == VEL_ENCODE_REBUILT)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "node/service_give.h"
-#include "node/service_in.h"
+#include "node/service_mover.h"
 #include "sys/queue.h"
 
 enum { READERS = 2 };
@@ -13,7 +13,8 @@ enum { READERS = 2 };
 struct wanted {
     uint64_t link; /* who has asked */
     struct vel_msg want;
-    char *name; /* in it */
+    char *name;   /* in it */
+    bool is_read; /* by a reader, now: it stays in the list meanwhile */
 };
 
 struct given {
@@ -24,12 +25,22 @@ struct given {
 
 struct vel_givers {
     struct vel_service *service;
+    struct vel_paced paced; /* the files, as fast as their stores may be read */
+    struct vel_watch watch;
+    atomic_bool is_closed;
     struct vel_queue *queue; /* NULL: nobody has wanted anything yet */
     pthread_mutex_t lock;    /* guards what follows */
-    struct vel_vec wanted;   /* struct wanted */
+    struct vel_vec wanted;   /* struct wanted that have no answer yet */
     struct vel_vec given;    /* struct given */
     uint64_t moves_at;       /* the loop's: whose question waits is told so then */
 };
+
+/* Who waits for a slow store does not keep its leader from ending. */
+static bool goes_on(void *arg, uint64_t bytes)
+{
+    (void)bytes;
+    return !atomic_load(&((struct vel_givers *)arg)->is_closed);
+}
 
 int vel_givers_create(struct vel_service *service, struct vel_givers **ret,
                       struct vel_err *err)
@@ -39,6 +50,8 @@ int vel_givers_create(struct vel_service *service, struct vel_givers **ret,
     if (!g)
         return vel_out_of_memory(err, "a leader");
     g->service = service;
+    g->watch = (struct vel_watch){goes_on, g};
+    vel_service_pace(service, &g->watch, &g->paced);
     pthread_mutex_init(&g->lock, NULL);
     vel_vec_init(&g->wanted, sizeof(struct wanted));
     vel_vec_init(&g->given, sizeof(struct given));
@@ -78,7 +91,9 @@ void vel_givers_destroy(struct vel_givers *givers)
 
     if (!givers)
         return;
+    atomic_store(&givers->is_closed, true);
     vel_queue_destroy(givers->queue);
+    vel_paced_fini(&givers->paced);
     while (take(givers, &givers->wanted, &wanted))
         free(wanted.name);
     while (take(givers, &givers->given, &given))
@@ -91,24 +106,53 @@ void vel_givers_destroy(struct vel_givers *givers)
 
 /* --- a reader --- */
 
+/* The first that nobody reads; false: there is none. */
+static bool begin_wanted(struct vel_givers *g, struct wanted *ret)
+{
+    bool is_there = false;
+
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; !is_there && i < g->wanted.n; i++) {
+        struct wanted *wanted = vel_vec_at(&g->wanted, i);
+
+        is_there = !wanted->is_read;
+        wanted->is_read = true;
+        *ret = *wanted;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return is_there;
+}
+
+/* It is answered, or will never be. */
+static void end_wanted(struct vel_givers *g, char *name)
+{
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < g->wanted.n; i++)
+        if (((struct wanted *)vel_vec_at(&g->wanted, i))->name == name) {
+            vel_vec_remove(&g->wanted, i);
+            break;
+        }
+    pthread_mutex_unlock(&g->lock);
+    free(name);
+}
+
 static int give_one(void *arg, struct vel_err *err)
 {
     struct vel_givers *g = arg;
-    const struct vel_giver giver = {.fs = g->service->fs,
-                                    .homes = g->service->homes,
-                                    .n_homes = g->service->n_homes};
+    const struct vel_giver giver = {
+        .fs = &g->paced.fs, .homes = g->service->homes, .n_homes = g->service->n_homes};
     struct wanted wanted;
     struct given given;
 
     (void)err;
-    if (!take(g, &g->wanted, &wanted))
+    if (!begin_wanted(g, &wanted))
         return 0;
     given = (struct given){.link = wanted.link, .room = malloc(VEL_WANT_MOST)};
     wanted.want.u.want.name = wanted.name;
     if (given.room)
         vel_give_answer(&giver, &wanted.want, given.room, &given.answer);
     given.answer.seq = wanted.want.seq;
-    free(wanted.name);
+    end_wanted(g, wanted.name);
     if (!put(g, &g->given, &given))
         free(given.room); /* the asker waits as long as for a node that is silent */
     vel_links_wake(g->service->links);
@@ -134,7 +178,7 @@ void vel_givers_want(struct vel_givers *givers, uint64_t link,
         give_one(givers, NULL);
 }
 
-/* A disk that is slow is not silent: who waits behind others is told so. */
+/* A disk that is slow is not silent: who waits for it, or behind others, is told so. */
 static void tell_moves(struct vel_givers *g)
 {
     struct vel_service *service = g->service;

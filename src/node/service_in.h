@@ -30,6 +30,7 @@
 #include "view/evidence.h"
 #include "view/batch.h"
 #include "view/view.h"
+#include "xfer/paced.h"
 
 /* A connection, under the number by which the brain knows it. */
 struct vel_service_link {
@@ -145,6 +146,7 @@ struct vel_service {
     struct vel_flushing flushing;
     struct vel_over published, replaced; /* what that need not look at again */
     struct vel_service_mover *movers;    /* of each home */
+    struct vel_paced_dir *paces;         /* the same homes with their throttles */
     size_t n_movers;
     struct vel_transport *transports[VEL_SERVICE_TRANSPORTS]; /* NULL: not needed */
     struct vel_endpoint endpoint;

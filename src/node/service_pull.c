@@ -11,6 +11,7 @@
 #include "meta/paths.h"
 #include "node/service_bring_in.h"
 #include "node/service_call.h"
+#include "node/service_mover.h"
 #include "node/service_room.h"
 #include "view/view_in.h"
 
@@ -30,15 +31,17 @@ struct asked {
 struct asker {
     struct vel_pull_source source;
     struct vel_service *service;
-    struct vel_vec asked; /* struct asked * */
-    struct vel_vec done;  /* struct vel_get *: that were read here */
+    struct vel_paced paced; /* the files of this node */
+    struct vel_vec asked;   /* struct asked * */
+    struct vel_vec done;    /* struct vel_get *: that were read here */
     pthread_cond_t answered;
 };
 
-static void give_here(struct vel_service *service, struct vel_get *get)
+static void give_here(struct asker *asker, struct vel_get *get)
 {
+    const struct vel_service *service = asker->service;
     const struct vel_giver giver = {
-        .fs = service->fs, .homes = service->homes, .n_homes = service->n_homes};
+        .fs = &asker->paced.fs, .homes = service->homes, .n_homes = service->n_homes};
 
     get->rc =
         vel_give(&giver, &get->want, get->bytes, &get->size, &get->got, &get->err);
@@ -77,7 +80,7 @@ static int begin(struct vel_pull_source *source, struct vel_get *get,
 
     if (strcmp(get->node, asker->service->host.node) != 0)
         return ask(asker, get, err);
-    give_here(asker->service, get);
+    give_here(asker, get);
     return vel_vec_push(&asker->done, &get) ? 0 : vel_out_of_memory(err, "a pull");
 }
 
@@ -193,7 +196,7 @@ static int pull(struct vel_service *service, struct vel_pull *what,
                 struct vel_err *err)
 {
     struct asker asker = {.source.ops = &asker_ops, .service = service};
-    const struct vel_pull_how how = {.fs = service->fs,
+    const struct vel_pull_how how = {.fs = &asker.paced.fs,
                                      .may_fetch = service->conf->fetch,
                                      .node = service->host.node,
                                      .homes = service->homes,
@@ -209,11 +212,13 @@ static int pull(struct vel_service *service, struct vel_pull *what,
     if (service->n_homes == 0)
         return vel_fail(err, VEL_ENOENT, "this node has no cache");
     what->home = choose_home(service, what->dataset);
+    vel_service_pace(service, watch, &asker.paced);
     vel_vec_init(&asker.asked, sizeof(struct asked *));
     vel_vec_init(&asker.done, sizeof(struct vel_get *));
     pthread_cond_init(&asker.answered, NULL);
     rc = vel_pull(&how, what, ret, &why);
     drop(&asker.source);
+    vel_paced_fini(&asker.paced);
     pthread_cond_destroy(&asker.answered);
     vel_vec_fini(&asker.asked);
     vel_vec_fini(&asker.done);

@@ -14,7 +14,7 @@
 #include "ident/once.h"
 #include "meta/launch.h"
 #include "node/about.h"
-#include "node/service_in.h"
+#include "node/service_mover.h"
 #include "record/record.h"
 #include "view/evidence.h"
 
@@ -166,6 +166,7 @@ int vel_service_load_view(void *arg, struct vel_err *err)
 
     if (rc == 0 && !service->view) {
         service->view = view;
+        vel_service_share_stores(service, view->nodes.items, view->nodes.n);
         view = NULL;
     } else if (rc == 0) {
         vel_view_fini(view);

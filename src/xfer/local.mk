@@ -8,6 +8,7 @@ core_sources += \
 	%D%/flush.c %D%/flush.h %D%/flush_in.h \
 	%D%/flush_lists.c \
 	%D%/names.c %D%/names.h \
+	%D%/paced.c %D%/paced.h \
 	%D%/patch.c %D%/patch.h \
 	%D%/patch_apply.c \
 	%D%/plugin.c %D%/plugin.h \

@@ -45,6 +45,16 @@ void vel_throttle_set_rate(struct vel_throttle *throttle, uint64_t rate)
     pthread_mutex_unlock(&throttle->lock);
 }
 
+uint64_t vel_throttle_time(struct vel_throttle *throttle, uint64_t bytes)
+{
+    uint64_t rate;
+
+    pthread_mutex_lock(&throttle->lock);
+    rate = throttle->rate;
+    pthread_mutex_unlock(&throttle->lock);
+    return rate > 0 ? (uint64_t)((double)bytes / (double)rate * second) : 0;
+}
+
 void vel_throttle_set_percent(struct vel_throttle *throttle, double percent)
 {
     pthread_mutex_lock(&throttle->lock);

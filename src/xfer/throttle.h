@@ -33,6 +33,9 @@ void vel_throttle_fini(struct vel_throttle *throttle);
 /* At once, for those who wait, too. */
 void vel_throttle_set_rate(struct vel_throttle *throttle, uint64_t rate);
 
+/* How long so many bytes take at least, in ns. */
+uint64_t vel_throttle_time(struct vel_throttle *throttle, uint64_t bytes);
+
 /* How much of a store's speed may be used, in percent: whoever has written for some
  * time then rests (vel_throttle_rest()). */
 void vel_throttle_set_percent(struct vel_throttle *throttle, double percent);

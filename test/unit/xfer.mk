@@ -4,6 +4,7 @@ unit_tests += \
 	test/unit/copy.t \
 	test/unit/cppr.t \
 	test/unit/datawarp.t \
+	test/unit/paced.t \
 	test/unit/stands.t \
 	test/unit/temp.t \
 	test/unit/throttle.t \
@@ -11,6 +12,9 @@ unit_tests += \
 test_unit_copy_t_SOURCES = %D%/copy.c
 test_unit_copy_t_CPPFLAGS = $(test_cppflags)
 test_unit_copy_t_LDADD = $(test_ldadd)
+test_unit_paced_t_SOURCES = %D%/paced.c
+test_unit_paced_t_CPPFLAGS = $(test_cppflags)
+test_unit_paced_t_LDADD = $(test_ldadd)
 test_unit_stands_t_SOURCES = %D%/stands.c
 test_unit_stands_t_CPPFLAGS = $(test_cppflags)
 test_unit_stands_t_LDADD = $(test_ldadd)
