@@ -41,13 +41,22 @@ static void print_source(const struct vel_source *source, struct vel_buf *to)
         vel_buf_puts(to, layer_names[source->layer]);
 }
 
+/* A line shows what it has by default, too; but that of a host has no MTBF. */
+static void value_of(const struct vel_line *line, const struct vel_field *field,
+                     struct vel_buf *ret)
+{
+    vel_buf_clear(ret);
+    if (line->parent != VEL_GROUPS || vel_conf_gives(line, field->key))
+        vel_field_text(field, line->data, ret);
+}
+
 static void print_line(const struct vel_line *line, struct vel_buf *text)
 {
     const struct vel_parent_info info = vel_schema_parent(line->parent);
 
     printf("%s=%s", info.key, line->name);
     for (size_t i = 0; i < info.n; i++) {
-        vel_field_text(&info.children[i], line->data, text);
+        value_of(line, &info.children[i], text);
         if (text->len)
             printf(" %s=%s", info.children[i].key, vel_buf_text(text));
     }
@@ -131,7 +140,7 @@ static json_t *json_line(const struct vel_line *line)
 
     vel_buf_init(&text);
     for (size_t i = 0; i < info.n; i++) {
-        vel_field_text(&info.children[i], line->data, &text);
+        value_of(line, &info.children[i], &text);
         if (text.len)
             json_object_set_new(keys, info.children[i].key,
                                 json_string(vel_buf_text(&text)));

@@ -197,10 +197,10 @@ static int check_group(const struct vel_conf *conf, const struct vel_line *line,
     struct vel_near near;
 
     if (strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0 ||
-        !vel_conf_line(conf, VEL_GROUPS, 0))
+        !vel_conf_host(conf, 0))
         return 0;
     vel_near_init(&near, name);
-    for (size_t i = 0; (groups = vel_conf_line(conf, VEL_GROUPS, i)); i++)
+    for (size_t i = 0; (groups = vel_conf_host(conf, i)); i++)
         if (has_group(groups->data, name, &near))
             return 0;
     return vel_fail(err, VEL_ECONFIG, "%s=%s: no GROUPS line defines the group %s%s",
@@ -251,6 +251,12 @@ static int check_live(const struct vel_line *line, struct vel_err *err)
     return 0;
 }
 
+static bool is_host(const struct vel_line *line)
+{
+    return line->parent == VEL_GROUPS &&
+           ((const struct vel_groups_line *)line->data)->mtbf <= 0;
+}
+
 static int check_line(const struct vel_conf *conf, const struct vel_line *line,
                       struct vel_err *err)
 {
@@ -262,6 +268,8 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
                       : check_group(conf, line,
                                     ((struct vel_store_line *)line->data)->group, err);
     }
+    if (line->parent == VEL_GROUPS && !is_host(line))
+        return check_group(conf, line, line->name, err);
     if (line->parent == VEL_DATASET) {
         const struct vel_dataset_rule *rule = line->data;
 
@@ -357,7 +365,7 @@ static bool is_defined(const struct vel_conf *conf, const char *name)
     struct vel_near near;
 
     vel_near_init(&near, name);
-    for (size_t i = 0; (groups = vel_conf_line(conf, VEL_GROUPS, i)); i++)
+    for (size_t i = 0; (groups = vel_conf_host(conf, i)); i++)
         if (has_group(groups->data, name, &near))
             return true;
     return strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0;
@@ -368,7 +376,9 @@ static int check_defined(const struct vel_conf *conf, const struct vel_line *lin
 {
     const char *name = NULL;
 
-    if (line->parent == VEL_CKPT && ((struct vel_ckpt *)line->data)->enabled)
+    if (line->parent == VEL_GROUPS)
+        name = line->name;
+    else if (line->parent == VEL_CKPT && ((struct vel_ckpt *)line->data)->enabled)
         name = ((struct vel_ckpt *)line->data)->group;
     else if (line->parent == VEL_STORE &&
              ((struct vel_store_line *)line->data)->enabled)
@@ -393,7 +403,7 @@ static int check_alike(const struct vel_conf *conf, const struct vel_line *line,
         const struct vel_group_pair *pair = vel_vec_at(&groups->pairs, i);
 
         vel_near_init(&near, pair->name);
-        for (size_t k = 0; (other = vel_conf_line(conf, VEL_GROUPS, k)); k++)
+        for (size_t k = 0; (other = vel_conf_host(conf, k)); k++)
             if (!has_group(other->data, pair->name, &near)) {
                 vel_fail(err, VEL_ECONFIG,
                          "GROUPS=%s: the group %s is missing, and stands on the line "
@@ -412,8 +422,8 @@ int vel_conf_check_groups(const struct vel_conf *conf, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < conf->lines.n; i++) {
         const struct vel_line *line = vel_vec_at(&conf->lines, i);
 
-        rc = line->parent == VEL_GROUPS ? check_alike(conf, line, err)
-                                        : check_defined(conf, line, err);
+        rc = is_host(line) ? check_alike(conf, line, err)
+                           : check_defined(conf, line, err);
     }
     if (rc == 0 && !vel_conf_has_levels(conf) && !is_defined(conf, conf->group)) {
         vel_fail(err, VEL_ECONFIG,

@@ -152,6 +152,16 @@ const struct vel_line *vel_conf_line(const struct vel_conf *conf,
     return NULL;
 }
 
+const struct vel_line *vel_conf_host(const struct vel_conf *conf, size_t i)
+{
+    const struct vel_line *line;
+
+    for (size_t k = 0; (line = vel_conf_line(conf, VEL_GROUPS, k)); k++)
+        if (((const struct vel_groups_line *)line->data)->mtbf <= 0 && i-- == 0)
+            return line;
+    return NULL;
+}
+
 bool vel_conf_gives(const struct vel_line *line, const char *key)
 {
     return line->given >> vel_schema_child(line->parent, key) & 1;

@@ -122,7 +122,9 @@ struct vel_group_pair {
     char *value;
 };
 
+/* Of a host; or, with mtbf, of all groups of the line's name. */
 struct vel_groups_line {
+    double mtbf;          /* 0: a host's line */
     struct vel_vec pairs; /* of struct vel_group_pair */
 };
 
@@ -177,6 +179,9 @@ const char *vel_conf_name(struct vel_conf *conf, const char *name);
 /* Line i of that kind, in the order given; NULL behind the last. */
 const struct vel_line *vel_conf_line(const struct vel_conf *conf,
                                      enum vel_parent parent, size_t i);
+
+/* The GROUPS line of the i-th host; NULL behind the last. */
+const struct vel_line *vel_conf_host(const struct vel_conf *conf, size_t i);
 
 /* The i-th directory for caches that the settings name, in CACHE_BASE or a line, some
  * more than once; NULL behind the last. */

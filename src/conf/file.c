@@ -208,6 +208,21 @@ static int begin_line(struct parse *p, const struct vel_pair *pair,
     return rc;
 }
 
+/* Is the key that comes the first of its sort on a line that has the other sort? */
+static bool has_other(const struct vel_line *line, size_t child)
+{
+    const struct vel_groups_line *groups = line->data;
+
+    return child == (size_t)-1 ? line->given != 0 : groups->pairs.n > 0;
+}
+
+static int not_alone(const struct parse *p)
+{
+    return vel_fail(p->err, VEL_ECONFIG,
+                    "MTBF stands on a line of its own: GROUPS=NODE MTBF=500h for every "
+                    "host, or the name of another group instead of NODE");
+}
+
 static int add_group(struct parse *p, const struct vel_pair *pair)
 {
     struct vel_groups_line *groups = p->line->data;
@@ -242,9 +257,11 @@ static int add_child(struct parse *p, const struct vel_pair *pair)
         return vel_fail(p->err, VEL_ECONFIG,
                         "%.80s: the line begins with %s, which has no further keys",
                         pair->key, p->first->key);
-    if (p->line->parent == VEL_GROUPS)
-        return add_group(p, pair);
     size_t i = vel_schema_child(p->line->parent, pair->key);
+    if (p->line->parent == VEL_GROUPS && has_other(p->line, i))
+        return not_alone(p);
+    if (p->line->parent == VEL_GROUPS && i == (size_t)-1)
+        return add_group(p, pair);
     if (i == (size_t)-1)
         return unknown(p, pair, p->line->parent);
     const struct vel_field *field = &vel_schema_parent(p->line->parent).children[i];

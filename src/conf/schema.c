@@ -60,6 +60,16 @@ enum {
      choices,                                                                          \
      doc,                                                                              \
      offsetof(struct vel_dataset_rule, field)},
+#define GROUPS_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)             \
+    {#KEY,                                                                             \
+     VEL_WHOM_##whom,                                                                  \
+     VEL_TYPE_##TYPE,                                                                  \
+     def,                                                                              \
+     least,                                                                            \
+     most,                                                                             \
+     choices,                                                                          \
+     doc,                                                                              \
+     offsetof(struct vel_groups_line, field)},
 #define CNTLDIR_ROW(KEY, field, whom, TYPE, def, least, most, choices, doc)            \
     {#KEY,                                                                             \
      VEL_WHOM_##whom,                                                                  \

@@ -15,7 +15,7 @@ enum vel_parent {
     VEL_DATASET,
     VEL_CNTLDIR,
     VEL_CACHEDIR,
-    VEL_GROUPS, /* its keys are names of the user's */
+    VEL_GROUPS, /* its other keys are names of the user's */
     VEL_PARENTS,
     VEL_NO_PARENT,
 };

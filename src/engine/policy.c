@@ -139,8 +139,8 @@ void vel_policy_need(const struct vel_conf *conf, const struct vel_policy_facts 
         due(&q, VEL_POLICY_NO_RULE,
             conf->checkpoint_optimal == VEL_OPTIMAL_OFF
                 ? "no setting says when to checkpoint: it is up to the program"
-                : "CHECKPOINT_OPTIMAL knows no failure rate (MTBF of a STORE line): it "
-                  "is up to the program");
+                : "CHECKPOINT_OPTIMAL knows no failure rate (MTBF of a STORE or "
+                  "GROUPS line): it is up to the program");
     else
         snprintf(ret->text, sizeof ret->text, "no rule asks for a checkpoint yet");
 }
@@ -171,6 +171,12 @@ double vel_policy_failure_rate(const struct vel_conf *conf, vel_policy_groups_f 
 
         if (store->enabled && store->mtbf > 0)
             rate += (double)groups(arg, store->group) / store->mtbf;
+    }
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_GROUPS, i)); i++) {
+        const struct vel_groups_line *group = line->data;
+
+        if (group->mtbf > 0)
+            rate += (double)groups(arg, line->name) / group->mtbf;
     }
     return rate;
 }

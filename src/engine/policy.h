@@ -78,7 +78,8 @@ double vel_policy_daly(double cost, double failure_rate);
 typedef size_t vel_policy_groups_f(void *arg, const char *group);
 
 /* Failures per second of all that may fail: over the STORE lines in use, the number of
- * groups that share such a store divided by MTBF. 0 when no line has one. */
+ * groups that share such a store divided by MTBF; and over the GROUPS lines with MTBF
+ * the number of such groups. 0 when no line has one. */
 double vel_policy_failure_rate(const struct vel_conf *conf, vel_policy_groups_f *groups,
                                void *arg);
 

@@ -17,13 +17,11 @@ enum { SENTENCE_MAX = 600 }; /* bytes of names in a sentence about nodes */
 static const struct vel_groups_line *line_named(const struct vel_conf *conf,
                                                 const char *name, size_t len)
 {
-    for (size_t i = 0; i < conf->lines.n; i++) {
-        const struct vel_line *line = vel_vec_at(&conf->lines, i);
+    const struct vel_line *line;
 
-        if (line->parent == VEL_GROUPS && strlen(line->name) == len &&
-            memcmp(line->name, name, len) == 0)
+    for (size_t i = 0; (line = vel_conf_host(conf, i)); i++)
+        if (strlen(line->name) == len && memcmp(line->name, name, len) == 0)
             return line->data;
-    }
     return NULL;
 }
 
@@ -274,7 +272,7 @@ int vel_group_lines(struct vel_comm *world, const struct vel_conf *conf,
                     struct vel_err *err)
 {
     const struct vel_groups_line *line = line_of(conf, node->value);
-    int64_t has_lines = vel_conf_line(conf, VEL_GROUPS, 0) != NULL;
+    int64_t has_lines = vel_conf_host(conf, 0) != NULL;
     struct vel_vec pairs;
     struct vel_buf names;
 
@@ -318,7 +316,7 @@ int vel_group_lines_alone(const struct vel_conf *conf, const char *node,
     int rc = 0;
 
     vel_vec_init(&pairs, sizeof(struct vel_group_pair));
-    for (size_t i = 0; rc == 0 && (line = vel_conf_line(conf, VEL_GROUPS, i)); i++) {
+    for (size_t i = 0; rc == 0 && (line = vel_conf_host(conf, i)); i++) {
         const struct vel_groups_line *groups = line->data;
 
         for (size_t k = 0; rc == 0 && k < groups->pairs.n; k++) {

@@ -51,7 +51,10 @@ conf_data = \
 	test/data/conf/bad-ini-section.conf \
 	test/data/conf/bad-ini-value.conf \
 	test/data/conf/bad-launch.conf \
+	test/data/conf/bad-host-mtbf.conf \
 	test/data/conf/bad-level.conf \
+	test/data/conf/bad-mtbf-group.conf \
+	test/data/conf/bad-mtbf-names.conf \
 	test/data/conf/bad-no-children.conf \
 	test/data/conf/bad-no-equals.conf \
 	test/data/conf/bad-no-first-level.conf \
@@ -77,6 +80,7 @@ conf_data = \
 	test/data/conf/bad-zero.conf \
 	test/data/conf/good-groups.conf \
 	test/data/conf/good-levels.conf \
+	test/data/conf/good-mtbf.conf \
 	test/data/conf/good-schema.conf \
 	test/data/conf/good-system.conf \
 	test/data/conf/good-tokens.conf \

@@ -49,6 +49,10 @@ like "$(both | grep '^GROUPS=host2 ')" 'GROUPS=host2 POWER=psu1 SWITCH=1 *' 'fai
 like "$(both | grep '^SCR_MPI_BUF_SIZE=')" '*MEMORY bounds all buffers together*' 'a key without meaning here is told, with the reason'
 
 is "$(show --file="$data/good-groups.conf" | grep -c '^GROUPS=zin')" 4 'four nodes with their groups'
+m=--file=$data/good-mtbf.conf
+is "$(show "$m" | grep -c '^GROUPS=n')" 2 'hosts beside lines that tell how often groups fail'
+like "$(line GROUPS=SWITCH "$m")" 'GROUPS=SWITCH MTBF=1800000 * [(]good-mtbf.conf:4)' 'how often a switch fails'
+is "$("$tool" check --no-environment --system="$empty" "$m" 2>&1)" '' 'such a line is no host that lacks groups'
 like "$(line CKPT=2 --file="$data/good-schema.conf")" 'CKPT=2 INTERVAL=4 GROUP=POWER STORE=/tmp TYPE=XOR *' 'the checkpoint schema of VELOC parses'
 
 v=--file=$data/good-veloc.cfg

@@ -84,6 +84,25 @@ static void lines(void)
     ok(strstr(err.text, "GROUPS line for node h2") != NULL, "  %s", err.text);
 }
 
+/* How often groups fail stands on lines of GROUPS, too. */
+static void lines_of_no_host(void)
+{
+    struct vel_groups *groups;
+    struct vel_err err;
+
+    is_int(groups_of("GROUPS=NODE MTBF=500h", "h1", &groups, &err), 0,
+           "a line with MTBF lists no host, so that others would lack theirs");
+    ok(groups->n == 2, "and defines no group");
+    vel_groups_destroy(groups);
+    is_int(groups_of("GROUPS=SWITCH MTBF=500h\nGROUPS=SWITCH.a SWITCH=0", "SWITCH.a",
+                     &groups, &err),
+           0, "beside those of hosts");
+    ok(groups->n == 3, "whose groups are as ever");
+    vel_groups_destroy(groups);
+    is_int(groups_of("GROUPS=WORLD MTBF=5h\nGROUPS=x POWER=0", "WORLD", &groups, &err),
+           VEL_ECONFIG, "nor is it the line of a host of that name");
+}
+
 static void lines_of_virtual_nodes(void)
 {
     static const char text[] = "VIRTUAL_NODES=2\nGROUPS=h POWER=p\nGROUPS=h.v1 POWER=q";
@@ -104,6 +123,7 @@ int main(void)
 {
     node_names();
     lines();
+    lines_of_no_host();
     lines_of_virtual_nodes();
     return done_testing();
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "conf/file.h"
 #include "engine/policy.h"
 #include "tap/tap.h"
 
@@ -167,6 +168,32 @@ static void rates(void)
        "the rates of all groups of all stores in use add up");
     vel_vec_fini(&conf->lines);
     conf->lines = none;
+    vel_conf_destroy(conf);
+}
+
+/* A switch, a power supply or a node may fail without a store of its own. */
+static void rates_of_groups(void)
+{
+    static const char text[] = "GROUPS=n1 SWITCH=0\nGROUPS=n2 SWITCH=1\n"
+                               "GROUPS=SWITCH MTBF=7000000\n";
+    static const char more[] = "GROUPS=NODE MTBF=1000000\nGROUPS=SWITCH MTBF=70000\n"
+                               "STORE=/ssd GROUP=WORLD MTBF=10000\n";
+    struct vel_conf *conf = settings(NULL);
+    struct vel_err err = {0};
+
+    if (vel_conf_parse(conf, VEL_LAYER_SYSTEM, "system", text, strlen(text), NULL, NULL,
+                       &err) < 0)
+        bail_out("%s", err.text);
+    ok(near(vel_policy_failure_rate(conf, groups, NULL), 7 / 7e6, 1e-12),
+       "of switches without a store as many may fail as the job has");
+    if (vel_conf_parse(conf, VEL_LAYER_USER, "user", more, strlen(more), NULL, NULL,
+                       &err) < 0 ||
+        vel_conf_finish(conf, &err) < 0)
+        bail_out("%s", err.text);
+    ok(near(vel_policy_failure_rate(conf, groups, NULL), 7 / 7e4 + 100 / 1e6 + 1 / 1e4,
+            1e-12),
+       "with those of nodes and stores, and the user's word counts");
+    is_int(vel_conf_check_groups(conf, &err), 0, "such lines are no hosts");
     vel_conf_destroy(conf);
 }
 
@@ -402,6 +429,7 @@ int main(void)
     by_cost();
     formulas();
     rates();
+    rates_of_groups();
     on_a_clock();
     books();
     flushes();
