@@ -132,10 +132,10 @@ bool vel_session_fits(const struct vel_session *s, const char *dir)
     for (size_t i = 0; i < s->descs->n; i++) {
         const struct vel_reddesc *desc = &s->descs->items[i];
 
-        if (!are_on_one(s, dir, desc->store->base))
+        if (!desc->enabled || !desc->store || !are_on_one(s, dir, desc->store->base))
             continue;
         is_store = true;
-        fits = fits && has_space(s, desc->store, needed(s, desc));
+        fits = fits && has_room(s, desc);
     }
     return is_store ? fits : has_bytes(s, dir, bytes);
 }

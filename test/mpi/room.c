@@ -214,6 +214,32 @@ static void is_asked(void)
     end();
 }
 
+/* What a STORE line lets it hold is what counts, however much is free; and a level that
+ * is not used needs no room. */
+static void is_bounded(void)
+{
+    apilab_case("bounded", 4,
+                "FLUSH=0\nCOPY_TYPE=FILE\nSTORE=$/cache BYTES=14000\nSTORE=$/other\n"
+                "CKPT=0 INTERVAL=1 STORE=$/cache TYPE=XOR\n"
+                "CKPT=1 INTERVAL=2 STORE=$/cache TYPE=PARTNER ENABLED=0\n");
+    capacity = 100;
+    begin();
+    mok(storage("cache") == VELOC_VALID, "before anything is known all fits");
+    vel_session_expect(session, SIZE);
+    mok(storage("cache") == VELOC_NO_ENOUGH_SPACE,
+        "a check of a store knows the BYTES that it may hold");
+    mok(save(1) && where() == VEL_WHERE_PREFIX, "so the first goes elsewhere");
+    end();
+    apilab_settings("FLUSH=0\nCOPY_TYPE=FILE\nSTORE=$/cache BYTES=30000\n"
+                    "CKPT=0 INTERVAL=1 STORE=$/cache TYPE=XOR\n"
+                    "CKPT=1 INTERVAL=2 STORE=$/cache TYPE=PARTNER ENABLED=0\n");
+    begin();
+    vel_session_expect(session, SIZE);
+    mok(storage("cache") == VELOC_VALID, "and there is room where they are enough");
+    mok(save(2) && where() == VEL_WHERE_CACHE, "for it, and no level that is not used");
+    end();
+}
+
 /* A check finds the name of its file taken. */
 static void is_polite(void)
 {
@@ -271,6 +297,7 @@ int main(int argc, char **argv)
     is_full();
     makes_way();
     is_asked();
+    is_bounded();
     is_polite();
     is_first();
     return mtap_done();
