@@ -189,8 +189,8 @@ static bool has_group(const struct vel_groups_line *groups, const char *name,
 
 /* Where hosts are listed at all, a group must be one of theirs; else it is the system
  * file of another machine that knows it. */
-static int check_group(const struct vel_conf *conf, const struct vel_line *line,
-                       const char *name, struct vel_err *err)
+int vel_conf_check_group(const struct vel_conf *conf, const struct vel_line *line,
+                         const char *name, struct vel_err *err)
 {
     const struct vel_line *groups;
     char hint[VEL_NEAR_HINT];
@@ -264,12 +264,13 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
 
     if (line->parent == VEL_STORE) {
         rc = check_path("STORE", line->name, err);
-        return rc < 0 ? rc
-                      : check_group(conf, line,
-                                    ((struct vel_store_line *)line->data)->group, err);
+        return rc < 0
+                   ? rc
+                   : vel_conf_check_group(
+                         conf, line, ((struct vel_store_line *)line->data)->group, err);
     }
     if (line->parent == VEL_GROUPS && !is_host(line))
-        return check_group(conf, line, line->name, err);
+        return vel_conf_check_group(conf, line, line->name, err);
     if (line->parent == VEL_DATASET) {
         const struct vel_dataset_rule *rule = line->data;
 
@@ -290,7 +291,8 @@ static int check_line(const struct vel_conf *conf, const struct vel_line *line,
         if (rc == 0)
             rc = check_scheme(line, err);
         if (rc == 0)
-            rc = check_group(conf, line, ((struct vel_ckpt *)line->data)->group, err);
+            rc = vel_conf_check_group(conf, line,
+                                      ((struct vel_ckpt *)line->data)->group, err);
     }
     return rc;
 }

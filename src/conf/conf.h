@@ -215,6 +215,11 @@ bool vel_conf_asks_for_scheme(const struct vel_conf *conf);
  * for the first fault. */
 int vel_conf_finish(struct vel_conf *conf, struct vel_err *err);
 
+/* Is there a group of that name, which `line` (of these or other settings) has?
+ * VEL_ECONFIG. Where no host is listed any may be there. */
+int vel_conf_check_group(const struct vel_conf *conf, const struct vel_line *line,
+                         const char *name, struct vel_err *err);
+
 /* Are all groups defined that levels and stores name, and has each GROUPS line those of
  * the others? A job asks so of its own hosts (topo/group_lines), whose files may say
  * more than those of this machine. */

@@ -57,6 +57,19 @@ void vel_session_look_for_halt(struct vel_session *s)
         must_end(s);
 }
 
+/* What others tell of failures counts for more than the settings. */
+static void get_facts(struct vel_session *s, struct vel_policy_facts *ret)
+{
+    double told;
+
+    vel_policy_get_facts(&s->policy, ret);
+    if (s->conf->checkpoint_optimal == VEL_OPTIMAL_OFF)
+        return;
+    told = vel_rate_watch_look(&s->rates, vel_session_count_groups, s);
+    if (told > 0)
+        ret->failure_rate = told;
+}
+
 int vel_session_need_checkpoint(struct vel_session *session, bool *ret_need,
                                 struct vel_err *err)
 {
@@ -68,7 +81,7 @@ int vel_session_need_checkpoint(struct vel_session *session, bool *ret_need,
         struct vel_halt_verdict halt;
 
         vel_policy_ask(&s->policy);
-        vel_policy_get_facts(&s->policy, &facts);
+        get_facts(s, &facts);
         ask_halt(s, &halt);
         vel_policy_need(s->conf, &facts, &halt, &verdict);
         if (verdict.why != VEL_POLICY_NOT_DUE)

@@ -23,6 +23,7 @@ core_sources += \
 	%D%/promise.c \
 	%D%/protect.c \
 	%D%/publish.c \
+	%D%/rate_watch.c %D%/rate_watch.h \
 	%D%/recovery.c \
 	%D%/replaced.c \
 	%D%/restart.c \

@@ -140,7 +140,7 @@ void vel_policy_need(const struct vel_conf *conf, const struct vel_policy_facts 
             conf->checkpoint_optimal == VEL_OPTIMAL_OFF
                 ? "no setting says when to checkpoint: it is up to the program"
                 : "CHECKPOINT_OPTIMAL knows no failure rate (MTBF of a STORE or "
-                  "GROUPS line): it is up to the program");
+                  "GROUPS line, MTBF_FILE): it is up to the program");
     else
         snprintf(ret->text, sizeof ret->text, "no rule asks for a checkpoint yet");
 }

@@ -207,7 +207,7 @@ static int describe(struct vel_session *s, struct vel_err *err)
 
 /* --- books --- */
 
-static size_t count_groups(void *arg, const char *name)
+size_t vel_session_count_groups(void *arg, const char *name)
 {
     const struct vel_session *s = arg;
     const struct vel_group *group = vel_groups_find(s->groups, name);
@@ -218,7 +218,7 @@ static size_t count_groups(void *arg, const char *name)
 static void begin_books(struct vel_session *s)
 {
     vel_policy_init(&s->policy, s->clock,
-                    vel_policy_failure_rate(s->conf, count_groups, s),
+                    vel_policy_failure_rate(s->conf, vel_session_count_groups, s),
                     s->last_checkpoint);
 }
 
@@ -238,6 +238,7 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
     if (rc < 0)
         return rc;
     s->has_halt = true;
+    vel_rate_watch_init(&s->rates, s->fs, s->clock, s->conf);
     vel_halt_watch_begin(&s->halt);
     if (vel_nodes_save(s->fs, s->dir, node->count, &why) < 0)
         vel_log(VEL_LOG_WARN, "number of nodes not recorded: %s", why.text);

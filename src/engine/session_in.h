@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "engine/background.h"
 #include "engine/policy.h"
+#include "engine/rate_watch.h"
 #include "engine/session.h"
 #include "meta/entry.h"
 #include "meta/events.h"
@@ -101,6 +102,7 @@ struct vel_session {
     int64_t unclaimed; /* the first that was given without a claim; 0: none */
     bool is_alone;     /* no other launch works with the prefix, as was seen last */
     struct vel_policy policy;
+    struct vel_rate_watch rates; /* MTBF_FILE */
     struct vel_halt_watch halt;
     bool has_halt, is_halt_told;
     struct vel_event_log events;
@@ -446,6 +448,8 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err);
 /* Rank 0 writes an event; others do nothing. Local. */
 void vel_session_tell(struct vel_session *s, struct vel_event event,
                       const struct vel_dataset *dataset);
+/* How many groups of that name the job has; arg is the session. */
+size_t vel_session_count_groups(void *arg, const char *name);
 double vel_session_seconds(const struct vel_session *s, uint64_t since);
 
 #endif

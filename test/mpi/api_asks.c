@@ -10,6 +10,7 @@
 
 #include "meta/halt.h"
 #include "tap/apilab.h"
+#include "tap/files.h"
 #include "tap/mtap.h"
 #include "veloc.h"
 
@@ -93,6 +94,37 @@ static void by_overhead(void)
     apilab_begin();
     apilab_save("o", 2);
     mok(need() == 0, "which for a tiny share is late");
+    apilab_end(0);
+}
+
+/* Failures that nobody expects, and then somebody does. */
+static void by_prediction(void)
+{
+    const time_t end = time(NULL) + 60;
+    int over = 0;
+
+    apilab_case("prediction", 4,
+                "CHECKPOINT_OPTIMAL=YOUNG\nMTBF_FILE=$/predicted\n"
+                "GROUPS=WORLD MTBF=87600h\n");
+    apilab_begin();
+    apilab_save("p", 1); /* shows what one costs */
+    mok(need() == 0, "where failures are rare checkpoints are");
+    if (me == 0)
+        tap_put_file(apilab_at("predicted"), "GROUPS=NODE MTBF=1s\n");
+    while (!over) {
+        over = need() != 0 || time(NULL) > end;
+        MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    mok(need() == 1, "when somebody predicts failures one is due, while the job runs");
+    apilab_save("p", 2);
+    if (me == 0)
+        remove(apilab_at("predicted"));
+    over = 0;
+    while (!over) {
+        over = need() == 0 || time(NULL) > end;
+        MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    mok(need() == 0, "and when he takes it back none is");
     apilab_end(0);
 }
 
@@ -197,6 +229,7 @@ int main(int argc, char **argv)
     me = mtap_rank();
     by_seconds();
     by_overhead();
+    by_prediction();
     by_end();
     by_operator();
     return mtap_done();

@@ -1,5 +1,9 @@
 # unit tests of src/engine
 unit_tests += test/unit/policy.t
+unit_tests += test/unit/rate_watch.t
+test_unit_rate_watch_t_SOURCES = %D%/rate_watch.c
+test_unit_rate_watch_t_CPPFLAGS = $(test_cppflags)
+test_unit_rate_watch_t_LDADD = $(test_ldadd) -lm
 test_unit_policy_t_SOURCES = %D%/policy.c
 test_unit_policy_t_CPPFLAGS = $(test_cppflags)
 test_unit_policy_t_LDADD = $(test_ldadd) -lm
