@@ -48,11 +48,13 @@ void vel_throttle_set_rate(struct vel_throttle *throttle, uint64_t rate)
 uint64_t vel_throttle_time(struct vel_throttle *throttle, uint64_t bytes)
 {
     uint64_t rate;
+    double ns;
 
     pthread_mutex_lock(&throttle->lock);
     rate = throttle->rate;
     pthread_mutex_unlock(&throttle->lock);
-    return rate > 0 ? (uint64_t)((double)bytes / (double)rate * second) : 0;
+    ns = rate > 0 ? (double)bytes / (double)rate * second : 0;
+    return ns < (double)(UINT64_MAX / 2) ? (uint64_t)ns : UINT64_MAX / 2;
 }
 
 void vel_throttle_set_percent(struct vel_throttle *throttle, double percent)

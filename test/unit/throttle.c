@@ -77,6 +77,21 @@ static void cancelling(void)
     lab_close(&lab);
 }
 
+static void times(void)
+{
+    struct lab lab;
+
+    lab_open(&lab, 1000);
+    is_int((long long)(vel_throttle_time(&lab.throttle, 2500) / VEL_CLOCK_MS), 2500,
+           "it can be asked how long bytes take");
+    vel_throttle_set_rate(&lab.throttle, 1);
+    ok(vel_throttle_time(&lab.throttle, UINT64_MAX) >= UINT64_MAX / 2,
+       "also where that is for ever");
+    vel_throttle_set_rate(&lab.throttle, 0);
+    is_int((long long)vel_throttle_time(&lab.throttle, 2500), 0, "or no time");
+    lab_close(&lab);
+}
+
 static void limits(void)
 {
     struct lab lab;
@@ -183,5 +198,6 @@ int main(void)
     resting();
     cancelling();
     limits();
+    times();
     return done_testing();
 }
