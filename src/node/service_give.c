@@ -136,17 +136,15 @@ static void end_wanted(struct vel_givers *g, char *name)
     free(name);
 }
 
-static int give_one(void *arg, struct vel_err *err)
+static void give_one(struct vel_givers *g, struct vel_fs *fs)
 {
-    struct vel_givers *g = arg;
     const struct vel_giver giver = {
-        .fs = &g->paced.fs, .homes = g->service->homes, .n_homes = g->service->n_homes};
+        .fs = fs, .homes = g->service->homes, .n_homes = g->service->n_homes};
     struct wanted wanted;
     struct given given;
 
-    (void)err;
     if (!begin_wanted(g, &wanted))
-        return 0;
+        return;
     given = (struct given){.link = wanted.link, .room = malloc(VEL_WANT_MOST)};
     wanted.want.u.want.name = wanted.name;
     if (given.room)
@@ -156,6 +154,14 @@ static int give_one(void *arg, struct vel_err *err)
     if (!put(g, &g->given, &given))
         free(given.room); /* the asker waits as long as for a node that is silent */
     vel_links_wake(g->service->links);
+}
+
+static int give_next(void *arg, struct vel_err *err)
+{
+    struct vel_givers *g = arg;
+
+    (void)err;
+    give_one(g, &g->paced.fs);
     return 0;
 }
 
@@ -174,8 +180,8 @@ void vel_givers_want(struct vel_givers *givers, uint64_t link,
     }
     if ((!givers->queue &&
          vel_queue_create(READERS, SIZE_MAX, &givers->queue, NULL) < 0) ||
-        vel_queue_submit(givers->queue, give_one, givers, NULL, NULL) < 0)
-        give_one(givers, NULL);
+        vel_queue_submit(givers->queue, give_next, givers, NULL, NULL) < 0)
+        give_one(givers, givers->service->fs); /* the loop waits for no throttle */
 }
 
 /* A disk that is slow is not silent: who waits for it, or behind others, is told so. */
