@@ -46,7 +46,7 @@
     X(NONE, "-", "")                                                                   \
     X(ENDPOINT, "endpoint", ".veloc: launch.L/node.N, where this leader listens")      \
     X(CLAIM, "claim", ".veloc: launch.L/1.K, made once, K one above the last")         \
-    X(ENDS, "ends", ".veloc: each M that is over is ended, for good")   \
+    X(ENDS, "ends", ".veloc: each M that is over is ended, for good")                  \
     X(VIEW, "view", ".veloc: view.L, made once")                                       \
     X(END, "end", ".veloc: L is over, said for good")
 
