@@ -122,11 +122,14 @@ int vel_title_open(const struct vel_ledger_dir *dir, struct vel_ledger_name name
     char *path = vel_ledger_path(dir, name), bytes[VEL_LEDGER_TITLE];
     struct vel_lines behind;
     size_t len = 0;
+    struct stat st;
     ssize_t n = 1;
     int fd = -1, rc;
 
     rc = path ? vel_fs_open(dir->fs, path, flags | O_NOFOLLOW | O_NONBLOCK, 0, &fd, err)
               : vel_out_of_memory(err, "a ledger");
+    if (rc == 0 && dir->fs->ops->fstat(dir->fs, fd, &st) == 0 && !S_ISREG(st.st_mode))
+        n = 0; /* what is no file has no title */
     while (rc == 0 && n > 0 && len < sizeof bytes) {
         n = dir->fs->ops->pread(dir->fs, fd, bytes + len, sizeof bytes - len,
                                 (off_t)len);

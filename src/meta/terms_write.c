@@ -13,6 +13,8 @@
 #include "meta/launch.h"
 #include "meta/terms_in.h"
 
+static const int64_t LAST = 1000000000000000000; /* names of higher terms are none */
+
 /* A claim, and what counts below it. */
 struct taking {
     struct vel_ledger *ledger;
@@ -50,7 +52,9 @@ static int claim(const struct vel_ledger_dir *dir, const struct vel_terms_self *
     const struct vel_ledger_self writer = {
         .node = self->node, .address = address, .process = getpid()};
     const struct vel_ledger_name name = {VEL_TERMS_NUMBER, highest + 1};
-    int rc = vel_ledger_claim(dir, name, &writer, &ret->ledger, err);
+    int rc = highest < LAST
+                 ? vel_ledger_claim(dir, name, &writer, &ret->ledger, err)
+                 : vel_fail(err, VEL_EUNSUP, "no term of %s can follow", dir->path);
 
     if (rc == 0)
         rc = check_newest(dir, name.term, err);

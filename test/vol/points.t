@@ -37,9 +37,9 @@ ranks() {
 
 # --- closed, and not sealed ---
 
-# where the ledger of a launch is to be stands something else: nobody can seal then
-seal=1.0
-stand_in_the_way() { (umask 077 && mkdir -p ".veloc/launch.$1/$seal"); }
+# behind what stands there a launch can have no term: nobody can seal then
+last=1.1000000000000000000 seal=1.0
+stand_in_the_way() { (umask 077 && mkdir -p ".veloc/launch.$1/$last"); }
 
 step='DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND'
 # a launch of one rank, killed when it has sealed; and a twin, killed before: with the other's seal
@@ -57,7 +57,7 @@ stand_in_the_way first
 launch=first ranks 1 1 create=ck.1.%.h5 write=1 close kill >/dev/null
 like "$(list)" '*- ck  *  1  *announced*no: never sealed: the next launch does so*' \
     'h5veloc-ls tells of which step files are that nobody has sealed'
-rmdir ".veloc/launch.first/$seal"
+rmdir ".veloc/launch.first/$last"
 cp -r "$dir/sealed/$seal" .veloc/launch.first
 cp -r "$dir/sealed/dataset.1" .veloc
 like "$(list)" '*yes, cache: the next launch takes its files over*' \
@@ -67,7 +67,7 @@ is "$(ranks 1 1 read=ck.1.%.h5)" 'ck.1.0.h5: all 1, 1000 cells, 1 at the end' 'a
 fresh "$step"
 stand_in_the_way dies
 launch=dies ranks 2 2 create=ck.1.%.h5 write=1 close wait=ck.1.0.h5 wait=ck.1.1.h5 kill >/dev/null
-rmdir ".veloc/launch.dies/$seal"
+rmdir ".veloc/launch.dies/$last"
 not_ok 'a launch dies between the close of all files and the seal' ls .veloc/dataset.1
 is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
     'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
@@ -99,7 +99,7 @@ is "$(cat "$dir"/read.? | grep -c 'all 1, 1000 cells')" 3 \
 fresh "$step"
 stand_in_the_way part
 launch=part ranks 2 3 create=ck.1.%.h5 write=1 close wait=ck.1.0.h5 wait=ck.1.1.h5 kill >/dev/null
-rmdir ".veloc/launch.part/$seal"
+rmdir ".veloc/launch.part/$last"
 is "$(ranks 3 3 read=ck.1.%.h5 | sort | tr '\n' ' ')" 'ck.1.0.h5: none ck.1.1.h5: none ck.1.2.h5: none ' \
     'what lacks the file of a rank is nobody'"'"'s to restore'
 is "$(find "$dir/cache" -name 'ck.1.?.h5' | wc -l)" 2 'and is kept'
