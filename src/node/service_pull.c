@@ -280,16 +280,12 @@ static int add_member(struct vel_view *view, struct vel_view_dataset *dataset,
                       const struct vel_seal_member *member, struct vel_err *err)
 {
     const struct vel_view_place nobody = {.rank = -1, .node = -1};
-    struct vel_view_set *set, empty = {0};
+    struct vel_view_set *set = vel_vec_at(&dataset->sets, (size_t)member->set);
     struct vel_view_place *place;
     int node, rc = add_node(view, member->node, &node, err);
 
-    vel_vec_init(&empty.places, sizeof(struct vel_view_place));
     if (rc < 0)
         return rc;
-    if (!grow(&dataset->sets, (size_t)member->set + 1, &empty))
-        return vel_out_of_memory(err, "a dataset");
-    set = vel_vec_at(&dataset->sets, (size_t)member->set);
     if (!grow(&set->places, (size_t)member->place + 1, &nobody))
         return vel_out_of_memory(err, "a dataset");
     set->m = (uint32_t)member->failures;
@@ -316,15 +312,21 @@ static int name_it(const struct vel_service *service, const struct vel_seal *sea
 }
 
 /* As a view would say it: where its parts are now, be it of this launch, or one whose
- * parts have moved since the view was made. */
+ * parts have moved since the view was made. Of sets that this node is in, as far as its
+ * leader knows no others. */
 static int describe(const struct vel_service_job *job, struct vel_view *view,
                     struct vel_view_dataset *dataset, struct vel_err *err)
 {
     const struct vel_seal *seal = &job->seal;
+    struct vel_view_set nobody = {0};
     char *home = vel_service_home_of(job->service, seal->id);
     char *level = home ? vel_path_dir(home) : NULL;
     int rc = name_it(job->service, seal, &dataset->about, err);
 
+    /* all of them: redundancy files say how many there are */
+    vel_vec_init(&nobody.places, sizeof(struct vel_view_place));
+    if (rc == 0 && !grow(&dataset->sets, (size_t)vel_seal_sets(seal), &nobody))
+        rc = vel_out_of_memory(err, "a dataset");
     dataset->index = seal->members.n > 0 ? vel_seal_at(seal, 0)->level : 0;
     if (level)
         vel_number_behind(vel_path_base(level), "index.", &dataset->index);
