@@ -335,13 +335,20 @@ bool vel_lead_is_broken(const struct vel_lead *lead, int rc);
 void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *found);
 void vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_t id);
 
+/* --- adopt --- */
+
+/* The chair leads it from now on, unless something stands against that. */
+void vel_chair_lead(struct vel_leader *leader, struct vel_lead *lead);
+/* So it does with all that records tell of, when it is new; then with what could not be
+ * led before. */
+void vel_chair_adopt(struct vel_leader *leader);
+void vel_chair_check(struct vel_leader *leader);
+
 /* --- chair --- */
 
 bool vel_chair_record(struct vel_leader *leader, struct vel_lead *lead,
                       unsigned record);
 void vel_chair_act(struct vel_leader *leader, struct vel_lead *lead, unsigned action);
-void vel_chair_adopt(struct vel_leader *leader);
-void vel_chair_check(struct vel_leader *leader);
 void vel_chair_resign(struct vel_leader *leader);
 void vel_chair_joined(struct vel_leader *leader, const char *node);
 void vel_chair_gone(struct vel_leader *leader, const char *node);

@@ -1,5 +1,6 @@
 # brain - the leader's decisions: messages, states, rules; no input or output.
 core_sources += \
+	%D%/adopt.c \
 	%D%/announce.c \
 	%D%/census.c \
 	%D%/chair.c \
