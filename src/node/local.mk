@@ -29,6 +29,7 @@ core_sources += \
 	%D%/service_writer.c \
 	%D%/service_ops.c \
 	%D%/service_term.c \
+	%D%/service_promise.c \
 	%D%/service_pull.c \
 	%D%/service_renew.c \
 	%D%/service_room.c %D%/service_room.h \

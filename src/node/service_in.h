@@ -308,6 +308,11 @@ bool vel_service_is_before(void *arg, int64_t id);
 bool vel_service_shares(void *arg, int64_t id, int64_t other, bool are_listed);
 int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
                      struct vel_vec *ret, struct vel_err *err);
+
+/* --- service_promise: what this node owes --- */
+
+/* All of it for a dataset: bits of enum vel_owed. */
+unsigned vel_service_promised(struct vel_service *service, int64_t id);
 int vel_service_owe(void *arg, const struct vel_msg_owe *owe, unsigned *ret_before,
                     struct vel_err *err);
 int vel_service_forget(void *arg, int64_t id, unsigned what, struct vel_err *err);
