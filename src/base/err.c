@@ -98,6 +98,12 @@ const char *vel_status_text(int rc)
     }
 }
 
+bool vel_status_is_final(int rc)
+{
+    return rc == VEL_ENOENT || rc == VEL_ECORRUPT || rc == VEL_EUNSUP ||
+           rc == VEL_EINVAL;
+}
+
 enum vel_status vel_status_of_errno(int errnum)
 {
     static const struct {

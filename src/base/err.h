@@ -8,6 +8,8 @@
 #ifndef VEL_BASE_ERR_H
 #define VEL_BASE_ERR_H
 
+#include <stdbool.h>
+
 /* name, value, what a status means when nothing better is known */
 #define VEL_STATUS_MAP(X)                                                              \
     X(EINVAL, -1, "invalid argument")                                                  \
@@ -59,6 +61,10 @@ int vel_wrap(struct vel_err *err, int rc, const char *fmt, ...)
 
 /* What a status means, as text; 0 and unknown values too. Never NULL. */
 const char *vel_status_text(int rc);
+
+/* Of a record that was read: it is not there, or nobody can read it. It says nothing,
+ * and to read it again is in vain. After other failures it may say something later. */
+bool vel_status_is_final(int rc);
 
 /* The status for a positive errno. */
 enum vel_status vel_status_of_errno(int errnum);

@@ -28,6 +28,7 @@ void vel_chair_resign(struct vel_leader *leader)
         free(other->living);
     }
     vel_vec_fini(&leader->others);
+    vel_vec_fini(&leader->asks);
     vel_buf_fini(&leader->known);
     vel_buf_fini(&leader->roll);
     vel_roster_fini(&leader->roster);
@@ -184,23 +185,45 @@ bool vel_chair_is_all_here(const struct vel_leader *leader, const struct vel_lea
     return true;
 }
 
+/* At the next check. */
+static void ask_again(struct vel_leader *leader, int64_t id, uint64_t link)
+{
+    const struct vel_leader_ask ask = {id, link};
+
+    for (size_t i = 0; i < leader->asks.n; i++) {
+        const struct vel_leader_ask *known = vel_vec_at(&leader->asks, i);
+
+        if (known->id == id && known->link == link)
+            return;
+    }
+    if (!vel_vec_push(&leader->asks, &ask))
+        vel_leader_fail(leader, "a report");
+}
+
 void vel_chair_report(struct vel_leader *leader, int64_t id, uint64_t link)
 {
     struct vel_lead *lead = vel_lead_get(leader, id);
 
     if (!lead || !lead->has_seal || lead->seal.is_cut) {
-        vel_lead_find(leader, VEL_LOOK_ONE, id);
+        if (!vel_lead_find(leader, VEL_LOOK_ONE, id, NULL))
+            ask_again(leader, id, link);
         lead = vel_lead_get(leader, id);
     }
     if (lead)
         vel_chair_lead(leader, lead);
     if (lead && lead->is_taken)
         lead->is_told = false; /* so the asker is told, with all others */
-    if (!lead || !lead->is_led)
-        return; /* not sealed yet; or it cannot be claimed now */
-    leader->asker = link;
-    vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, 0);
-    leader->asker = 0;
+    /* else it is not sealed yet, or cannot be claimed now */
+    if (lead && lead->is_led) {
+        leader->asker = link;
+        vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, 0);
+        leader->asker = 0;
+    }
+    lead = link == 0 ? vel_lead_get(leader, id) : NULL;
+    if (lead && lead->has_seal) {
+        vel_generation_sealed(leader, &lead->seal);
+        vel_part_parts(leader, lead);
+    }
 }
 
 void vel_chair_joined(struct vel_leader *leader, const char *node)
@@ -263,6 +286,8 @@ static void advance_one(struct vel_leader *leader, struct vel_lead *lead)
             vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT, VEL_DATASET_IF(WHOLE));
         else if (!lead->is_broken && vel_chair_is_whole(lead))
             vel_lead_event(leader, lead, VEL_DATASET_ON_DONE, VEL_DATASET_IF(WHOLE));
+    } else if (lead->state > VEL_DATASET_FLUSHING || !vel_chair_knows_all(leader)) {
+        return; /* another one of the same names may be on its way */
     } else if (lead->state == VEL_DATASET_ENCODED) {
         vel_flush_begin(leader, lead);
     } else if (lead->state == VEL_DATASET_FLUSHING) {

@@ -36,14 +36,10 @@ static bool needs_seal(const struct vel_leader *leader,
 static bool is_sealed(const struct vel_leader *leader, const struct vel_file *file)
 {
     const struct vel_lead *lead = vel_lead_get(leader, file->generation->id);
+    const struct vel_seal_member *member =
+        lead && lead->has_seal ? vel_seal_find(&lead->seal, file->rank) : NULL;
 
-    for (size_t i = 0; lead && lead->has_seal && i < lead->seal.members.n; i++) {
-        const struct vel_seal_member *member = vel_seal_member(&lead->seal, i);
-
-        if (member->rank == file->rank)
-            return member->files > 0 && member->upto >= file->order;
-    }
-    return false;
+    return member && member->files > 0 && member->upto >= file->order;
 }
 
 /* Answered in any case: it is complete in the cache. */

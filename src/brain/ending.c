@@ -54,11 +54,12 @@ bool vel_ending_owes(const struct vel_leader *leader)
             continue;
         if (lead->state == VEL_DATASET_ANNOUNCED
                 ? !vel_progress_is_deserted(leader, lead)
-                : lead->is_led || lead->owed)
+                : lead->is_led || lead->owed || (leader->is_chair && lead->has_seal))
             return true;
     }
-    return leader->waits.n > 0 || has_tasks(leader) || has_unsealed(leader) ||
-           has_not_told(leader);
+    /* what could not be read may be owed, too */
+    return leader->unread || leader->waits.n > 0 || has_tasks(leader) ||
+           has_unsealed(leader) || has_not_told(leader);
 }
 
 /* --- who might still come --- */

@@ -168,7 +168,7 @@ static bool is_of_key(const struct vel_lead *a, const struct vel_lead *b)
 
 bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
 {
-    bool may = true;
+    bool may = vel_chair_knows_all(leader);
 
     for (size_t i = 0; i < leader->leads.n; i++) {
         struct vel_lead *older = vel_lead_at(leader, i);

@@ -175,13 +175,9 @@ int64_t vel_file_next_order(struct vel_leader *leader)
 static int64_t upto_of(const struct vel_leader *leader, const struct vel_seal *seal,
                        int64_t rank)
 {
-    for (size_t i = 0; i < seal->members.n; i++) {
-        const struct vel_seal_member *member = vel_seal_member(seal, i);
+    const struct vel_seal_member *member = vel_seal_find(seal, rank);
 
-        if (member->rank == rank)
-            return strcmp(member->node, leader->conf.node) == 0 ? member->upto : 0;
-    }
-    return 0;
+    return member && strcmp(member->node, leader->conf.node) == 0 ? member->upto : 0;
 }
 
 /* Only the newest step of a template is asked about what it had. */

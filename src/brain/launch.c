@@ -181,7 +181,8 @@ static void open_roll(struct vel_leader *leader)
 static void adopt(struct vel_leader *leader)
 {
     leader->has_view = true;
-    vel_lead_find(leader, VEL_LOOK_OWED, 0); /* some of it may be set aside now */
+    /* some of it may be set aside now */
+    vel_lead_find(leader, VEL_LOOK_OWED, 0, NULL);
     vel_look_again(leader);
     if (leader->is_chair)
         vel_chair_adopt(leader);

@@ -163,9 +163,10 @@ static bool is_asked_for(const struct vel_leader *leader, int64_t id)
 static bool may_be_forgotten(const struct vel_leader *leader,
                              const struct vel_lead *lead)
 {
-    return vel_lead_is_over(lead) && !lead->is_taken && lead->owed == 0 &&
-           (lead->is_removed || !lead->is_here) && (lead->is_told || !lead->is_led) &&
-           !is_asked_for(leader, lead->id);
+    /* what could not be read may be owed */
+    return !leader->unread && vel_lead_is_over(lead) && !lead->is_taken &&
+           lead->owed == 0 && (lead->is_removed || !lead->is_here) &&
+           (lead->is_told || !lead->is_led) && !is_asked_for(leader, lead->id);
 }
 
 void vel_lead_forget_over(struct vel_leader *leader)
@@ -347,10 +348,15 @@ void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *fou
     lead->is_aside = found->is_aside;
     lead->owed |= found->owed;
     if (found->seal.members.n > 0 &&
-        (!lead->has_seal || (leader->is_chair && !lead->is_led))) {
+        (!lead->has_seal ||
+         (leader->is_chair && (!lead->is_led || lead->seal.is_cut)))) {
         if (vel_seal_copy(&found->seal, &seal, NULL) < 0) {
             vel_leader_fail(leader, "a seal");
             return;
+        }
+        if (lead->is_led) {
+            seal.owner = lead->seal.owner;
+            seal.attempt = lead->seal.attempt;
         }
         vel_seal_fini(&lead->seal);
         lead->seal = seal;
@@ -380,15 +386,23 @@ static void forget_found(struct vel_vec *found)
     vel_vec_fini(found);
 }
 
-void vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_t id)
+bool vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_t id,
+                   struct vel_err *err)
 {
+    const struct vel_lead *lead = vel_lead_get(leader, id);
+    const struct vel_seal unknown = {.id = id};
+    const struct vel_seal *of = lead && lead->has_seal ? &lead->seal : &unknown;
     struct vel_vec found;
 
     vel_vec_init(&found, sizeof(struct vel_leader_found));
-    /* what cannot be read now is looked for again */
-    if (leader->ops->find(leader->arg, where, id, &found, NULL) < 0)
+    int rc = leader->ops->find(leader->arg, where, of, &found, err);
+    bool is_read = rc == 0 || vel_status_is_final(rc);
+    if (!is_read && where != VEL_LOOK_ONE)
         leader->unread |= 1U << where;
+    if (!is_read) /* it is looked for again then, by whoever looks for one */
+        vel_leader_at(leader, VEL_TIMER_CHECK, leader->now + leader->conf.limit / 4);
     for (size_t i = 0; i < found.n; i++)
         vel_lead_take(leader, vel_vec_at(&found, i));
     forget_found(&found);
+    return is_read;
 }

@@ -38,6 +38,7 @@ int vel_leader_create(const struct vel_leader_conf *conf,
     vel_vec_init(&leader->tasks, sizeof(struct vel_leader_task));
     vel_vec_init(&leader->waits, sizeof(struct vel_leader_wait));
     vel_vec_init(&leader->resting, sizeof(int64_t));
+    vel_vec_init(&leader->asks, sizeof(struct vel_leader_ask));
     vel_buf_init(&leader->known);
     vel_buf_init(&leader->roll);
     vel_roster_init(&leader->roster);
@@ -226,7 +227,7 @@ void vel_leader_begin(struct vel_leader *leader, uint64_t now)
     leader->now = now;
     leader->moved_at = now;
     vel_launch_event(leader, VEL_LAUNCH_ON_LEAD);
-    vel_lead_find(leader, VEL_LOOK_OWED, 0);
+    vel_lead_find(leader, VEL_LOOK_OWED, 0, NULL);
     if (leader->connector)
         vel_generation_load(leader);
     vel_leader_at(leader, VEL_TIMER_CHECK, now + leader->conf.limit);

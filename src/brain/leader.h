@@ -295,9 +295,10 @@ struct vel_leader_ops {
     /* Fill seal->encoding, make the record; *seal is what counts afterwards, also when
      * another was first; seal->owner: 1 when it is ours, else 0. */
     int (*seal)(void *arg, struct vel_seal *seal, struct vel_err *err);
-    /* Items struct vel_leader_found; the leader frees them. id: of LOOK_ONE. */
-    int (*find)(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
-                struct vel_err *err);
+    /* Items struct vel_leader_found; the leader frees them. LOOK_ONE: that with this id
+     * and key; template NULL: its key is not known. */
+    int (*find)(void *arg, enum vel_leader_look where, const struct vel_seal *of,
+                struct vel_vec *ret, struct vel_err *err);
     /* Make owner.K, K one above the newest, which is 1 where none was made. */
     int (*claim_owner)(void *arg, int64_t id, int64_t *ret_owner, struct vel_err *err);
     /* The newest of them, and whether a chair of this launch made it. */
@@ -396,8 +397,7 @@ struct vel_leader_ops {
     bool (*is_busy)(void *arg, int64_t id);
     void (*rate)(void *arg, uint64_t job, uint64_t rate);
 
-    /* Something has happened that people may read of; by the chair. NULL: nobody does.
-     */
+    /* Something has happened that people may read; by the chair. NULL: nobody does. */
     void (*tell)(void *arg, const struct vel_event *event);
 
     /* --- this node --- */

@@ -121,6 +121,12 @@ struct vel_leader_wait {
     bool is_noted;          /* and nobody knows of a family: live */
 };
 
+/* Who has missed what became of a dataset; link 0: this node. */
+struct vel_leader_ask {
+    int64_t id;
+    uint64_t link;
+};
+
 /* To leave in order, the chair is asked. */
 struct vel_parting {
     uint64_t since; /* 0: not yet */
@@ -184,7 +190,8 @@ struct vel_leader {
     const struct vel_msg *msg;    /* the one that an event comes from */
     struct vel_leader_link *from; /* and its link */
     uint64_t asker;               /* link of who has missed a state */
-    enum vel_step_done did;       /* what is to be reported */
+    struct vel_vec asks; /* struct vel_leader_ask: whose records cannot be read now */
+    enum vel_step_done did; /* what is to be reported */
 
     /* as the chair */
     struct vel_roster roster;
@@ -333,16 +340,22 @@ bool vel_lead_is_broken(const struct vel_lead *lead, int rc);
 
 /* What records say of it. */
 void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *found);
-void vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_t id);
+/* False: that cannot be read now. A record that nobody can read is as none. */
+bool vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_t id,
+                   struct vel_err *err);
 
 /* --- adopt --- */
 
 /* The chair leads it from now on, unless something stands against that. */
 void vel_chair_lead(struct vel_leader *leader, struct vel_lead *lead);
-/* So it does with all that records tell of, when it is new; then with what could not be
- * led before. */
+/* All that records tell of; then what could not be led before. */
 void vel_chair_adopt(struct vel_leader *leader);
 void vel_chair_check(struct vel_leader *leader);
+/* Of a seal it had what concerns its node before: read the whole. False: not now. */
+bool vel_chair_has_whole(struct vel_leader *leader, struct vel_lead *lead,
+                         struct vel_err *err);
+/* Does it know how far all is? What it does not lead may be further than it heard. */
+bool vel_chair_knows_all(const struct vel_leader *leader);
 
 /* --- chair --- */
 

@@ -136,7 +136,7 @@ static void look_again(struct vel_leader *leader)
 
     leader->unread = 0;
     if (unread & 1U << VEL_LOOK_OWED)
-        vel_lead_find(leader, VEL_LOOK_OWED, 0);
+        vel_lead_find(leader, VEL_LOOK_OWED, 0, NULL);
     if (unread & (1U << VEL_LOOK_SEALS | 1U << VEL_LOOK_VIEW) && leader->is_chair &&
         leader->has_view)
         vel_chair_adopt(leader);

@@ -85,7 +85,7 @@ static int promise(struct vel_leader *leader, const struct vel_leader_wait *wait
     lead->owed |= what;
     vel_lead_event(leader, lead, VEL_DATASET_ON_CREATE, VEL_DATASET_IF(ROOM));
     if (rested)
-        vel_lead_find(leader, VEL_LOOK_ONE, wait->id);
+        vel_lead_find(leader, VEL_LOOK_ONE, wait->id, NULL);
     return 0;
 }
 

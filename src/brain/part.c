@@ -125,14 +125,6 @@ static bool has_set(const struct vel_vec *sets, int64_t set)
     return false;
 }
 
-static const char *node_of(const struct vel_seal *seal, int64_t rank)
-{
-    for (size_t i = 0; i < seal->members.n; i++)
-        if (vel_seal_member(seal, i)->rank == rank)
-            return vel_seal_member(seal, i)->node;
-    return NULL;
-}
-
 /* This node's sets: all of them, or once it is encoded those that are formed again. */
 static void list_sets(struct vel_leader *leader, struct vel_lead *lead)
 {
@@ -158,12 +150,12 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
 
     for (size_t i = 0; i < seal->members.n; i++) {
         const struct vel_seal_member *member = vel_seal_member(seal, i);
-        const char *was = lead->has_seal ? node_of(&lead->seal, member->rank) : NULL;
+        const struct vel_seal_member *was = vel_seal_find(&lead->seal, member->rank);
 
         if (!is_mine(leader, member))
             continue;
         bytes += (uint64_t)member->bytes;
-        has_more = has_more || (lead->has_seal && (!was || strcmp(was, member->node)));
+        has_more = has_more || (lead->has_seal && (!was || !is_mine(leader, was)));
     }
     if (has_more) {
         vel_part_stop(leader, lead->id, 1U << VEL_WORK_COPY);
@@ -369,10 +361,13 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
 {
     struct vel_seal seal;
     struct vel_lead *lead;
+    int rc = vel_seal_decode_for(sealed->record.at, sealed->record.len,
+                                 leader->conf.node, &seal, NULL);
 
-    /* whole, not cut: whoever becomes chair leads it */
-    if (vel_seal_decode(sealed->record.at, sealed->record.len, &seal, NULL) < 0)
-        return; /* of a leader of ours: memory; it is told again when asked for */
+    if (rc == VEL_ENOMEM)
+        vel_leader_fail(leader, "a seal");
+    if (rc < 0)
+        return;
     bool has_key = leader->connector && *seal.template;
     if (seal.verdict == VEL_VERDICT_VOID) {
         if (has_key)

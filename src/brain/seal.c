@@ -33,7 +33,7 @@ static const struct {
     COLUMN(upto, 0, INT64_MAX),
 };
 
-enum { RANK, SET }; /* of columns */
+enum { RANK, SET, PLACE, LEVEL }; /* of columns */
 
 void vel_seal_init(struct vel_seal *seal)
 {
@@ -74,6 +74,15 @@ static int compare_numbers(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
+const struct vel_seal_member *vel_seal_find(const struct vel_seal *seal, int64_t rank)
+{
+    const struct vel_seal_member key = {.rank = rank};
+    bool is_there = false;
+    size_t at = vel_vec_place(&seal->members, &key, compare_ranks, &is_there);
+
+    return is_there ? vel_seal_member(seal, at) : NULL;
+}
+
 int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
                  struct vel_err *err)
 {
@@ -93,24 +102,9 @@ int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
     return vel_out_of_memory(err, "a seal");
 }
 
-bool vel_seal_is_again(const struct vel_seal *seal, int64_t set)
-{
-    for (size_t i = 0; i < seal->again.n; i++)
-        if (*(int64_t *)vel_vec_at(&seal->again, i) == set)
-            return true;
-    return false;
-}
-
 int64_t vel_seal_expected(const struct vel_seal_member *member)
 {
     return member->files > 0 ? member->files : member->upto > 0;
-}
-
-int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err)
-{
-    return vel_seal_is_again(seal, set) || vel_vec_push(&seal->again, &set)
-               ? 0
-               : vel_out_of_memory(err, "a seal");
 }
 
 int vel_seal_copy(const struct vel_seal *seal, struct vel_seal *ret,
@@ -358,6 +352,7 @@ static int add_cut(const struct vel_vec *node, char *const *names, size_t n,
 
         ret->sets = set >= ret->sets ? set + 1 : ret->sets;
     }
+    ret->level = node->n > 0 ? *(int64_t *)vel_vec_at(&column[LEVEL], 0) : 0;
     ret->n_nodes = n;
     ret->is_cut = true;
     return rc == 0 ? vel_buf_status(&ret->nodes, err) : rc;

@@ -74,6 +74,7 @@ struct vel_seal {
     /* one that is cut, and then: */
     bool is_cut;
     int64_t sets;         /* of all members */
+    int64_t level;        /* of the first of them */
     size_t n_nodes;       /* and theirs: */
     struct vel_buf nodes; /* names, each with a zero behind it */
 };
@@ -85,6 +86,9 @@ int vel_seal_copy(const struct vel_seal *seal, struct vel_seal *ret,
 
 /* Member i; there are seal->members.n. */
 const struct vel_seal_member *vel_seal_member(const struct vel_seal *seal, size_t i);
+
+/* That of a rank, or NULL. */
+const struct vel_seal_member *vel_seal_find(const struct vel_seal *seal, int64_t rank);
 
 /* Append a member; `node` is copied. */
 int vel_seal_add(struct vel_seal *seal, const struct vel_seal_member *member,
@@ -104,8 +108,9 @@ bool vel_seal_gives_way(const struct vel_seal *seal);
 
 bool vel_seal_has_node(const struct vel_seal *seal, const char *node);
 
-/* How many sets all its members are in. */
+/* How many sets all its members are in, and at which level they are, which is one. */
 int64_t vel_seal_sets(const struct vel_seal *seal);
+int64_t vel_seal_level(const struct vel_seal *seal);
 
 /* Its nodes, each once, in the order of their lowest ranks; the names are the seal's.
  * None, when that fails. */

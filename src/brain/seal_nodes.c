@@ -26,6 +26,27 @@ int64_t vel_seal_sets(const struct vel_seal *seal)
     return sets;
 }
 
+int64_t vel_seal_level(const struct vel_seal *seal)
+{
+    return seal->is_cut || seal->members.n == 0 ? seal->level
+                                                : vel_seal_member(seal, 0)->level;
+}
+
+bool vel_seal_is_again(const struct vel_seal *seal, int64_t set)
+{
+    for (size_t i = 0; i < seal->again.n; i++)
+        if (*(int64_t *)vel_vec_at(&seal->again, i) == set)
+            return true;
+    return false;
+}
+
+int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err)
+{
+    return vel_seal_is_again(seal, set) || vel_vec_push(&seal->again, &set)
+               ? 0
+               : vel_out_of_memory(err, "a seal");
+}
+
 /* Number of a node, which is a new one when it is not known. */
 static int number_of(struct vel_map *numbers, const char *node,
                      struct vel_seal_nodes *nodes, size_t *ret)

@@ -45,7 +45,7 @@ static void hear_drain(struct vel_leader *leader, struct vel_leader_link *from,
     struct vel_leader_wait *wait;
 
     if (id > 0 && !vel_lead_get(leader, id))
-        vel_lead_find(leader, VEL_LOOK_ONE, id);
+        vel_lead_find(leader, VEL_LOOK_ONE, id, NULL);
     if (id == 0 && from->leaving == VEL_STAYS)
         from->leaving = VEL_DRAINS;
     wait = begin_wait(leader, from, msg, id);
@@ -205,7 +205,7 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
     case VEL_MSG_ASK:
         if (msg->u.ask.dataset > 0 &&
             !vel_lead_get(leader, (int64_t)msg->u.ask.dataset))
-            vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.ask.dataset);
+            vel_lead_find(leader, VEL_LOOK_ONE, (int64_t)msg->u.ask.dataset, NULL);
         vel_progress_answer(leader, from->number, msg->seq, (int64_t)msg->u.ask.dataset,
                             0, NULL);
         break;

@@ -43,15 +43,6 @@ static int64_t ranks_of(const struct vel_leader *leader,
     return ranks;
 }
 
-static const struct vel_seal_member *member_of(const struct vel_lead *lead,
-                                               int64_t rank)
-{
-    for (size_t i = 0; lead && i < lead->seal.members.n; i++)
-        if (vel_seal_member(&lead->seal, i)->rank == rank)
-            return vel_seal_member(&lead->seal, i);
-    return NULL;
-}
-
 static bool has_ranks(const struct vel_leader *leader,
                       const struct vel_roster_member *member)
 {
@@ -95,7 +86,8 @@ static int add_member(const struct vel_leader *leader, const struct vel_expect *
 {
     const struct vel_tally_one *one = vel_census_closed_by(census, expect, rank);
     const struct vel_seat_of *seat = vel_seat_find(&census->seats, rank);
-    const struct vel_seal_member *before = member_of(after, rank);
+    const struct vel_seal_member *before =
+        after ? vel_seal_find(&after->seal, rank) : NULL;
     struct vel_seal_member member = {.rank = rank};
 
     if (one && (one->rank.files > 0 || one->rank.has_given)) {
@@ -136,7 +128,7 @@ static int find_before(struct vel_leader *leader, const struct vel_expect *expec
         if (rc < 0 || verdict == VEL_VERDICT_VOID)
             continue;
         if (!vel_lead_get(leader, id) || vel_lead_get(leader, id)->seal.is_cut)
-            vel_lead_find(leader, VEL_LOOK_ONE, id);
+            vel_lead_find(leader, VEL_LOOK_ONE, id, NULL);
         *ret = vel_lead_get(leader, id);
         if (!*ret || (*ret)->seal.is_cut)
             return VEL_EIO;
@@ -351,18 +343,10 @@ static void answer_void(struct vel_leader *leader, const struct vel_expect *expe
 void vel_expect_answer(struct vel_leader *leader, const struct vel_expect *expect,
                        uint64_t link)
 {
-    struct vel_lead *lead;
-
-    if (!expect->id) {
+    if (expect->id)
+        vel_chair_report(leader, expect->id, link);
+    else
         answer_void(leader, expect, link);
-        return;
-    }
-    vel_chair_report(leader, expect->id, link);
-    lead = vel_lead_get(leader, expect->id);
-    if (link || !lead || !lead->has_seal)
-        return;
-    vel_generation_sealed(leader, &lead->seal);
-    vel_part_parts(leader, lead);
 }
 
 /* --- room --- */

@@ -156,10 +156,13 @@ static void tell(struct vel_leader *leader, uint64_t link, struct vel_msg *msg)
 static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64_t link)
 {
     struct vel_msg msg = {.kind = VEL_MSG_SEALED};
+    struct vel_err why = {0};
     struct vel_buf record;
+
+    if (!vel_chair_has_whole(leader, lead, &why))
+        return; /* whoever has asked for it is told again */
     bool is_keyed = lead->seal.template && *lead->seal.template;
     size_t again = lead->seal.again.n;
-
     vel_buf_init(&record);
     /* sets are formed again for a flush, when all can come: else nobody begins */
     if (lead->state != VEL_DATASET_FLUSHING || !vel_chair_is_all_here(leader, lead))

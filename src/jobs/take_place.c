@@ -45,8 +45,7 @@ bool vel_take_is_moved(const struct vel_take *take, const struct vel_vec *source
 int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
                    const char *home, char **ret_level, struct vel_err *err)
 {
-    int64_t index =
-        take->seal->members.n > 0 ? vel_seal_member(take->seal, 0)->level : 0;
+    int64_t index = vel_seal_level(take->seal);
     size_t at = vel_seats_home(take->conf, (size_t)index, take->homes, take->n_homes);
     const char *from =
         sources->n > 0 ? vel_take_home(take, vel_vec_at(sources, 0)) : NULL;

@@ -21,7 +21,9 @@ static int look_at(struct vel_service *service, struct vel_leader_found *found,
 
     if (rc < 0)
         return rc;
-    rc = vel_entry_load(service->fs, service->dir, found->seal.id, &entry, NULL);
+    rc = vel_entry_load(service->fs, service->dir, found->seal.id, &entry, err);
+    if (rc < 0 && !vel_status_is_final(rc))
+        return rc;
     if (rc == 0 && entry.owner > 0) {
         found->found.has_entry = true;
         found->found.place = entry.place;
@@ -33,8 +35,7 @@ static int look_at(struct vel_service *service, struct vel_leader_found *found,
     return 0;
 }
 
-/* The seal is found's. */
-static void set_seal(struct vel_leader_found *found, const struct vel_seal *seal)
+static void take_seal(struct vel_leader_found *found, struct vel_seal *seal)
 {
     vel_seal_fini(&found->seal);
     found->seal = *seal;
@@ -60,21 +61,22 @@ static int find_seal(struct vel_service *service, int64_t id, struct vel_seal *r
 
     if (rc == 0)
         rc = vel_seals_find_id(seals, id, ret, err);
-    return rc == VEL_ECORRUPT ? VEL_ENOENT : rc;
+    return vel_status_is_final(rc) ? VEL_ENOENT : rc;
 }
 
 /* One of a launch before, without a seal of this one: nothing can be done for it. */
-static bool is_aside(struct vel_service *service, int64_t id)
+static int check_aside(struct vel_service *service, int64_t id, bool *ret_is,
+                       struct vel_err *err)
 {
     char *launch = NULL;
-    bool is;
+    int rc = vel_id_launch(service->fs, service->dir, id, &launch, NULL, err);
 
-    if (vel_id_launch(service->fs, service->dir, id, &launch, NULL, NULL) < 0)
-        return false;
-    is = strcmp(launch, service->launch) != 0;
+    *ret_is = rc == 0 && strcmp(launch, service->launch) != 0;
     free(launch);
-    return is;
+    return vel_status_is_final(rc) ? 0 : rc;
 }
+
+/* --- promised, and sealed --- */
 
 /* Without a word of what it is. */
 static int init_found(struct vel_leader_found *ret, int64_t id, unsigned owed,
@@ -98,13 +100,11 @@ static int add_owed(struct vel_service *service, const struct vel_promise *promi
     int rc = init_found(&found, promise->id, vel_promise_what(promise), err);
 
     if (rc == 0)
-        rc = find_seal(service, found.seal.id, &seal, err);
+        rc = find_seal(service, promise->id, &seal, err);
     if (rc == 0)
-        set_seal(&found, &seal);
-    else if (rc == VEL_ENOENT) {
-        found.is_aside = is_aside(service, found.seal.id);
-        rc = 0;
-    }
+        take_seal(&found, &seal);
+    else if (rc == VEL_ENOENT)
+        rc = check_aside(service, promise->id, &found.is_aside, err);
     if (rc == 0)
         rc = look_at(service, &found, err);
     if (rc < 0) {
@@ -134,15 +134,15 @@ static int find_owed(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
-/* Takes the seal; of what is over only when it is asked for. */
-static int add_sealed(struct vel_service *service, const struct vel_seal *seal,
-                      bool is_asked, struct vel_vec *ret, struct vel_err *err)
+/* One that is over counts only when it is asked for. Takes the seal. */
+static int add_sealed(struct vel_service *service, struct vel_seal *seal, bool is_asked,
+                      struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_leader_found found = {.found.has_map = true};
     int rc;
 
     vel_seal_init(&found.seal);
-    set_seal(&found, seal);
+    take_seal(&found, seal);
     rc = look_at(service, &found, err);
     if (rc < 0 || (!is_asked && found.found.place == VEL_ON_PREFIX)) {
         vel_seal_fini(&found.seal);
@@ -157,18 +157,23 @@ static int add_sealed(struct vel_service *service, const struct vel_seal *seal,
     return push(ret, &found, err);
 }
 
+/* What nobody can read seals nothing. */
 static int find_seals(struct vel_service *service, struct vel_vec *ret,
                       struct vel_err *err)
 {
     const struct vel_seals *seals;
     int rc = vel_service_seals(service, &seals, err);
 
+    if (rc == VEL_ECORRUPT)
+        return 0;
     for (size_t i = 0; rc == 0 && i < seals->items.n; i++) {
         struct vel_seal seal;
 
         rc = vel_seals_at(seals, i, &seal, err);
         if (rc == 0)
             rc = add_sealed(service, &seal, false, ret, err);
+        else if (vel_status_is_final(rc))
+            rc = 0;
     }
     return rc;
 }
@@ -249,8 +254,7 @@ static int add_old(struct vel_service *service, struct vel_seal *seal,
     return push(ret, &found, err);
 }
 
-/* id 0: all of them. */
-static int find_old(struct vel_service *service, int64_t id, struct vel_vec *ret,
+static int find_old(struct vel_service *service, struct vel_vec *ret,
                     struct vel_err *err)
 {
     struct vel_vec seals;
@@ -263,7 +267,7 @@ static int find_old(struct vel_service *service, int64_t id, struct vel_vec *ret
     for (size_t i = 0; i < seals.n; i++) {
         struct vel_seal *seal = vel_vec_at(&seals, i);
 
-        if (rc == 0 && (id == 0 || seal->id == id))
+        if (rc == 0)
             rc = add_old(service, seal, ret, err);
         vel_seal_fini(seal);
     }
@@ -271,15 +275,41 @@ static int find_old(struct vel_service *service, int64_t id, struct vel_vec *ret
     return rc;
 }
 
+/* In the launch that has made it. */
+static int find_old_one(struct vel_service *service, int64_t id, struct vel_vec *ret,
+                        struct vel_err *err)
+{
+    struct vel_seals *seals = NULL;
+    struct vel_seal seal;
+    char *launch = NULL;
+    int rc = vel_id_launch(service->fs, service->dir, id, &launch, NULL, err);
+
+    if (rc == 0)
+        rc = strcmp(launch, service->launch) != 0
+                 ? vel_seals_load(service->fs, service->dir, launch, &seals, err)
+                 : VEL_ENOENT;
+    if (rc == 0)
+        rc = vel_seals_find_id(seals, id, &seal, err);
+    vel_seals_destroy(seals);
+    free(launch);
+    if (rc < 0)
+        return rc;
+    if (seal.verdict != VEL_VERDICT_VOID && !vel_seal_gives_way(&seal))
+        return add_old(service, &seal, ret, err);
+    vel_seal_fini(&seal);
+    return 0;
+}
+
 /* A dataset of a launch before that this one has not restored. */
 static int add_aside(struct vel_service *service, int64_t id, struct vel_vec *ret,
                      struct vel_err *err)
 {
     struct vel_leader_found found;
-    int rc;
+    bool is_aside;
+    int rc = check_aside(service, id, &is_aside, err);
 
-    if (!is_aside(service, id))
-        return 0;
+    if (rc < 0 || !is_aside)
+        return rc;
     rc = init_found(&found, id, vel_service_promised(service, id), err);
     found.is_here = found.owed != 0;
     found.is_aside = true;
@@ -298,15 +328,14 @@ static int find_one(struct vel_service *service, int64_t id, struct vel_vec *ret
 
     if (rc == 0)
         return add_sealed(service, &seal, true, ret, err);
-    if (rc != VEL_ENOENT)
-        return rc;
-    rc = find_old(service, id, ret, err);
-    if (rc == 0 && ret->n == before)
-        rc = add_aside(service, id, ret, err);
-    return rc == VEL_ENOENT ? 0 : rc;
+    if (rc == VEL_ENOENT)
+        rc = find_old_one(service, id, ret, err);
+    if (vel_status_is_final(rc))
+        rc = 0;
+    return rc == 0 && ret->n == before ? add_aside(service, id, ret, err) : rc;
 }
 
-int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
+int vel_service_find(void *arg, enum vel_leader_look where, const struct vel_seal *of,
                      struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -317,9 +346,9 @@ int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
     case VEL_LOOK_SEALS:
         return find_seals(service, ret, err);
     case VEL_LOOK_ONE:
-        return find_one(service, id, ret, err);
+        return find_one(service, of->id, ret, err);
     case VEL_LOOK_VIEW:
-        return find_old(service, 0, ret, err);
+        return find_old(service, ret, err);
     }
     return 0;
 }

@@ -306,7 +306,7 @@ int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
 bool vel_service_is_held(void *arg, int64_t id);
 bool vel_service_is_before(void *arg, int64_t id);
 bool vel_service_shares(void *arg, int64_t id, int64_t other, bool are_listed);
-int vel_service_find(void *arg, enum vel_leader_look where, int64_t id,
+int vel_service_find(void *arg, enum vel_leader_look where, const struct vel_seal *of,
                      struct vel_vec *ret, struct vel_err *err);
 
 /* --- service_promise: what this node owes --- */

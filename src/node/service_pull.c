@@ -327,7 +327,7 @@ static int describe(const struct vel_service_job *job, struct vel_view *view,
     vel_vec_init(&nobody.places, sizeof(struct vel_view_place));
     if (rc == 0 && !grow(&dataset->sets, (size_t)vel_seal_sets(seal), &nobody))
         rc = vel_out_of_memory(err, "a dataset");
-    dataset->index = seal->members.n > 0 ? vel_seal_at(seal, 0)->level : 0;
+    dataset->index = vel_seal_level(seal);
     if (level)
         vel_number_behind(vel_path_base(level), "index.", &dataset->index);
     dataset->is_cached = true;

@@ -28,7 +28,7 @@ int64_t vel_service_keep(void *arg, const struct vel_seal *seal, int64_t *ret_st
 {
     const struct vel_service *service = arg;
     const struct vel_line *line = vel_service_line(service, seal->template);
-    size_t level = seal->members.n > 0 ? (size_t)vel_seal_at(seal, 0)->level : 0;
+    size_t level = (size_t)vel_seal_level(seal);
 
     *ret_has_line = line != NULL;
     *ret_store = (int64_t)vel_seats_store_level(service->conf, level);

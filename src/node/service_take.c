@@ -40,7 +40,7 @@ static bool is_elsewhere(const struct vel_service *service, const struct vel_sea
 static const char *choose_home(void *arg, const struct vel_seal *seal, const char *from)
 {
     struct vel_service *service = arg;
-    size_t level = seal->members.n > 0 ? (size_t)vel_seal_at(seal, 0)->level : 0;
+    size_t level = (size_t)vel_seal_level(seal);
     size_t at = vel_seats_home(service->conf, level, service->homes, service->n_homes);
     struct vel_err why = {0};
     uint64_t bytes = 0;

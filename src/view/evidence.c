@@ -54,14 +54,6 @@ struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence)
                                 .n_dropped = evidence->dropped.n};
 }
 
-/* What nobody can read says nothing; what cannot be read now may say something later,
- * and a view is made once. */
-static bool says_nothing(int rc)
-{
-    return rc == VEL_ENOENT || rc == VEL_ECORRUPT || rc == VEL_EUNSUP ||
-           rc == VEL_EINVAL;
-}
-
 /* --- makers --- */
 
 static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
@@ -72,7 +64,7 @@ static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
     int rc = vel_id_launch(g->fs, g->dir, id, &launch, &is_leaders, err);
 
     if (rc < 0)
-        return says_nothing(rc) ? 0 : rc;
+        return vel_status_is_final(rc) ? 0 : rc;
     maker.launch = launch;
     maker.is_session = !is_leaders;
     if (vel_vec_push(&g->all->makers, &maker))
@@ -161,7 +153,7 @@ static int add_seal(struct gather *g, const char *launch, const struct vel_seals
 
     if (rc == 0)
         return keep_seal(g, launch, &seal, err);
-    if (!says_nothing(rc))
+    if (!vel_status_is_final(rc))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s", why.text);
     return 0;
@@ -185,7 +177,7 @@ static int add_launches(struct gather *g, struct vel_err *err)
         struct vel_err why = {0};
         int rc = add_seals(g, launch, &why);
 
-        if (rc < 0 && !says_nothing(rc))
+        if (rc < 0 && !vel_status_is_final(rc))
             return vel_fail(err, (enum vel_status)rc, "%s", why.text);
         if (rc < 0 && !is_removed(g, launch, rc))
             vel_log(VEL_LOG_WARN, "datasets of launch %s do not count: %s", launch,

@@ -135,13 +135,23 @@ bool lab_is_over(const struct lab *lab, int64_t id)
             (entry->place == VEL_ON_CACHE && !(lab->what & VEL_OWED_FLUSH)));
 }
 
-int lab_find(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
-             struct vel_err *err)
+/* A dataset that is asked for with its key is found by that alone. */
+static bool is_named(const struct lab_dataset *dataset, int64_t id,
+                     const struct vel_seal *by)
+{
+    return id == by->id &&
+           (!by->template || !dataset->is_keyed ||
+            lab_is_key(&dataset->key, by->template, by->step, by->generation));
+}
+
+int lab_find(void *arg, enum vel_leader_look where, const struct vel_seal *by,
+             struct vel_vec *ret, struct vel_err *err)
 {
     struct lab_leader *of = arg;
     const struct lab *lab = of->lab;
 
-    (void)err;
+    if (lab->now < lab->unread_until)
+        return vel_fail(err, VEL_EIO, "the prefix does not answer");
     for (int64_t d = 1; d < LAB_DATASETS; d++) {
         const struct lab_dataset *dataset = &lab->datasets[d];
         bool is_found = false;
@@ -159,12 +169,15 @@ int lab_find(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *
                 of->lab->launches[of->launch].view & LAB_BIT(d) && !lab_is_over(lab, d);
             break;
         case VEL_LOOK_ONE:
-            is_found = dataset->is_sealed && d == id &&
+            is_found = dataset->is_sealed && is_named(dataset, d, by) &&
                        (dataset->launch == of->launch ||
                         of->lab->launches[of->launch].view & LAB_BIT(d));
             break;
         }
-        if (is_found)
+        if (is_found && lab->damaged & LAB_BIT(d) && where == VEL_LOOK_ONE)
+            return vel_fail(err, VEL_ECORRUPT, "dataset %d: its seal is damaged",
+                            (int)d);
+        if (is_found && !(lab->damaged & LAB_BIT(d)))
             find_one(of, d, where == VEL_LOOK_OWED, ret);
     }
     return 0;

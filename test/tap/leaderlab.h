@@ -191,6 +191,8 @@ struct lab {
     bool is_quiet;            /* nobody may tell of trouble while no job fails */
     uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
     uint64_t heard[LAB_NODES];
+    uint64_t unread_until; /* what is found of datasets cannot be read before */
+    uint64_t damaged;      /* datasets whose seals nobody can read any more */
     uint64_t rolls; /* how often seals of launches before were read for who is known */
 
     /* files of the connector */
@@ -310,8 +312,8 @@ void lab_get_seal(const struct lab *lab, int64_t id, struct vel_seal *ret);
 
 /* Does it count: is its seal listed, or does its launch live on? */
 bool lab_is_listed(const struct lab *lab, int64_t id);
-int lab_find(void *arg, enum vel_leader_look where, int64_t id, struct vel_vec *ret,
-             struct vel_err *err);
+int lab_find(void *arg, enum vel_leader_look where, const struct vel_seal *of,
+             struct vel_vec *ret, struct vel_err *err);
 bool lab_is_held(void *arg, int64_t id);
 bool lab_is_before(void *arg, int64_t id);
 struct lab_link *lab_link_at(const struct lab *lab, int number);

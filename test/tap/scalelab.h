@@ -89,6 +89,7 @@ struct scale {
     int64_t last_id;
     enum scale_act act;
     int step, left_to_do;
+    int seals_read; /* records, by any leader */
 };
 
 /* Whose bytes are counted now; NULL: nobody's. A program that counts puts its own

@@ -239,6 +239,7 @@ static void find_one(void *arg, int64_t id, struct vel_vec *ret)
 
     if (vel_seal_decode(dataset->seal.data, dataset->seal.len, &found.seal, NULL) < 0)
         bail_out("a seal");
+    world_of(arg)->seals_read++;
     found.seal.is_encoded = dataset->is_encoded;
     found.found = (struct vel_dataset_found){
         .has_map = true,
@@ -251,7 +252,7 @@ static void find_one(void *arg, int64_t id, struct vel_vec *ret)
 }
 
 /* Promises of a node are of no interest: no leader begins while anything is owed. */
-static int op_find(void *arg, enum vel_leader_look where, int64_t id,
+static int op_find(void *arg, enum vel_leader_look where, const struct vel_seal *of,
                    struct vel_vec *ret, struct vel_err *err)
 {
     const struct scale *world = world_of(arg);
@@ -260,7 +261,7 @@ static int op_find(void *arg, enum vel_leader_look where, int64_t id,
     for (int64_t i = 1; where != VEL_LOOK_OWED && i <= world->last_id; i++) {
         bool is_ours = world->datasets[i].launch == world->launch;
         bool is_asked = where == VEL_LOOK_ONE
-                            ? i == id
+                            ? i == of->id
                             : !world->datasets[i].is_flushed &&
                                   is_ours == (where == VEL_LOOK_SEALS);
 

@@ -15,6 +15,7 @@
 #include "tap/files.h"
 #include "tap/launchlab.h"
 #include "tap/tap.h"
+#include "view/view_in.h"
 
 enum { ID = 3 };
 
@@ -27,21 +28,26 @@ static void must(int rc)
         bail_out("%s", err.text);
 }
 
-/* Of the API: one part, on another node. */
-static void put_seal(void)
+/* One part, on another node. template "": of the API. */
+static void put_seal(const char *launch, int64_t id, const char *template,
+                     const char *step)
 {
     struct vel_seal seal;
     const struct vel_seal_member member = {
         .rank = 0, .node = (char *)"n2", .scheme = VEL_XOR};
 
     vel_seal_init(&seal);
-    seal.id = ID;
+    seal.id = id;
     seal.verdict = VEL_VERDICT_SEALED;
     seal.what = VEL_OWED_ENCODE;
-    seal.template = strdup("");
-    seal.step = strdup("");
+    seal.template = strdup(template);
+    seal.step = strdup(step);
+    seal.generation = *template ? 1 : 0;
     must(vel_seal_add(&seal, &member, &err));
-    tap_put_seal(service.launch_dir, &seal);
+    char dir[3100];
+
+    snprintf(dir, sizeof dir, "%s/launch.%s", service.dir, launch);
+    tap_put_seal(dir, &seal);
     vel_seal_fini(&seal);
 }
 
@@ -60,7 +66,8 @@ static void finds(enum vel_place_on_prefix place, bool is_encoded,
     must(vel_entry_save(service.fs, service.dir, &entry, &err));
     vel_entry_fini(&entry);
     vel_vec_init(&all, sizeof *found);
-    must(vel_service_find(&service, VEL_LOOK_ONE, ID, &all, &err));
+    must(vel_service_find(&service, VEL_LOOK_ONE, &(struct vel_seal){.id = ID}, &all,
+                          &err));
     if (all.n != 1)
         bail_out("%zu datasets are found", all.n);
     found = vel_vec_at(&all, 0);
@@ -102,6 +109,7 @@ static void unread(void)
     service.fs = &fs;
     ok(previous() < 0 && previous() != VEL_ENOENT,
        "while one cannot be read nobody knows whether there is one");
+    service.fs = vel_fs_posix();
 }
 
 static struct vel_batches *begin_ledger(const char *cache)
@@ -138,7 +146,8 @@ static void of_another(void)
     must(vel_promise_owe(batches, home, service.launch, 0,
                          VEL_PROMISE_ENCODE | VEL_PROMISE_FLUSH, &err));
     vel_vec_init(&all, sizeof *found);
-    must(vel_service_find(&service, VEL_LOOK_ONE, id, &all, &err));
+    must(vel_service_find(&service, VEL_LOOK_ONE, &(struct vel_seal){.id = id}, &all,
+                          &err));
     if (all.n != 1)
         bail_out("%zu datasets are found", all.n);
     found = vel_vec_at(&all, 0);
@@ -179,6 +188,116 @@ static void names(void)
     ok(!vel_service_shares(&service, 10, 15, true), "and which are others");
 }
 
+/* --- one of many --- */
+
+enum { MANY = 8, OLD = 40 };
+
+static unsigned opened; /* terms of ledgers */
+static bool is_down;    /* and none can be */
+
+static int open_counted(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    bool is_seal = strstr(path, "/1.") != NULL;
+    int fd = is_seal && is_down
+                 ? -EIO
+                 : vel_fs_posix()->ops->open(vel_fs_posix(), path, flags, mode);
+
+    (void)fs;
+    opened += is_seal && fd >= 0;
+    return fd;
+}
+
+/* Its rc; in *ret_is_it: that one, with its seal, and nothing else. */
+static int look_for(int64_t id, const char *template, const char *step, bool *ret_is_it)
+{
+    const struct vel_seal of = {.id = id,
+                                .template = (char *)(uintptr_t) template,
+                                .step = (char *)(uintptr_t)step,
+                                .generation = 1};
+    struct vel_vec all;
+    int rc;
+
+    vel_vec_init(&all, sizeof(struct vel_leader_found));
+    opened = 0;
+    rc = vel_service_find(&service, VEL_LOOK_ONE, &of, &all, NULL);
+    *ret_is_it = all.n == 1;
+    for (size_t i = 0; i < all.n; i++) {
+        struct vel_leader_found *found = vel_vec_at(&all, i);
+
+        *ret_is_it = *ret_is_it && found->seal.id == id && found->seal.members.n == 1;
+        vel_seal_fini(&found->seal);
+    }
+    vel_vec_fini(&all);
+    return rc;
+}
+
+/* A dataset of launch M with a part in a cache, as the view says. */
+static void put_old(struct vel_view *view)
+{
+    const struct vel_id_owner owner = {.launch = "M"};
+    struct vel_view_dataset dataset;
+    int64_t id;
+
+    must(vel_id_claim(service.fs, service.dir, OLD - 1, &owner, &id, &err));
+    if (id != OLD)
+        bail_out("dataset %d is there", OLD);
+    must(vel_fs_make_dirs(service.fs, tap_path("veloc/launch.M"), 0700, &err));
+    for (int i = 0; i < MANY; i++) {
+        char step[16];
+
+        snprintf(step, sizeof step, "%d", i);
+        put_seal("M", OLD + i, "old", step);
+    }
+    put_seal("L", 30, "old", "0"); /* of the same key */
+    must(vel_view_init(view, "L", &err));
+    vel_view_dataset_init(&dataset);
+    dataset.about.id = OLD;
+    dataset.is_cached = true;
+    if (!vel_vec_push(&view->datasets, &dataset))
+        bail_out("no memory");
+    service.view = view;
+}
+
+/* A new chair looks for all that it knows. */
+static void by_key(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {&ops};
+    struct vel_view view;
+    bool is_it;
+
+    for (int i = 0; i < MANY; i++) {
+        char step[16];
+
+        snprintf(step, sizeof step, "%d", i);
+        put_seal("L", 20 + i, "ck", step);
+    }
+    put_old(&view);
+    ops.open = open_counted;
+    vel_seals_destroy(service.seals);
+    service.seals = NULL;
+    service.fs = &fs;
+    ok(look_for(20 + MANY - 1, "ck", "7", &is_it) == 0 && is_it,
+       "whoever looks for a dataset of this launch finds its seal");
+    ok(look_for(20, "ck", "0", &is_it) == 0 && is_it && opened <= 2,
+       "and reads of the next one that alone: %u opens", opened);
+    ok(look_for(OLD, "old", "0", &is_it) == 0 && is_it,
+       "so it is of one of a launch before, whose key another one has here");
+    ok(look_for(20 + MANY - 1, NULL, NULL, &is_it) == 0 && is_it,
+       "by its id alone it is found, too");
+    ok(look_for(60, "ck", "60", &is_it) == 0 && !is_it, "one that has no seal is none");
+    is_down = true;
+    ok(look_for(20, "ck", "0", &is_it) < 0,
+       "a seal that cannot be read now is no such");
+    ok(look_for(20, NULL, NULL, &is_it) < 0, "nor is one that is looked for by its id");
+    is_down = false;
+    vel_seals_destroy(service.seals);
+    service.seals = NULL;
+    service.fs = vel_fs_posix();
+    service.view = NULL;
+    vel_view_fini(&view);
+}
+
 int main(void)
 {
     char dir[3000];
@@ -191,7 +310,7 @@ int main(void)
                                    .host = {.node = (char *)"n1"}};
     must(vel_fs_make_dirs(service.fs, service.launch_dir, 0700, &err));
     must(vel_fs_make_dirs(service.fs, tap_path("veloc/index"), 0700, &err));
-    put_seal();
+    put_seal("L", ID, "", "");
     finds(VEL_ON_CACHE, true, VEL_DATASET_ENCODED,
           "who did not hear that it is encoded finds it so");
     finds(VEL_ON_FLUSHING, true, VEL_DATASET_ENCODED,
@@ -202,6 +321,7 @@ int main(void)
     of_another();
     names();
     unread();
+    by_key();
     free(service.launch_dir);
     return done_testing();
 }

@@ -42,6 +42,7 @@ node_tests = test/unit/about.t \
 	test/unit/leadersync.t \
 	test/unit/leaderpage.t \
 	test/unit/leaderpartial.t \
+	test/unit/leaderunread.t \
 	test/unit/leaderview.t \
 	test/unit/left.t \
 	test/unit/link.t \
@@ -140,6 +141,9 @@ test_unit_leaderpage_t_SOURCES = %D%/leaderpage.c
 test_unit_leaderpage_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderpage_t_LDADD = $(test_ldadd)
 
+test_unit_leaderunread_t_SOURCES = %D%/leaderunread.c $(leaderlab)
+test_unit_leaderunread_t_CPPFLAGS = $(test_cppflags)
+test_unit_leaderunread_t_LDADD = $(test_ldadd)
 test_unit_leaderview_t_SOURCES = %D%/leaderview.c $(leaderlab)
 test_unit_leaderview_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderview_t_LDADD = $(test_ldadd)

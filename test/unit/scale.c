@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A leader that is neither the chair nor passes on what others say has as much to do
- * for a checkpoint on 512 nodes as on 64, but for the seal, which names all ranks. */
+ * for a checkpoint on 512 nodes as on 64, but for the seal, which names all ranks. And
+ * whoever becomes the chair looks for no seal before it is needed. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -58,6 +59,30 @@ static struct scale_count measure(int nodes)
     return leaf;
 }
 
+/* After so many checkpoints, which are all on the prefix. */
+static void take_over(int times)
+{
+    struct scale *world = calloc(1, sizeof *world);
+    int chair;
+
+    if (!world)
+        bail_out("no memory");
+    scale_create(world, FEW, RANKS, 1);
+    scale_launch(world, SPREAD);
+    if (!scale_run(world, scale_is_running, 10 * SCALE_T))
+        bail_out("a launch has no view");
+    for (int i = 0; i < times; i++)
+        checkpoint(world);
+    chair = scale_chair(world);
+    world->seals_read = 0;
+    scale_kill_node(world, chair);
+    ok(scale_run(world, scale_is_running, 10 * SCALE_T) && scale_chair(world) != chair,
+       "there is a new chair when the first one is lost");
+    is_int(world->seals_read, 0, "it looks for no seal of what is on the prefix");
+    scale_destroy(world);
+    free(world);
+}
+
 int main(void)
 {
     struct scale_count few = measure(FEW), many = measure(MANY);
@@ -71,5 +96,6 @@ int main(void)
        "it hears as many bytes but for the seal, which it hears once");
     ok(many.largest / MANY <= few.largest / FEW * 2,
        "which grows with the ranks that it names, and no faster");
+    take_over(6);
     return done_testing();
 }
