@@ -292,6 +292,8 @@ bool vel_launch_event(struct vel_leader *leader, enum vel_launch_event event)
             vel_leader_at(leader, VEL_TIMER_LOOK, leader->now); /* another leads */
             return false;
         }
+        vel_log(VEL_LOG_DEBUG, "launch %s: tried again in %.1f s: %s",
+                leader->conf.launch, (double)leader->conf.limit / 4e9, err.text);
         leader->again_at = leader->now + leader->conf.limit / 4;
         vel_leader_at(leader, VEL_TIMER_SOON, leader->again_at);
         vel_leader_at(leader, VEL_TIMER_LOOK,

@@ -205,6 +205,10 @@ static int ask_launch(struct vel_fs *fs, const struct vel_launch_self *self,
 
     if (rc == 0)
         rc = vel_launch_is_over(fs, self->dir, claim->launch, &is_over, err);
+    if (rc == VEL_EBUSY) { /* it is just being ended: nobody begins in it */
+        is_over = true;
+        rc = 0;
+    }
     if (is_over)
         *ret_joined = (struct vel_joined){0};
     *ret = is_over || !may_be_ours(self, ret_joined)     ? FITS_NOT

@@ -184,20 +184,33 @@ int vel_terms_read_below(const struct vel_ledger_dir *dir, int64_t below,
                             : rc;
 }
 
+/* It is removed with its launch. */
+int vel_terms_check_dir(const struct vel_ledger_dir *dir, struct vel_err *err)
+{
+    struct stat st;
+
+    return vel_fs_lstat(dir->fs, dir->path, &st, err);
+}
+
 int vel_terms_load(struct vel_fs *fs, const char *launch_dir,
                    struct vel_ledger_text *ret, bool *ret_has, struct vel_err *err)
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, false);
     struct vel_terms_counting counting;
-    struct stat st;
-    int rc = vel_fs_lstat(fs, launch_dir, &st, err);
+    struct vel_err why = {0};
+    int rc = vel_terms_check_dir(&dir, &why);
 
-    if (rc == 0)
-        rc = vel_terms_read_below(&dir, INT64_MAX, &counting, err);
-    if (rc == 0 && !counting.has && counting.damage.status)
-        rc = vel_fail(err, VEL_ECORRUPT, "%s", counting.damage.text);
+    if (rc == 0) {
+        rc = vel_terms_read_below(&dir, INT64_MAX, &counting, &why);
+        if (rc < 0 && vel_terms_check_dir(&dir, NULL) == VEL_ENOENT)
+            rc = VEL_ENOENT; /* meanwhile */
+    }
+    if (rc == 0 && !counting.has && counting.damage.status) {
+        rc = VEL_ECORRUPT;
+        why = counting.damage;
+    }
     if (rc < 0)
-        return rc;
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     *ret = counting.text;
     *ret_has = counting.has;
     return 0;

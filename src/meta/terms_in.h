@@ -37,6 +37,9 @@ struct vel_terms_around {
 int vel_terms_look_around(const struct vel_ledger_dir *dir,
                           struct vel_terms_around *ret, struct vel_err *err);
 
+/* VEL_ENOENT: the directory is not there, or not any more. */
+int vel_terms_check_dir(const struct vel_ledger_dir *dir, struct vel_err *err);
+
 /* The highest term with a begin below another one. */
 struct vel_terms_counting {
     struct vel_ledger_text text;

@@ -159,18 +159,21 @@ int vel_terms_are_over(struct vel_fs *fs, const char *launch_dir, bool *ret_are,
                        struct vel_err *err)
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, false);
-    struct stat st;
-    int rc = vel_fs_lstat(fs, launch_dir, &st, err);
+    struct vel_err why = {0};
+    int rc = VEL_ENOENT;
 
     *ret_are = false;
-    if (rc < 0)
-        return rc;
-    rc = VEL_ENOENT;
-    for (int round = 0; round < VEL_TERMS_ROUNDS && rc == VEL_ENOENT; round++)
-        rc = check_over(&dir, ret_are, err);
+    for (int round = 0; round < VEL_TERMS_ROUNDS && rc == VEL_ENOENT; round++) {
+        rc = vel_terms_check_dir(&dir, err);
+        if (rc < 0)
+            return rc;
+        rc = check_over(&dir, ret_are, &why);
+    }
     *ret_are = *ret_are && rc == 0;
-    return rc == VEL_ENOENT
-               ? vel_fail(err, VEL_EBUSY, "the terms in %s change all the time",
-                          launch_dir)
-               : rc;
+    if (rc == VEL_ENOENT)
+        return vel_fail(err, VEL_EBUSY, "the terms in %s change all the time",
+                        launch_dir);
+    if (rc < 0 && vel_terms_check_dir(&dir, NULL) == VEL_ENOENT)
+        rc = VEL_ENOENT; /* meanwhile */
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
 }

@@ -152,6 +152,7 @@ struct vel_service {
     struct vel_endpoint endpoint;
     int64_t chair; /* the number of this one while, or when, it is the chair; */
     struct vel_ledger *term; /* and what it writes then */
+    uint64_t term_at;        /* when another one may be begun */
     struct vel_seals *seals; /* of this launch */
     struct vel_view *view;
 

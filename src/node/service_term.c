@@ -10,6 +10,8 @@
 #include "meta/terms.h"
 #include "node/service_in.h"
 
+enum { AGAIN_PART = 4 }; /* of T: between two attempts to write */
+
 /* --- the chair --- */
 
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
@@ -80,6 +82,17 @@ void vel_service_forget_term(struct vel_service *service)
     service->term = NULL;
 }
 
+/* A full disk gives no term, and each attempt may leave a name. */
+static void try_term(struct vel_service *service)
+{
+    uint64_t now = vel_clock_monotonic(service->clock);
+
+    if (now < service->term_at)
+        return;
+    service->term_at = now + service->limit_ms * VEL_CLOCK_MS / AGAIN_PART;
+    vel_service_keep_term(service, NULL);
+}
+
 /* --- ends --- */
 
 int vel_service_is_launch_over(struct vel_service *service, const char *launch,
@@ -126,7 +139,7 @@ int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
     if (rc == 0 && *ret_is_ended)
         tell_over(service);
     else if (rc == 0 && vel_leader_is_chair(service->leader))
-        vel_service_keep_term(service, NULL);
+        try_term(service);
     return rc;
 }
 

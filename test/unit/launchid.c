@@ -239,6 +239,21 @@ static void end_launch(const char *launch)
     tap_end_launch(path);
 }
 
+/* A leader that was taken for dead. */
+static void claim_above(const char *launch)
+{
+    const struct vel_ledger_self self = {.node = "n1", .address = "chair 2 n1"};
+    struct vel_ledger *term;
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/launch.%s", dir, launch);
+    const struct vel_ledger_dir ledgers = {.fs = vel_fs_posix(), .path = path};
+    if (vel_ledger_claim(&ledgers, (struct vel_ledger_name){1, 1}, &self, &term, &err) <
+        0)
+        bail_out("%s", err.text);
+    vel_ledger_close(term);
+}
+
 static void meetings(void)
 {
     char first[VEL_LAUNCH_ROOM], got[VEL_LAUNCH_ROOM], next[VEL_LAUNCH_ROOM],
@@ -382,6 +397,9 @@ static void names_again(void)
     in_step(2, "17.3.4", "so is one that does not give a sign of life");
     end_launch("17.3.4");
     in_step(2, "17.3.5", "and one that has ended");
+    end_launch("17.3.5");
+    claim_above("17.3.5");
+    in_step(2, "17.3.6", "also while one of it is about to write");
 }
 
 int main(void)

@@ -191,6 +191,30 @@ static void damaged(void)
     ok(is_mine && is_over(), "and is over");
 }
 
+/* A sweep removes the directory between a look at it and the listing of it. */
+static int list_late(struct vel_fs *self, const char *path, struct vel_vec *ret_names)
+{
+    (void)self;
+    rename(launch_dir, tap_path("late/away"));
+    return vel_fs_posix()->ops->list(vel_fs_posix(), path, ret_names);
+}
+
+static void gone_late(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs twin = {&ops};
+    struct vel_ledger_text text;
+    bool is, has;
+
+    ops.list = list_late;
+    fresh("late");
+    is_int(vel_terms_load(&twin, launch_dir, &text, &has, &err), VEL_ENOENT,
+           "what is removed while it is read is not there");
+    fresh("late");
+    is_int(vel_terms_are_over(&twin, launch_dir, &is, &err), VEL_ENOENT,
+           "also for who asks whether it is over");
+}
+
 static void gone(void)
 {
     enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
@@ -214,5 +238,6 @@ int main(void)
     unsure();
     damaged();
     gone();
+    gone_late();
     return done_testing();
 }
