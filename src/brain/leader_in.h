@@ -115,7 +115,7 @@ struct vel_leader_wait {
     int64_t rank;
     uint64_t sharers, size;
     uint64_t file, job;     /* its number, and what it waits for */
-    uint64_t again_at;      /* not before */
+    uint64_t again_at;      /* not before; DRAIN: 0, or when it is looked for again */
     bool is_done, is_whole; /* closed, not sealed; the chair says that it will be */
     int64_t count;          /* CREATE: how often the process has done so, with this */
     bool is_noted;          /* and nobody knows of a family: live */

@@ -117,11 +117,23 @@ static bool has_failed(const struct vel_leader *leader,
     return wait->failures > 0 && lead && lead->failures >= wait->failures;
 }
 
-bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait *wait)
+/* Of a dataset that could not be looked for nobody knows whether anything is left. */
+static void look_again(struct vel_leader *leader, struct vel_leader_wait *wait)
+{
+    if (wait->again_at > 0 && leader->now >= wait->again_at)
+        wait->again_at = vel_lead_find(leader, VEL_LOOK_ONE, wait->id, NULL)
+                             ? 0
+                             : leader->now + leader->conf.limit / 4;
+    if (wait->again_at > 0)
+        vel_leader_at(leader, VEL_TIMER_SOON, wait->again_at);
+}
+
+bool vel_progress_drain(struct vel_leader *leader, struct vel_leader_wait *wait)
 {
     uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
 
-    if (may_answer(leader, wait) &&
+    look_again(leader, wait);
+    if (may_answer(leader, wait) && wait->again_at == 0 &&
         (vel_progress_left(leader, wait->id) == 0 || has_failed(leader, wait))) {
         vel_progress_answer(leader, wait->link, wait->seq, wait->id, 0, NULL);
         return true;

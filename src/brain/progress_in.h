@@ -22,6 +22,6 @@ void vel_progress_answer(struct vel_leader *leader, uint64_t link, uint64_t seq,
  * one dataset by the chair, and who wants so when it has failed once more. It is tried
  * at once then. */
 void vel_progress_once(struct vel_leader *leader, struct vel_leader_wait *wait);
-bool vel_progress_drain(struct vel_leader *leader, const struct vel_leader_wait *wait);
+bool vel_progress_drain(struct vel_leader *leader, struct vel_leader_wait *wait);
 
 #endif

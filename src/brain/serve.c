@@ -43,15 +43,16 @@ static void hear_drain(struct vel_leader *leader, struct vel_leader_link *from,
 {
     int64_t id = (int64_t)msg->u.drain.dataset;
     struct vel_leader_wait *wait;
+    bool is_read = id == 0 || vel_lead_get(leader, id) ||
+                   vel_lead_find(leader, VEL_LOOK_ONE, id, NULL);
 
-    if (id > 0 && !vel_lead_get(leader, id))
-        vel_lead_find(leader, VEL_LOOK_ONE, id, NULL);
     if (id == 0 && from->leaving == VEL_STAYS)
         from->leaving = VEL_DRAINS;
     wait = begin_wait(leader, from, msg, id);
 
     if (!wait)
         return;
+    wait->again_at = is_read ? 0 : leader->now + leader->conf.limit / 4;
     wait->patience =
         msg->u.drain.patience > 0 && msg->u.drain.patience < VEL_NEVER / VEL_CLOCK_S
             ? msg->u.drain.patience * VEL_CLOCK_S

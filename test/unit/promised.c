@@ -3,7 +3,10 @@
  * it any more, and nobody waits for that. */
 #include "config.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tap/filelab.h"
@@ -56,8 +59,42 @@ static void killed(void)
     filelab_fini(&lab);
 }
 
+/* --- it cannot be looked for --- */
+
+static atomic_int opens;
+
+/* The first time the prefix does not answer. */
+static int open_later(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    (void)fs;
+    if (strstr(path, "/dataset.9/") && atomic_fetch_add(&opens, 1) == 0)
+        return -EIO;
+    return vel_fs_posix()->ops->open(vel_fs_posix(), path, flags, mode);
+}
+
+static void unread(void)
+{
+    static struct vel_fs_ops ops;
+    static struct vel_fs fs = {&ops};
+    struct vel_progress progress = {0};
+    struct vel_err err = {0};
+    struct filelab lab;
+
+    ops = *vel_fs_posix()->ops;
+    ops.open = open_later;
+    filelab_init(&lab, "unread", 1, 1, "PEER_TIMEOUT=1\n");
+    lab.fs = &fs;
+    filelab_begin(&lab, "L1");
+    is_int(vel_client_drain(lab.client[0], 9, PATIENCE, &progress, &err), 0,
+           "who waits for a dataset is answered: %s", err.text);
+    ok(atomic_load(&opens) > 1, "when its leader could look whether anything is left");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     killed();
+    unread();
     return done_testing();
 }
