@@ -202,6 +202,7 @@ void vel_place_send(struct vel_leader *leader, const struct vel_leader_wait *wai
                     const struct vel_msg_place *place);
 
 /* The wait for a job, or NULL; end it, answered. */
+uint64_t vel_mark_start(struct vel_leader *leader, const struct vel_leader_wait *wait);
 struct vel_leader_wait *vel_serve_wait_of(struct vel_leader *leader, uint64_t job);
 void vel_serve_end(struct vel_leader *leader, struct vel_leader_wait *wait);
 

@@ -54,7 +54,6 @@
     X(WHOLE, "whole", "nobody who is expected is missing")                             \
     X(FIRST, "first", "its template has no older sealed dataset")                      \
     X(MEMBER, "member", "the seal names a part of this node")                          \
-    X(VOID, "void", "the seal says that it will never be complete")                    \
     X(ROOM, "room", "a store has room for one more")                                   \
     X(SPARE, "spare", "the lost node held no file of it")                              \
     X(OWED, "owed", "it must be flushed")                                              \
@@ -89,7 +88,6 @@
       "files of batches become dataset.D/rank.R, queue encoding")                      \
     X(HOLD_NOTHING, "hold_nothing", "join the sets as a member without files")         \
     X(RENUMBER, "renumber", "the files are late: those of the next generation")        \
-    X(SET_ASIDE, "set_aside", "as remove_parts, but mark them; remove stubs; say so")  \
     X(TELL_ENCODED, "tell_encoded", "is it over? If not: tell, make room")             \
     X(MAKE_ROOM, "make_room", "evict what COUNT no longer keeps")                      \
     X(ENCODE_AGAIN, "encode_again", "form the sets without the node, queue encoding")  \

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "brain/connector_in.h"
+#include "brain/mark_in.h"
 #include "brain/progress_in.h"
 
 enum {
@@ -194,7 +195,7 @@ static bool is_drained(struct vel_leader *leader)
         return false;
     if (leader->is_ended)
         return true;
-    if (vel_ending_owes(leader)) {
+    if (vel_ending_owes(leader) || vel_mark_is_left(leader)) {
         leader->idle_at = leader->now;
         return !(has_unsealed(leader) && (leader->is_chair || leader->is_welcome)) &&
                leader->now >= since + leader->conf.stall;

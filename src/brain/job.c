@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "brain/connector_in.h"
+#include "brain/mark_in.h"
 
 static struct vel_leader_task *task_at(const struct vel_leader *leader, size_t i)
 {
@@ -41,7 +42,7 @@ uint64_t vel_part_start(struct vel_leader *leader, struct vel_lead *lead,
     return task.number;
 }
 
-static uint64_t start_file(struct vel_leader *leader,
+static uint64_t start_like(struct vel_leader *leader,
                            const struct vel_leader_task *like,
                            struct vel_leader_job *job)
 {
@@ -72,7 +73,7 @@ uint64_t vel_file_start(struct vel_leader *leader, enum vel_leader_work work,
                                   .is_from_others = file->is_from_others};
     struct vel_leader_job job = {.file = &one, .key = &key, .name = file->name};
 
-    return start_file(leader, &task, &job);
+    return start_like(leader, &task, &job);
 }
 
 uint64_t vel_name_start(struct vel_leader *leader, enum vel_leader_work work,
@@ -82,7 +83,16 @@ uint64_t vel_name_start(struct vel_leader *leader, enum vel_leader_work work,
     struct vel_leader_file one = {.rank = wait->rank, .name = wait->record};
     struct vel_leader_job job = {.file = &one, .name = wait->record};
 
-    return start_file(leader, &task, &job);
+    return start_like(leader, &task, &job);
+}
+
+uint64_t vel_mark_start(struct vel_leader *leader, const struct vel_leader_wait *wait)
+{
+    struct vel_leader_task task = {
+        .work = VEL_WORK_MARK, .how = wait->how, .id = wait->id};
+    struct vel_leader_job job = {.id = wait->id, .record = {wait->record, wait->len}};
+
+    return start_like(leader, &task, &job);
 }
 
 bool vel_part_has(const struct vel_leader *leader, int64_t id,
@@ -258,7 +268,9 @@ void vel_leader_job_done(struct vel_leader *leader, uint64_t job, int rc,
     struct vel_lead *lead = vel_lead_get(leader, task.id);
     if (rc == 0 && task.work != VEL_WORK_REMOVE_TEMPS) /* that follows a failure */
         leader->moved_at = leader->now;
-    if (task.work == VEL_WORK_HOLD)
+    if (task.work == VEL_WORK_MARK)
+        vel_mark_done(leader, job, rc, why ? why->text : vel_status_text(rc));
+    else if (task.work == VEL_WORK_HOLD)
         vel_round_held(leader, rc < 0 ? "" : bytes, rc < 0 ? 0 : len);
     else if (is_of_file(task.work))
         vel_file_done(leader, &task, rc, why ? why->text : vel_status_text(rc));

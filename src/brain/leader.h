@@ -184,7 +184,7 @@ enum vel_leader_work {
     VEL_WORK_RENAME,          /* those get their names */
     VEL_WORK_REMOVE_TEMPS,    /* temporary files of this node, of owners up to K */
     VEL_WORK_REMOVE_PARTS,    /* under the caches' lock, if it is not over */
-    VEL_WORK_SET_ASIDE,       /* mark the parts as lost, remove stubs */
+    VEL_WORK_MARK,            /* what a program says of a dataset: how, record */
 
     /* of the connector; whoever asks waits for these. Those that answer with a place
      * end by vel_leader_job_placed() */
@@ -199,9 +199,8 @@ enum vel_leader_work {
     VEL_WORK_DROP,   /* the file is given up: it goes from its batch, and so does its
                         placeholder, not what stands at its name of a newer one; how
                         VEL_DROP_NAME_STAYS: the process unlinks that itself */
-    VEL_WORK_LOOK,   /* what stands at `name`? Ends with a place (0 to 3), or fails with
-                        VEL_EBUSY: asked again later (no view yet; or a stub of a file
-                        of this launch that is on another node). how 1: pulled */
+    VEL_WORK_LOOK,   /* what stands at `name`? Ends with a place (0 to 3), or with
+                        VEL_EBUSY: again later (no view yet, or a stub of ours) */
     VEL_WORK_REMOVE, /* `name` will be unlinked: whose placeholder stands there? Ends
                         with a place: file is its `order`, of a file in a batch; 0:
                         none of those */
@@ -228,7 +227,8 @@ struct vel_leader_job {
     const struct vel_leader_file *file; /* CREATE, CLOSE, DROP; good as `seal` is */
     const struct vel_leader_key *key;   /* of it */
     const char *name;                   /* LOOK, REMOVE */
-    int how; /* CREATE, CLOSE, LOOK: as in the message that asks; DROP: as above */
+    struct vel_msg_bytes record;        /* MARK */
+    int how; /* CREATE, CLOSE, LOOK, MARK: as in the message; DROP: as above */
 };
 
 /* Everything here returns at once. A function that fails has written nothing, or what

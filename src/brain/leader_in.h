@@ -99,14 +99,14 @@ struct vel_leader_task {
 
 /* A request that is answered later. */
 struct vel_leader_wait {
-    uint64_t link, seq;
-    enum vel_msg_kind kind; /* OWE, SETTLE, DRAIN, PING; CREATE, CLOSE, LOOK, REMOVE */
+    uint64_t link, seq;     /* link 0, of MARK: it is answered */
+    enum vel_msg_kind kind; /* OWE, SETTLE, DRAIN, PING, MARK, or of a file */
     int64_t id;
     uint64_t passed_on;       /* seq of it to the chair; 0: not */
     uint64_t since, moves_at; /* next sign of life */
     uint64_t patience;        /* DRAIN: while nothing moves */
     uint64_t failures;        /* and until it has failed so often; 0: for ever */
-    char *record;             /* SETTLE; of OWE the directory; a name */
+    char *record;             /* SETTLE, MARK; of OWE the directory; a name */
     size_t len;
     struct vel_msg_owe owe;
 

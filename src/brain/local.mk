@@ -20,6 +20,7 @@ core_sources += \
 	%D%/links.c %D%/links_in.h \
 	%D%/look.c \
 	%D%/machine.c %D%/machine.h \
+	%D%/mark.c %D%/mark_in.h \
 	%D%/messages.c %D%/messages.h %D%/messages.def \
 	%D%/owe.c \
 	%D%/part.c \

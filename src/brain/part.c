@@ -328,9 +328,6 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
         if (!vel_part_has(leader, lead->id, VEL_WORK_TAKE))
             vel_part_start(leader, lead, VEL_WORK_REMOVE_PARTS, 0, NULL);
         break;
-    case VEL_DATASET_DO_SET_ASIDE:
-        vel_part_start(leader, lead, VEL_WORK_SET_ASIDE, 0, NULL);
-        break;
     case VEL_DATASET_DO_RELEASE:
         vel_part_stop(leader, lead->id, ~0U);
         lead->is_led = false;

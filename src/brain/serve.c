@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "brain/connector_in.h"
+#include "brain/mark_in.h"
 #include "brain/progress_in.h"
 
 static struct vel_leader_wait *wait_at(const struct vel_leader *leader, size_t i)
@@ -171,6 +172,30 @@ static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
         vel_leader_fail(leader, "a request");
 }
 
+static void hear_mark(struct vel_leader *leader, const struct vel_leader_link *from,
+                      const struct vel_msg *msg)
+{
+    struct vel_leader_wait *wait =
+        begin_wait(leader, from, msg, (int64_t)msg->u.mark.dataset);
+
+    if (!wait)
+        return;
+    note_work(leader);
+    vel_mark_hear(leader, wait, &msg->u.mark);
+}
+
+/* What a leader hands on to the chair. */
+static void hear_handed_on(struct vel_leader *leader, struct vel_leader_link *from,
+                           const struct vel_msg *msg)
+{
+    if (msg->kind == VEL_MSG_SETTLE)
+        hear_settle(leader, from, msg);
+    else if (msg->kind == VEL_MSG_DRAIN)
+        hear_drain(leader, from, msg);
+    else
+        hear_mark(leader, from, msg);
+}
+
 void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
                     const struct vel_msg *msg)
 {
@@ -181,18 +206,13 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         hear_ping(leader, from, msg);
         return;
     case VEL_MSG_SETTLE:
-        if (is_leader && !leader->is_chair)
-            vel_leader_no(leader, from->number, msg->seq, VEL_ESTATE,
-                          "this leader is not the chair");
-        else
-            hear_settle(leader, from, msg);
-        return;
     case VEL_MSG_DRAIN:
+    case VEL_MSG_MARK:
         if (is_leader && !leader->is_chair)
             vel_leader_no(leader, from->number, msg->seq, VEL_ESTATE,
                           "this leader is not the chair");
         else
-            hear_drain(leader, from, msg);
+            hear_handed_on(leader, from, msg);
         return;
     default:
         break;
@@ -271,7 +291,8 @@ void vel_serve_answer(struct vel_leader *leader, const struct vel_msg *msg)
             return;
         }
         reply.seq = wait->seq;
-        vel_leader_send(leader, wait->link, &reply);
+        if (wait->link)
+            vel_leader_send(leader, wait->link, &reply);
         end_wait(leader, wait);
         return;
     }
@@ -368,6 +389,13 @@ static void pass_on(struct vel_leader *leader, struct vel_leader_wait *wait)
     if (wait->kind == VEL_MSG_SETTLE) {
         msg.u.settle.dataset = (uint64_t)wait->id;
         msg.u.settle.record = (struct vel_msg_bytes){wait->record, wait->len};
+    } else if (wait->kind == VEL_MSG_MARK) {
+        if (!vel_mark_is_next(leader, wait))
+            return;
+        msg.u.mark.dataset = (uint64_t)wait->id;
+        msg.u.mark.what = (uint64_t)wait->how;
+        msg.u.mark.waits = wait->link != 0;
+        msg.u.mark.record = (struct vel_msg_bytes){wait->record, wait->len};
     } else if (wait->kind == VEL_MSG_DRAIN) {
         msg.u.drain.dataset = (uint64_t)wait->id;
         msg.u.drain.patience = wait->patience / VEL_CLOCK_S;
@@ -416,6 +444,7 @@ static bool try_one(struct vel_leader *leader, struct vel_leader_wait *wait)
         return vel_look_try(leader, wait);
     if (wait->kind == VEL_MSG_DRAIN    ? vel_progress_drain(leader, wait)
         : wait->kind == VEL_MSG_SETTLE ? try_settle(leader, wait)
+        : wait->kind == VEL_MSG_MARK   ? vel_mark_try(leader, wait)
                                        : try_ping(leader, wait))
         return true;
     if (wait->kind != VEL_MSG_DRAIN || wait->id > 0)
@@ -431,7 +460,8 @@ static void sign_of_life(struct vel_leader *leader, struct vel_leader_wait *wait
         return;
     wait->moves_at = leader->now + leader->conf.limit / 4;
     msg.u.moves.bytes = vel_progress_moved(leader);
-    vel_leader_send(leader, wait->link, &msg);
+    if (wait->link)
+        vel_leader_send(leader, wait->link, &msg);
 }
 
 void vel_serve_advance(struct vel_leader *leader)

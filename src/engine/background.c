@@ -46,6 +46,13 @@ static int no_settle(struct vel_background *b, int64_t dataset, const void *reco
     return vel_fail(err, VEL_EUNSUP, "this launch has no leaders");
 }
 
+static int no_mark(struct vel_background *b, int64_t dataset, enum vel_mark what,
+                   bool waits, const void *record, size_t len, struct vel_err *err)
+{
+    (void)b, (void)dataset, (void)what, (void)waits, (void)record, (void)len;
+    return vel_fail(err, VEL_EUNSUP, "this launch has no leaders");
+}
+
 static int no_ask(struct vel_background *b, int64_t dataset,
                   struct vel_background_state *ret, struct vel_err *err)
 {
@@ -84,6 +91,7 @@ static int no_leave(struct vel_background *b, bool is_well, struct vel_err *err)
 static const struct vel_background_ops no_ops = {.open = no_open,
                                                  .owe = no_owe,
                                                  .settle = no_settle,
+                                                 .mark = no_mark,
                                                  .ask = no_ask,
                                                  .drain = no_drain,
                                                  .ping = no_ping,

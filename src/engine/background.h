@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
+#include "jobs/mark.h"
 #include "meta/launch.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -105,6 +106,12 @@ struct vel_background_ops {
      * On disk when it returns. Again when more is owed. */
     int (*settle)(struct vel_background *b, int64_t dataset, const void *record,
                   size_t len, struct vel_err *err);
+
+    /* What becomes of one on the prefix (jobs/mark.h): by one process for all, in the
+     * order in which it is told. It is done when this returns, or, !waits, soon: an
+     * error then is that of the telling. VEL_EUNSUP: there is nobody to do it. */
+    int (*mark)(struct vel_background *b, int64_t dataset, enum vel_mark what,
+                bool waits, const void *record, size_t len, struct vel_err *err);
 
     /* How far is it? */
     int (*ask)(struct vel_background *b, int64_t dataset,

@@ -81,8 +81,10 @@ int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
                            struct vel_vec *ret_entries, struct vel_err *err)
 {
     struct vel_vec entries;
-    int rc = vel_index_load(s->fs, s->dir, &entries, err);
+    int rc;
 
+    vel_session_mark_all(s);
+    rc = vel_index_load(s->fs, s->dir, &entries, err);
     if (rc < 0)
         return rc;
     for (size_t i = entries.n; i-- > 0;) {
@@ -241,34 +243,6 @@ int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *er
     }
     *ret_id = id;
     return 0;
-}
-
-static bool has_lists(const struct vel_session *s, const char *dir)
-{
-    struct vel_vec names;
-    bool has;
-
-    vel_vec_init(&names, sizeof(char *));
-    has = vel_fs_list(s->fs, dir, &names, NULL) < 0;
-    for (size_t i = 0; !has && i < names.n; i++)
-        has = strncmp(*(char **)vel_vec_at(&names, i), "files.", 6) == 0;
-    vel_fs_names_fini(&names);
-    return has;
-}
-
-/* The claim goes first: who is interrupted leaves a directory that means nothing. */
-void vel_session_unclaim(struct vel_session *s, int64_t id)
-{
-    char *path =
-        id && !vel_session_is_anothers(s, id) ? vel_id_launch_path(s->dir, id) : NULL;
-    char *dir = path ? vel_path_dir(path) : NULL;
-
-    if (dir && vel_fs_unlink(s->fs, path, NULL) == 0 && !has_lists(s, dir))
-        vel_fs_remove_tree(s->fs, dir, NULL);
-    if (id == s->claimed)
-        s->claimed = 0;
-    free(dir);
-    free(path);
 }
 
 /* --- removing --- */

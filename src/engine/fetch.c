@@ -241,25 +241,23 @@ static int try_fetch(struct fetching *f, const struct vel_entry *entry)
     return vel_comm_agree(s->world, rc, f->err);
 }
 
-/* Rank 0 records the attempt before it, and after it `rc`, what came of it. */
+/* The attempt is recorded before it, and after it `rc`, what came of it. */
 static void record(struct vel_session *s, const struct vel_entry *entry, bool is_over,
                    int rc)
 {
-    struct vel_entry changed = *entry;
     struct vel_err why = {0};
-    int64_t current = 0;
-    int saved;
+    int64_t current = entry->dataset.id;
+    int saved = 0;
 
     if (s->world->rank != 0 || (rc < 0 && !is_to_blame(rc)))
         return;
-    changed.fetched = vel_clock_wall(s->clock) / (int64_t)VEL_CLOCK_S;
-    if (rc < 0)
-        changed.failed = changed.fetched;
-    saved = vel_entry_save(s->fs, s->dir, &changed, &why);
-    if (saved == 0 && is_over && rc == 0)
+    if (!is_over || rc < 0)
+        saved =
+            vel_session_mark(s, rc < 0 ? VEL_MARK_FAIL : VEL_MARK_FETCH, entry, &why);
+    else
         saved = vel_current_find(s->fs, s->dir, &current, &why);
-    if (saved == 0 && is_over && rc == 0 && current != entry->dataset.id)
-        saved = vel_current_choose(s->fs, s->dir, entry->dataset.id, &why);
+    if (saved == 0 && current != entry->dataset.id)
+        saved = vel_session_mark(s, VEL_MARK_CURRENT, entry, &why);
     if (saved < 0)
         vel_log(VEL_LOG_WARN, "fetch not recorded: %s", why.text);
 }
@@ -267,19 +265,13 @@ static void record(struct vel_session *s, const struct vel_entry *entry, bool is
 /* Not all of its files have their names, and older ones are to have theirs before. */
 static int finish(struct vel_session *s, struct vel_entry *entry, struct vel_err *err)
 {
-    int rc = 0;
+    int rc;
 
-    if (entry->place == VEL_ON_STAGED)
-        rc = vel_comm_agree(
-            s->world,
-            vel_session_take_back(s, entry->dataset.id, VEL_OWE_REST, NULL, NULL, err),
-            err);
-    if (rc == 0 && entry->place == VEL_ON_STAGED) {
-        rc = vel_session_settle_before(s, err);
-        if (rc == 0)
-            rc = vel_flush_finish(&s->crew, entry, err);
-    }
-    return rc;
+    if (entry->place != VEL_ON_STAGED)
+        return 0;
+    rc = vel_session_take_back(s, entry->dataset.id, VEL_OWE_REST, NULL, NULL, err);
+    rc = vel_comm_agree(s->world, rc, err);
+    return rc == 0 ? vel_session_finish_one(s, entry, err) : rc;
 }
 
 int vel_session_fetch(struct vel_session *s, const struct vel_entry *entry,

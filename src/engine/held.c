@@ -116,11 +116,8 @@ void vel_session_evict(struct vel_session *s, size_t i, bool keeps_prefix)
         vel_session_remove_through(s, &through);
     vel_filelist_fini(&through);
     /* nothing of it is left anywhere then */
-    if (s->world->rank == 0 && held->entry.place < VEL_ON_STAGED &&
-        vel_entry_remove(s->fs, s->dir, held->map.dataset.id, &why) < 0)
-        vel_log(VEL_LOG_WARN, "index entry not removed: %s", why.text);
-    if (s->world->rank == 0 && held->entry.place < VEL_ON_STAGED)
-        vel_session_unclaim(s, held->map.dataset.id);
+    if (held->entry.place < VEL_ON_STAGED)
+        vel_session_forget_behind(s, held->map.dataset.id);
     vel_held_fini(held);
     vel_vec_remove(&s->held, i);
 }

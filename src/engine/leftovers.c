@@ -103,15 +103,12 @@ static void sweep_index(struct vel_session *s, int64_t newest)
     for (size_t i = 0; i < entries.n; i++) {
         if (e[i].dataset.id >= newest || !is_nowhere(s, &e[i]))
             continue;
-        rc = vel_entry_remove(s->fs, s->dir, e[i].dataset.id, &why);
-        if (rc < 0)
-            vel_log(VEL_LOG_WARN, "index entry not removed: %s", why.text);
-        else
-            vel_session_tell(s,
-                             (struct vel_event){.kind = VEL_EVENT_DROP,
-                                                .text = "it could not be restored, and "
-                                                        "a newer one is complete"},
-                             &e[i].dataset);
+        vel_session_forget_behind(s, e[i].dataset.id);
+        vel_session_tell(s,
+                         (struct vel_event){.kind = VEL_EVENT_DROP,
+                                            .text = "it could not be restored, and "
+                                                    "a newer one is complete"},
+                         &e[i].dataset);
     }
     vel_index_fini(&entries);
 }

@@ -16,6 +16,7 @@ core_sources += \
 	%D%/logging.c \
 	%D%/logsink.c %D%/logsink.h \
 	%D%/manage.c \
+	%D%/mark.c \
 	%D%/meet.c \
 	%D%/movers.c \
 	%D%/place.c \
@@ -25,7 +26,6 @@ core_sources += \
 	%D%/publish.c \
 	%D%/rate_watch.c %D%/rate_watch.h \
 	%D%/recovery.c \
-	%D%/replaced.c \
 	%D%/restart.c \
 	%D%/route.c \
 	%D%/session.c %D%/session.h %D%/session_in.h \

@@ -8,8 +8,6 @@
 
 #include "base/log.h"
 #include "engine/session_in.h"
-#include "meta/current.h"
-#include "meta/paths.h"
 
 /* All entries, and the newest one of that name and version among them. */
 static int find(struct vel_session *s, const char *name, int64_t version,
@@ -55,46 +53,14 @@ static bool forget_held(struct vel_session *s, int64_t id, bool keeps_prefix)
     return true;
 }
 
-/* Its files stay, and so does what holds them. */
-static void forget_lists(struct vel_session *s, int64_t id)
-{
-    char *dir = vel_dataset_dir(s->dir, id);
-    struct vel_vec names;
-    bool has_files;
-
-    vel_vec_init(&names, sizeof(char *));
-    has_files = !dir || vel_fs_list(s->fs, dir, &names, NULL) < 0;
-    for (size_t i = 0; !has_files && i < names.n; i++)
-        has_files = strncmp(*(char **)vel_vec_at(&names, i), "container.", 10) == 0;
-    if (!has_files)
-        vel_fs_remove_tree(s->fs, dir, NULL);
-    vel_fs_names_fini(&names);
-    free(dir);
-}
-
-/* Nobody but the ranks of this launch ever had parts of it. The highest id is known by
- * its tombstone. */
-static void forget_tombstone(struct vel_session *s, int64_t id)
-{
-    char *path = id < s->last_id ? vel_dropped_path(s->dir, id) : NULL;
-
-    if (path)
-        vel_fs_unlink(s->fs, path, NULL);
-    free(path);
-}
-
 /* A tombstone first: nodes that are not here now will see it. */
 static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
                 struct vel_err *err)
 {
     int64_t id = entry->dataset.id, left;
-    bool is_own = false;
-    int rc = 0;
+    bool is_own = s->world->rank == 0 && vel_session_is_own(s, id);
+    int rc = vel_session_mark_id(s, VEL_MARK_DROP, id, err);
 
-    if (s->world->rank == 0) {
-        is_own = vel_session_is_own(s, id);
-        rc = vel_dropped_save(s->fs, s->dir, id, err);
-    }
     if (rc == 0)
         rc = vel_session_take_back(s, id, VEL_OWE_NOTHING, NULL, NULL, err);
     rc = vel_comm_agree(s->world, rc, err);
@@ -102,16 +68,11 @@ static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
         return rc;
     left = !forget_held(s, id, !with_files);
     vel_session_tell(s, (struct vel_event){.kind = VEL_EVENT_DROP}, &entry->dataset);
-    if (with_files) {
-        rc = vel_flush_remove(&s->crew, entry, err);
-    } else if (s->world->rank == 0) {
-        rc = vel_entry_remove(s->fs, s->dir, id, err);
-        if (rc == 0)
-            forget_lists(s, id);
-    }
+    rc =
+        vel_session_mark_id(s, with_files ? VEL_MARK_REMOVE : VEL_MARK_FORGET, id, err);
     rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_SUM, &left, 1, err);
-    if (rc == 0 && is_own && left == 0)
-        forget_tombstone(s, id);
+    if (rc == 0 && is_own && left == 0) /* nobody else ever had a part of it */
+        vel_session_mark_id(s, VEL_MARK_UNDROP, id, NULL);
     return rc;
 }
 
@@ -139,9 +100,8 @@ int vel_session_set_current(struct vel_session *session, const char *name,
 
     if (rc < 0)
         return rc;
-    if (s->world->rank == 0)
-        rc = vel_current_choose(s->fs, s->dir, entry->dataset.id, err);
-    rc = vel_comm_agree(s->world, rc, err);
+    rc = vel_comm_agree(s->world, vel_session_mark(s, VEL_MARK_CURRENT, entry, err),
+                        err);
     e = entries.items;
     for (size_t i = 0; rc == 0 && s->conf->drop_after_current && i < entries.n; i++)
         if (e[i].dataset.id > entry->dataset.id)

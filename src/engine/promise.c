@@ -270,7 +270,7 @@ int vel_session_owe_flush(struct vel_session *s, struct vel_held *held,
     if (held->owed & VEL_OWE_FLUSH || held->entry.place == VEL_ON_PREFIX)
         return 0;
     if (!held->dir && !held->parts.n && held->map.dataset.ranks == s->world->size)
-        return vel_session_settle_before(s, err); /* it was written there */
+        return vel_session_finish_held(s, held, err); /* it was written there */
     rc = held->dir ? vel_session_promise(s, &held->map, held->dir, -1, owed, err)
                    : promise_parts(s, held, owed, err);
     if (rc == 0)

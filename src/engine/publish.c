@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "engine/session_in.h"
@@ -35,145 +36,153 @@ int vel_session_files(struct vel_session *s, const struct vel_held *held,
 
 /* PREFIX_SIZE: the oldest checkpoints go, and first those that cannot be restored any
  * more; those that failed take nobody's place; a dataset that is an output as well
- * never goes. */
-int vel_session_slide(struct vel_session *s, struct vel_err *err)
+ * never goes. Behind the program; *held: the ids of those that caches have. */
+static void slide(struct vel_session *s, const struct vel_vec *entries,
+                  struct vel_buf *held)
 {
-    struct vel_vec entries;
-    struct vel_entry *e;
+    const struct vel_entry *e = entries->items;
     int64_t kept = 0;
-    int rc;
 
-    if (!s->conf->prefix_size)
-        return 0;
-    rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
-    if (rc < 0)
-        return rc;
-    e = entries.items;
-    for (size_t i = 0; rc == 0 && i < entries.n; i++) {
-        struct vel_held *held = vel_session_held_of(s, e[i].dataset.id);
+    for (size_t i = 0; i < entries->n; i++) {
+        int64_t id = e[i].dataset.id;
+        bool is_held = vel_session_held_of(s, id);
 
         if (e[i].dataset.use != VEL_USE_CHECKPOINT || e[i].place != VEL_ON_PREFIX ||
             (!e[i].replaced && (kept += !e[i].failed) <= s->conf->prefix_size))
             continue;
-        rc = held ? vel_flush_take_back(&s->crew, &e[i], err)
-                  : vel_flush_remove(&s->crew, &e[i], err);
-        if (rc == 0 && held)
-            held->entry.place = VEL_ON_CACHE;
+        vel_session_mark_behind(s, is_held ? VEL_MARK_WITHDRAW : VEL_MARK_REMOVE,
+                                &e[i]);
+        if (is_held)
+            vel_buf_append(held, &id, sizeof id);
     }
-    vel_index_fini(&entries);
+}
+
+int vel_session_slide(struct vel_session *s, struct vel_err *err)
+{
+    struct vel_vec entries;
+    struct vel_buf held;
+    int rc = 0;
+
+    if (!s->conf->prefix_size)
+        return 0;
+    vel_buf_init(&held);
+    if (s->world->rank == 0) {
+        rc = vel_session_load_index(s, VEL_OWNER_SESSION, &entries, err);
+        if (rc == 0) {
+            slide(s, &entries, &held);
+            vel_index_fini(&entries);
+            rc = vel_buf_status(&held, err);
+        }
+    }
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        rc = vel_comm_bcast(s->world, 0, &held, err);
+    for (size_t at = 0; rc == 0 && at < held.len; at += sizeof(int64_t)) {
+        int64_t id;
+
+        memcpy(&id, held.data + at, sizeof id);
+        vel_session_held_of(s, id)->entry.place = VEL_ON_CACHE;
+    }
+    vel_buf_fini(&held);
     return rc;
 }
 
 /* --- what was begun --- */
 
-static void note_place(struct vel_session *s, const struct vel_entry *entry)
+int vel_session_finish_one(struct vel_session *s, struct vel_entry *entry,
+                           struct vel_err *err)
 {
-    struct vel_held *held = vel_session_held_of(s, entry->dataset.id);
+    int rc = vel_session_mark(
+        s, entry->place == VEL_ON_STAGED ? VEL_MARK_PUBLISH : VEL_MARK_REMOVE, entry,
+        err);
 
-    if (held)
-        held->entry.place = entry->place;
+    rc = vel_comm_agree(s->world, rc, err);
+    if (rc == 0)
+        entry->place = entry->place == VEL_ON_STAGED ? VEL_ON_PREFIX : VEL_ON_CACHE;
+    return rc;
 }
 
-/* What it had staged is gone or corrupt: it will never have all its names, and nothing
- * is gained by keeping newer ones from theirs. */
-static void give_up(struct vel_session *s, struct vel_entry *entry, int rc)
+int vel_session_finish_held(struct vel_session *s, struct vel_held *held,
+                            struct vel_err *err)
 {
-    struct vel_err why = {0};
+    struct vel_entry entry = {.dataset = {.id = held->map.dataset.id},
+                              .place = held->entry.place};
+    int rc = entry.place == VEL_ON_STAGED ? vel_session_finish_one(s, &entry, err) : 0;
 
-    if (entry->place != VEL_ON_STAGED || (rc != VEL_ECORRUPT && rc != VEL_ENOENT))
-        return;
-    entry->failed = vel_clock_wall(s->clock) / (int64_t)VEL_CLOCK_S;
-    if (s->world->rank == 0 && vel_entry_save(s->fs, s->dir, entry, &why) < 0)
-        vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
+    if (rc == 0)
+        held->entry.place = entry.place;
+    return rc;
 }
 
-/* Forward what was staged, and back what was not. */
-static int settle(struct vel_session *s, struct vel_entry *e, struct vel_err *err)
-{
-    struct vel_err why = {0};
-    int rc;
-
-    if (e->place == VEL_ON_STAGED)
-        rc = vel_flush_finish(&s->crew, e, &why);
-    else
-        rc = vel_flush_remove(&s->crew, e, &why);
-    if (rc < 0) {
-        vel_log_shared(VEL_LOG_WARN, "%s", why.text);
-        give_up(s, e, rc);
-    } else if (e->place != VEL_ON_PREFIX) {
-        e->place = VEL_ON_CACHE;
-    }
-    s->has_staged |= e->place == VEL_ON_STAGED && !e->failed;
-    note_place(s, e);
-    return e->place == VEL_ON_PREFIX
-               ? vel_session_mark_replaced(s, e->dataset.id, true, err)
-               : vel_comm_barrier(s->world, err);
-}
-
-/* Flushes are the leaders', who have owned them; sessions remove, and stage what they
- * have written on the prefix. */
-static bool is_to_settle(const struct vel_entry *e)
+/* Flushes are the leaders', who have owned them. */
+static bool is_begun(const struct vel_entry *e)
 {
     return e->place == VEL_ON_REMOVING ||
            (e->place == VEL_ON_STAGED && !e->failed && e->owner == 0);
 }
 
-int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
-                               struct vel_err *err)
+int vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries,
+                             struct vel_err *err)
 {
     struct vel_entry *e = entries->items;
     int rc = 0;
 
-    s->has_staged = false;
     /* the oldest first, since a newer one may replace its files */
-    for (size_t i = entries->n; rc == 0 && i-- > 0;)
-        if (is_to_settle(&e[i]))
-            rc = settle(s, &e[i], err);
-    return rc;
-}
+    for (size_t i = entries->n; rc == 0 && i-- > 0;) {
+        struct vel_err why = {0};
 
-int vel_session_settle_before(struct vel_session *s, struct vel_err *err)
-{
-    struct vel_vec entries;
-    int rc;
-
-    if (!s->has_staged)
-        return 0;
-    rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
-    if (rc < 0)
-        return rc;
-    rc = vel_session_settle_flushes(s, &entries, err);
-    vel_index_fini(&entries);
-    if (rc == 0 && s->has_staged)
-        rc = vel_fail(err, VEL_EIO, "an older flush cannot be finished");
+        if (!is_begun(&e[i]) || vel_session_finish_one(s, &e[i], &why) == 0)
+            continue;
+        vel_log_shared(VEL_LOG_WARN, "%s", why.text);
+        rc = vel_comm_barrier(s->world, err);
+    }
     return rc;
 }
 
 /* --- to the prefix --- */
 
+/* Rank 0. What is staged goes forward only, for some files may have their names:
+ * whoever reads it goes on. */
+static int stage(struct vel_session *s, const struct vel_entry *entry,
+                 enum vel_place_on_prefix *ret_place, struct vel_err *err)
+{
+    struct vel_entry now = {0};
+    struct vel_err why = {0};
+    int rc = vel_session_mark(s, VEL_MARK_STAGE, entry, &why);
+
+    *ret_place = VEL_ON_PREFIX;
+    if (rc == 0)
+        return 0;
+    if (vel_entry_load(s->fs, s->dir, entry->dataset.id, &now, NULL) < 0 ||
+        now.place < VEL_ON_STAGED || now.failed)
+        rc = vel_fail(err, (enum vel_status)rc, "recording dataset %" PRId64 ": %s",
+                      entry->dataset.id, why.text);
+    else
+        rc = 0;
+    *ret_place = now.place;
+    vel_entry_fini(&now);
+    if (rc == 0)
+        vel_log(VEL_LOG_WARN, "%s: it is tried again", why.text);
+    return rc;
+}
+
 int vel_session_adopt(struct vel_session *s, struct vel_held *held,
                       struct vel_vec *files, struct vel_err *err)
 {
     struct vel_entry entry = {.dataset = s->writing.map.dataset};
-    struct vel_err why = {0};
-    bool takes_names;
-    int rc = vel_session_settle_before(s, err);
+    int64_t place;
+    int rc = vel_session_has_nobody(s) ? vel_session_meet_late(s, err) : 0;
 
-    if (rc < 0)
-        return rc;
-    takes_names = vel_session_takes_names(s, files);
-    rc = vel_flush_adopt(&s->crew, files, &entry, &why);
-    s->has_staged |= entry.place == VEL_ON_STAGED;
-    if (entry.place == VEL_ON_STAGED) { /* forward only: some have their names */
-        vel_log_shared(VEL_LOG_WARN, "%s: it is tried again", why.text);
-        rc = vel_comm_barrier(s->world, err);
-    } else if (rc < 0) {
-        vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    }
+    if (rc == 0)
+        rc = vel_flush_list(&s->crew, files, &entry, err);
+    if (rc == 0 && s->world->rank == 0)
+        rc = stage(s, &entry, &entry.place, err);
+    place = entry.place;
+    rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_MAX, &place, 1, err);
     held->entry = entry;
+    held->entry.place = (enum vel_place_on_prefix)place;
     held->entry.dataset.name = NULL;
-    return rc < 0 ? rc
-                  : vel_session_mark_replaced(s, entry.dataset.id, takes_names, err);
+    return rc;
 }
 
 static int kind_of(const struct vel_dataset *dataset)

@@ -311,7 +311,8 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < entries->n; i++)
-        rc = vel_flush_remove(&s->crew, &e[i], err);
+        rc = vel_session_mark(s, VEL_MARK_REMOVE, &e[i], err);
+    rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0) {
         vel_index_fini(entries);
         vel_vec_init(entries, sizeof(struct vel_entry));
@@ -379,7 +380,7 @@ static int recover(struct vel_session *s, struct vel_err *err)
         continue_checkpoints(s,
                              &((struct vel_entry *)vel_vec_at(&entries, i))->dataset);
     if (rc == 0)
-        rc = vel_session_settle_flushes(s, &entries, err);
+        rc = vel_session_finish_begun(s, &entries, err);
     if (rc == 0 && s->conf->prefix_purge)
         rc = purge_prefix(s, &entries, err);
     if (rc == 0)

@@ -178,7 +178,7 @@ static int make_readable(struct vel_session *s, int64_t id, struct vel_err *err)
 
     /* not all of its files have their names */
     if (!held->dir && held->entry.place == VEL_ON_STAGED)
-        rc = vel_session_settle_before(s, err);
+        rc = vel_session_finish_held(s, held, err);
     if (rc < 0 || held->dir || held->is_read_in_place)
         return rc;
     rc = held->entry.place == VEL_ON_PREFIX
@@ -197,11 +197,9 @@ static void mark_refused(struct vel_session *s, struct vel_held *held)
     struct vel_entry entry = held->entry;
     struct vel_err why = {0};
 
-    if (s->world->rank != 0)
-        return;
     entry.dataset = held->map.dataset;
     entry.refused = vel_clock_wall(s->clock) / (int64_t)VEL_CLOCK_S;
-    if (vel_entry_save(s->fs, s->dir, &entry, &why) < 0)
+    if (vel_session_mark(s, VEL_MARK_REFUSE, &entry, &why) < 0)
         vel_log(VEL_LOG_WARN, "failed restart not recorded: %s", why.text);
 }
 
@@ -218,10 +216,10 @@ static int take_away(struct vel_session *s, const char *why, bool is_bad,
     vel_log_shared(VEL_LOG_WARN,
                    "dataset %" PRId64 " (%s %" PRId64 ") %s: it is set aside", d->id,
                    d->name, d->version, why);
-    if (is_bad && d->ranks == s->world->size)
-        mark_refused(s, held);
     if (is_bad && held->owed)
         vel_session_take_back_held(s, held, NULL);
+    if (is_bad && d->ranks == s->world->size)
+        mark_refused(s, held);
     s->has_leftovers |= is_bad;
     if (is_bad && held->level)
         vel_cache_set_aside(s->fs, held->level, d->id, true, NULL);

@@ -99,6 +99,7 @@ struct vel_session {
 
     /* rank 0's */
     int64_t claimed;   /* the newest id that is ours */
+    int64_t behind;    /* a dataset of which something was told and not waited for */
     int64_t unclaimed; /* the first that was given without a claim; 0: none */
     bool is_alone;     /* no other launch works with the prefix, as was seen last */
     struct vel_policy policy;
@@ -117,7 +118,6 @@ struct vel_session {
     struct vel_vec held;              /* struct vel_held, oldest first */
     struct vel_vec declined; /* int64_t: ids that this launch does not offer again */
     bool has_leftovers;      /* the same on all ranks: see leftovers.c */
-    bool has_staged;         /* a flush stopped while files got their names */
     bool is_settling;        /* the last promise was perhaps settled */
     int64_t kept;            /* a dataset that does not leave now; 0: none */
     int64_t stuck; /* the oldest dataset that was waited for in vain; 0: none */
@@ -185,8 +185,6 @@ void vel_session_begin_claims(struct vel_session *s);
 void vel_session_claim_late(struct vel_session *s);
 /* Rank 0: an id that nobody else has; the same again until it was used. */
 int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err);
-/* Rank 0: nothing has come of it. */
-void vel_session_unclaim(struct vel_session *s, int64_t id);
 /* Who has to do with a dataset. */
 enum vel_session_owner {
     VEL_OWNER_SESSION, /* we have: a session made it, this one or one that is over */
@@ -250,6 +248,21 @@ int vel_session_owe_again(struct vel_session *s, struct vel_held *held, unsigned
 /* Collective. The same for a held dataset, which is owed nothing then. */
 int vel_session_take_back_held(struct vel_session *s, struct vel_held *held,
                                struct vel_err *err);
+
+/* --- mark.c: what becomes of datasets on the prefix. Local, of rank 0; others do
+ * nothing. --- */
+/* Done when it returns. */
+int vel_session_mark(struct vel_session *s, enum vel_mark what,
+                     const struct vel_entry *entry, struct vel_err *err);
+int vel_session_mark_id(struct vel_session *s, enum vel_mark what, int64_t id,
+                        struct vel_err *err);
+/* All that was told is done. */
+void vel_session_mark_all(struct vel_session *s);
+/* Behind the program, in the order in which it is told; without leaders nothing is. */
+void vel_session_mark_behind(struct vel_session *s, enum vel_mark what,
+                             const struct vel_entry *entry);
+/* No cache has it any more, and the prefix not either. */
+void vel_session_forget_behind(struct vel_session *s, int64_t id);
 
 /* --- meet.c: who works beside us --- */
 /* Collective. From here on the leader knows us. Where the prefix cannot be written
@@ -377,15 +390,16 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
                         char *const *names, size_t n, struct vel_err *err);
 
 /* --- publish.c: to the prefix --- */
-/* Collective. What sessions have begun is finished: files that were written on the
- * prefix get their names, and what was being removed goes. *entries are as it came out.
- * Failures are told in the log and noted in has_staged. */
-int vel_session_settle_flushes(struct vel_session *s, struct vel_vec *entries,
-                               struct vel_err *err);
-/* Collective. A dataset whose files have some of their names must get the others before
- * a newer one takes the same names: else they would be taken from the newer one later.
- */
-int vel_session_settle_before(struct vel_session *s, struct vel_err *err);
+/* Collective. Files that a session has written on the prefix, and that have not all
+ * their names yet, get them, and what was being removed goes; *entries are as it came
+ * out. Failures are told in the log. */
+int vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries,
+                             struct vel_err *err);
+/* Collective. The same for one, which is to be read: a failure is one. */
+int vel_session_finish_one(struct vel_session *s, struct vel_entry *entry,
+                           struct vel_err *err);
+int vel_session_finish_held(struct vel_session *s, struct vel_held *held,
+                            struct vel_err *err);
 /* Collective. A held dataset is on the prefix when it returns, and still held, while
  * others may have left. Where it fails it is tried again by the background. */
 int vel_session_flush(struct vel_session *s, int64_t id, struct vel_held **ret_held,
@@ -397,7 +411,7 @@ int vel_session_flush_named(struct vel_session *s, int64_t id,
 bool vel_session_flush_due(const struct vel_session *s,
                            const struct vel_dataset *dataset, bool is_exposed,
                            bool is_last);
-/* Collective. The oldest on the prefix go, as PREFIX_SIZE says. */
+/* Collective. The oldest on the prefix go, as PREFIX_SIZE says, behind the program. */
 int vel_session_slide(struct vel_session *s, struct vel_err *err);
 /* Collective. The dataset under way was written to the prefix, and is held there only.
  */
@@ -425,14 +439,6 @@ int vel_session_find_through(struct vel_session *s, const struct vel_held *held,
 void vel_session_keep_through(struct vel_session *s, const struct vel_held *held,
                               struct vel_vec *ret_files);
 void vel_session_remove_through(struct vel_session *s, const struct vel_vec *files);
-
-/* --- replaced.c: names that another dataset has taken --- */
-/* Local. Stands anything on the prefix where these files (struct vel_flush_file) go? */
-bool vel_session_takes_names(const struct vel_session *s, const struct vel_vec *files);
-/* Collective. Dataset `id` has come to the prefix, on any rank where other files were:
- * those that have lost some are marked. */
-int vel_session_mark_replaced(struct vel_session *s, int64_t id, bool takes_names,
-                              struct vel_err *err);
 
 /* --- fetch.c --- */
 /* Collective. An entry of the index into the caches, protected; or to be read in place.

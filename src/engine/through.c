@@ -180,8 +180,8 @@ void vel_session_remove_through(struct vel_session *s, const struct vel_vec *fil
         char *path = NULL;
         int rc = vel_cachename_path(s->prefix, f[i].name, &path, &why);
 
-        if (rc == 0 && vel_stands_untouched(s->fs, path, &f[i]))
-            rc = vel_fs_unlink(s->fs, path, &why);
+        if (rc == 0)
+            rc = vel_stands_remove(s->fs, path, &f[i], &why);
         if (rc < 0)
             vel_log(VEL_LOG_WARN, "a file of a dataset that is gone stays: %s",
                     why.text);

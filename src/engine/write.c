@@ -292,8 +292,6 @@ static int protect(struct vel_session *s, struct vel_held *held, int rc,
 
     if (!s->writing.is_bypass) {
         rc = encode(s, rc, err);
-        if (rc == 0 && s->writing.takes_names)
-            rc = vel_session_mark_replaced(s, s->writing.map.dataset.id, true, err);
         if (rc != VEL_ENOSPC)
             return rc;
         rc = packs(s) ? check_names(s, err) : 0;
@@ -348,8 +346,8 @@ static int give_up(struct vel_session *s, int rc, const struct vel_err *why,
                                   NULL);
         vel_session_remove_place(s);
         if (s->world->rank == 0) {
-            vel_entry_remove(s->fs, s->dir, w->map.dataset.id, NULL);
-            vel_session_unclaim(s, w->map.dataset.id);
+            s->claimed = 0;
+            vel_session_forget_behind(s, w->map.dataset.id);
         }
     }
     writing_fini(w);
@@ -398,18 +396,20 @@ static int do_without(struct vel_session *s, unsigned *owed, const struct vel_er
 }
 
 /* A restart finds it without its entry in the index, so that a prefix that cannot be
- * written is no reason to lose it. */
+ * written is no reason to lose it. Files that were written where they belong may have
+ * taken names of others. */
 static void note_entry(struct vel_session *s, const struct vel_held *held)
 {
     struct vel_entry entry = held->entry;
     struct vel_err why = {0};
 
     entry.dataset = s->writing.map.dataset;
-    if (!s->writing.is_bypass && s->world->rank == 0 &&
-        vel_entry_save(s->fs, s->dir, &entry, &why) < 0)
-        vel_log(VEL_LOG_WARN,
-                "dataset %" PRId64 " is complete, but not in the index: %s",
-                entry.dataset.id, why.text);
+    if (s->writing.is_bypass)
+        return;
+    vel_session_mark_behind(s, VEL_MARK_ENTER, &entry);
+    if (s->writing.takes_names &&
+        vel_session_mark(s, VEL_MARK_REPLACE, &entry, &why) < 0)
+        vel_log(VEL_LOG_WARN, "what is replaced is not recorded: %s", why.text);
 }
 
 /* What was written is held from now on. */

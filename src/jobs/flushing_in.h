@@ -91,4 +91,7 @@ bool vel_share_is_moved(const struct vel_share *s);
 int vel_share_move(struct vel_share *s);
 void vel_share_stop(struct vel_share *s);
 
+/* Of one process. */
+struct vel_crew vel_flushing_crew(const struct vel_flushing *f);
+
 #endif

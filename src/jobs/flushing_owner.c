@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/map.h"
-#include "comm/comm.h"
 #include "jobs/flushing_in.h"
 #include "meta/owner.h"
 #include "meta/paths.h"
@@ -243,18 +242,15 @@ int vel_flushing_rivals(const struct vel_flushing *flushing,
                   : 0;
 }
 
-/* A crew of one. */
-static int make_crew(const struct vel_flushing *f, struct vel_crew *ret,
-                     struct vel_err *err)
+struct vel_crew vel_flushing_crew(const struct vel_flushing *f)
 {
-    *ret = (struct vel_crew){.fs = f->fs,
+    return (struct vel_crew){.fs = f->fs,
                              .clock = f->clock,
                              .prefix = f->prefix,
                              .dir = f->dir,
                              .copy = f->copy,
                              .checks_crc = f->checks_crc,
                              .nodes = 1};
-    return vel_comm_self(&ret->world, err);
 }
 
 struct taking {
@@ -295,18 +291,14 @@ static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *e
                                           .below = entry->dataset.id,
                                           .over_below = entry->dataset.id,
                                           .over = f->replaced};
-    struct taking t = {.of = f, .by = entry};
+    struct taking t = {.of = f, .by = entry, .crew = vel_flushing_crew(f)};
     struct vel_map *names = NULL;
-    int rc = make_crew(f, &t.crew, err);
+    int rc = own_names(f, entry, &names, err);
 
-    if (rc < 0)
-        return rc;
-    rc = own_names(f, entry, &names, err);
     t.names = names;
     if (rc == 0)
         rc = vel_index_each(f->fs, f->dir, &older, mark_one, &t, err);
     vel_map_destroy(names, NULL);
-    vel_comm_destroy(t.crew.world);
     return rc;
 }
 
@@ -382,17 +374,13 @@ static int finish(const struct vel_flushing *f, const struct vel_flush_job *of,
 static int settle(const struct vel_flushing *f, const struct vel_flush_job *job,
                   struct vel_entry *entry, int64_t by, struct vel_err *err)
 {
-    struct vel_crew crew = {0};
+    struct vel_crew crew = vel_flushing_crew(f);
     int rc = 0;
 
     if (entry->place == VEL_ON_STAGED && !entry->failed)
         return finish(f, job, entry, err);
-    if (entry->place == VEL_ON_FLUSHING) {
-        rc = make_crew(f, &crew, err);
-        if (rc == 0)
-            rc = vel_flush_take_back(&crew, entry, err);
-        vel_comm_destroy(crew.world);
-    }
+    if (entry->place == VEL_ON_FLUSHING)
+        rc = vel_flush_take_back(&crew, entry, err);
     entry->owner = job->owner;
     entry->attempt = 0;
     if (entry->place != VEL_ON_PREFIX && by)

@@ -25,6 +25,7 @@ core_sources += \
 	%D%/flushing_since.c \
 	%D%/forget.c %D%/forget.h \
 	%D%/hashes.c %D%/hashes.h \
+	%D%/mark.c %D%/mark.h \
 	%D%/muster.c %D%/muster.h \
 	%D%/part_files.c %D%/part_files.h \
 	%D%/placeholders.c %D%/placeholders.h %D%/placeholders_in.h \

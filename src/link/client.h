@@ -107,6 +107,8 @@ int vel_client_owe(struct vel_client *client, int64_t dataset, int64_t rank,
                    struct vel_err *err);
 int vel_client_settle(struct vel_client *client, int64_t dataset, const void *record,
                       size_t len, struct vel_err *err);
+int vel_client_mark(struct vel_client *client, int64_t dataset, unsigned what,
+                    bool waits, const void *record, size_t len, struct vel_err *err);
 int vel_client_ask(struct vel_client *client, int64_t dataset, struct vel_progress *ret,
                    struct vel_err *err);
 

@@ -178,6 +178,18 @@ int vel_client_settle(struct vel_client *client, int64_t dataset, const void *re
     return ask_yes(client, &call, err);
 }
 
+int vel_client_mark(struct vel_client *client, int64_t dataset, unsigned what,
+                    bool waits, const void *record, size_t len, struct vel_err *err)
+{
+    struct call call = {.msg.kind = VEL_MSG_MARK};
+
+    call.msg.u.mark.dataset = (uint64_t)dataset;
+    call.msg.u.mark.what = what;
+    call.msg.u.mark.waits = waits;
+    call.msg.u.mark.record = (struct vel_msg_bytes){record, len};
+    return ask_yes(client, &call, err);
+}
+
 static int ask_state(struct vel_client *client, struct call *call,
                      struct vel_progress *ret, struct vel_err *err)
 {

@@ -240,7 +240,7 @@ static bool may_say(const struct conn *conn, const struct vel_msg_row *row)
         return false;
     if (conn->peer.role == VEL_PEER_LEADER) /* handed on to the chair */
         return row->way != VEL_MSG_WAY_ASK || row->kind == VEL_MSG_SETTLE ||
-               row->kind == VEL_MSG_DRAIN;
+               row->kind == VEL_MSG_DRAIN || row->kind == VEL_MSG_MARK;
     if (conn->peer.role == VEL_PEER_TOOL && row->kind == VEL_MSG_WANT)
         return true; /* a tool pulls by itself */
     return row->way == VEL_MSG_WAY_ASK &&

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "meta/settlement.h"
 #include "ident/once.h"
+#include "jobs/mark.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
 #include "meta/ids.h"
@@ -171,8 +172,26 @@ static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry
     return rc;
 }
 
-/* Whoever shares a name with it and is on its way is settled before it renames; but
- * what the brain knows, which tells those in their order. */
+/* One of those that share a name with it and are on their way. */
+static int settle_rival(struct vel_service *service, const struct vel_entry *entry,
+                        int64_t id, struct vel_err *err)
+{
+    struct vel_flush_job job = {.id = id};
+    struct vel_entry settled = {0};
+    char *home;
+    int rc = vel_service_claim_owner(service, id, &job.owner, err);
+
+    job.home = home = vel_service_home_of(service, id);
+    if (rc == 0)
+        rc = vel_flushing_settle(&service->flushing, &job, entry->dataset.id, &settled,
+                                 err);
+    if (rc == 0)
+        vel_entry_fini(&settled);
+    free(home);
+    return rc;
+}
+
+/* Before it renames; but what the brain knows it tells in its order. */
 static int settle_rivals(struct vel_service *service, const struct vel_entry *entry,
                          struct vel_err *err)
 {
@@ -184,21 +203,40 @@ static int settle_rivals(struct vel_service *service, const struct vel_entry *en
     for (size_t i = 0; rc == 0 && i < rivals.n; i++) {
         const struct vel_flush_rival *rival = vel_vec_at(&rivals, i);
         enum vel_dataset_state state = vel_leader_dataset(service->leader, rival->id);
-        struct vel_flush_job job = {.id = rival->id};
-        struct vel_entry settled = {0};
-        char *home;
 
-        if (rival->id > entry->dataset.id ||
-            (state >= VEL_DATASET_SEALED && state <= VEL_DATASET_FLUSHING))
+        if (rival->id < entry->dataset.id &&
+            (state < VEL_DATASET_SEALED || state > VEL_DATASET_FLUSHING))
+            rc = settle_rival(service, entry, rival->id, err);
+    }
+    vel_vec_fini(&rivals);
+    return rc;
+}
+
+/* The same on a worker, of a session's: what this launch owns the brain knows, and that
+ * finds the newer one before it renames, if it does not rename already. */
+int vel_service_settle_rivals(void *arg, const struct vel_entry *entry,
+                              struct vel_err *err)
+{
+    struct vel_service *service = arg;
+    struct vel_vec rivals;
+    int rc;
+
+    vel_vec_init(&rivals, sizeof(struct vel_flush_rival));
+    rc = vel_flushing_rivals(&service->flushing, entry, &rivals, err);
+    for (size_t i = 0; rc == 0 && i < rivals.n; i++) {
+        const struct vel_flush_rival *rival = vel_vec_at(&rivals, i);
+        int64_t newest;
+        bool is_ours = false;
+
+        if (rival->id > entry->dataset.id)
             continue;
-        rc = vel_service_claim_owner(service, rival->id, &job.owner, err);
-        job.home = home = vel_service_home_of(service, rival->id);
-        if (rc == 0)
-            rc = vel_flushing_settle(&service->flushing, &job, entry->dataset.id,
-                                     &settled, err);
-        if (rc == 0)
-            vel_entry_fini(&settled);
-        free(home);
+        if (rival->owner > 0)
+            rc = vel_service_owner(service, rival->id, &newest, &is_ours, err);
+        if (rc == 0 && !is_ours)
+            rc = settle_rival(service, entry, rival->id, err);
+        else if (rc == 0 && rival->place == VEL_ON_STAGED)
+            rc = vel_fail(err, VEL_EBUSY, "dataset %" PRId64 " gets its names first",
+                          rival->id);
     }
     vel_vec_fini(&rivals);
     return rc;
@@ -263,6 +301,19 @@ int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *er
     vel_entry_fini(&entry);
     free(home);
     return rc;
+}
+
+int vel_service_mark(struct vel_service_job *job, struct vel_err *err)
+{
+    const struct vel_marking marking = {.flushing = &job->service->flushing,
+                                        .claim_owner = vel_service_claim_owner,
+                                        .settle_rivals = vel_service_settle_rivals,
+                                        .arg = job->service};
+    int rc = vel_buf_status(&job->bytes, err);
+
+    return rc < 0 ? rc
+                  : vel_mark(&marking, (enum vel_mark)job->how, job->seal.id,
+                             job->bytes.data, job->bytes.len, err);
 }
 
 int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,

@@ -78,7 +78,7 @@ struct vel_service_job {
     uint64_t rate;
     char *node; /* of RENAME: whose files; NULL: this one's */
     bool is_cancelled;
-    struct vel_buf bytes; /* what it brings back */
+    struct vel_buf bytes; /* what it brings back; MARK: its record */
     uint64_t asker, seq;  /* the link whose question it answers, not the brain's; 0 */
     size_t piece;         /* of the answer */
 
@@ -293,6 +293,8 @@ int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
                           struct vel_seal *ret, struct vel_err *err);
 int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                       struct vel_err *err);
+int vel_service_settle_rivals(void *arg, const struct vel_entry *entry,
+                              struct vel_err *err);
 int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
                             struct vel_err *err);
 int vel_service_entry(void *arg, const struct vel_seal *seal,
@@ -471,6 +473,8 @@ void vel_service_stock_answer(struct vel_service_job *job, int rc,
 
 int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *how,
                        struct vel_err *err);
+/* What a program says of a dataset. */
+int vel_service_mark(struct vel_service_job *job, struct vel_err *err);
 int vel_service_settle_encoding(struct vel_service_job *job, struct vel_err *err);
 
 #endif

@@ -200,7 +200,7 @@ static int copy(struct vel_service_job *job, const struct vel_work_job *how,
 
 /* Parts go while nobody makes an inventory of them, and not when another launch has
  * ended ours: it may have counted them. */
-static int change_parts(struct vel_service_job *job, bool removes, struct vel_err *err)
+int vel_service_remove_parts(struct vel_service_job *job, struct vel_err *err)
 {
     struct vel_service *service = job->service;
     struct places places;
@@ -224,13 +224,9 @@ static int change_parts(struct vel_service_job *job, bool removes, struct vel_er
     }
     if (rc == 0 && lock)
         rc = vel_service_is_launch_over(service, service->launch, &is_ended, err);
-    if (rc == 0 && !is_ended && places.home && removes)
+    if (rc == 0 && !is_ended && places.home)
         vel_placeholders_forget(service->placeholders, places.home, -1);
-    else if (rc == 0 && !is_ended && places.home)
-        rc = vel_placeholders_lose(service->placeholders, places.home, err);
-    if (rc == 0 && !is_ended && !removes)
-        rc = vel_cache_set_aside(service->fs, level, job->seal.id, true, err);
-    for (size_t i = 0; rc == 0 && !is_ended && removes && i < places.parts.n; i++)
+    for (size_t i = 0; rc == 0 && !is_ended && i < places.parts.n; i++)
         rc = vel_cache_remove_part(
             service->fs, level, job->seal.id,
             ((struct vel_flush_part *)vel_vec_at(&places.parts, i))->rank, err);
@@ -239,11 +235,6 @@ static int change_parts(struct vel_service_job *job, bool removes, struct vel_er
     free(path);
     places_fini(&places);
     return rc;
-}
-
-int vel_service_remove_parts(struct vel_service_job *job, struct vel_err *err)
-{
-    return change_parts(job, true, err);
 }
 
 static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
@@ -266,9 +257,9 @@ static int run(void *arg, const struct vel_work_job *how, struct vel_err *err)
     case VEL_WORK_REMOVE_TEMPS:
         return flush(job, how, RETREAT, err);
     case VEL_WORK_REMOVE_PARTS:
-        return change_parts(job, true, err);
-    case VEL_WORK_SET_ASIDE:
-        return change_parts(job, false, err);
+        return vel_service_remove_parts(job, err);
+    case VEL_WORK_MARK:
+        return vel_service_mark(job, err);
     case VEL_WORK_CREATE:
         return vel_service_create(job, how->watch, err);
     case VEL_WORK_CLOSE:
@@ -306,10 +297,10 @@ static enum vel_urgency urgency_of(enum vel_leader_work work)
     case VEL_WORK_SETTLE_ENCODING:
     case VEL_WORK_REMOVE_TEMPS:
     case VEL_WORK_REMOVE_PARTS:
-    case VEL_WORK_SET_ASIDE:
     case VEL_WORK_TAKE:
         break;
-    case VEL_WORK_CREATE: /* somebody waits in a call */
+    case VEL_WORK_MARK: /* somebody waits in a call */
+    case VEL_WORK_CREATE:
     case VEL_WORK_CLOSE:
     case VEL_WORK_DROP:
     case VEL_WORK_LOOK:
@@ -392,8 +383,11 @@ void vel_service_start_job(void *arg, const struct vel_leader_job *asked)
         vel_seal_init(&job->seal);
         if (asked->node && !job->node)
             rc = vel_out_of_memory(&err, "a job");
+        vel_buf_append(&job->bytes, asked->record.at, asked->record.len);
         if (rc == 0 && asked->seal)
             rc = vel_seal_copy(asked->seal, &job->seal, &err);
+        else if (asked->work == VEL_WORK_MARK)
+            job->seal.id = asked->id;
         if (rc == 0)
             rc = vel_service_note_file(job, asked, &err);
         if (rc == 0 && !vel_vec_push(&service->jobs, &job))

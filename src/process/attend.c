@@ -139,6 +139,12 @@ static int settle(struct vel_background *b, int64_t dataset, const void *record,
     return vel_client_settle(client_of(b), dataset, record, len, err);
 }
 
+static int mark(struct vel_background *b, int64_t dataset, enum vel_mark what,
+                bool waits, const void *record, size_t len, struct vel_err *err)
+{
+    return vel_client_mark(client_of(b), dataset, what, waits, record, len, err);
+}
+
 static void tell(const struct vel_progress *progress, struct vel_background_state *ret)
 {
     *ret = (struct vel_background_state){.behind = (enum vel_behind)progress->state,
@@ -194,6 +200,7 @@ static const struct vel_background_ops ops = {.joined = joined,
                                               .open = open_it,
                                               .owe = owe,
                                               .settle = settle,
+                                              .mark = mark,
                                               .ask = ask,
                                               .drain = drain,
                                               .ping = ping,

@@ -79,20 +79,8 @@ static int make_dir(struct flush *f)
     return rc;
 }
 
-/* Collective. Files that are not adopted are nobody's; the entry may be there although
- * writing it failed. Of a job that broke others may have adopted them. */
-static void forget(struct flush *f)
-{
-    int64_t id = f->entry->dataset.id;
-
-    if (vel_comm_barrier(f->crew->world, NULL) < 0 || f->crew->world->rank != 0)
-        return;
-    vel_entry_remove(f->crew->fs, f->crew->dir, id, NULL);
-    vel_flush_remove_lists(f->crew, id, NULL);
-}
-
-int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
-                    struct vel_entry *entry, struct vel_err *err)
+int vel_flush_list(const struct vel_crew *crew, struct vel_vec *files,
+                   struct vel_entry *entry, struct vel_err *err)
 {
     struct flush f = {.crew = crew, .files = files, .entry = entry, .err = err};
     struct vel_flush_file *file = files->items;
@@ -104,19 +92,5 @@ int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
     if (rc == 0)
         rc = make_dir(&f);
     rc = vel_comm_agree(crew->world, rc, err);
-    if (rc == 0)
-        rc = write_list(&f);
-    if (rc == 0)
-        rc = vel_flush_mark(crew, entry, VEL_ON_STAGED, err);
-    if (rc < 0)
-        forget(&f);
-    if (rc == 0) {
-        for (size_t i = 0; rc == 0 && i < files->n; i++)
-            rc = vel_flush_name_one(crew, entry, &file[i].listed, err);
-        rc = vel_comm_agree(crew->world, rc, err);
-        if (rc == 0)
-            rc = vel_flush_mark(crew, entry, VEL_ON_PREFIX, err);
-    }
-    return rc < 0 ? vel_wrap(err, rc, "recording dataset %" PRId64, entry->dataset.id)
-                  : 0;
+    return rc == 0 ? write_list(&f) : rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flush - a complete dataset on the prefix: what was written there becomes one, what is
- * staged gets its names, and one goes. How it gets there from the caches is in
- * jobs/flushing.h.
+/* flush - a dataset on the prefix: what was written there is listed, and one goes. How
+ * it gets there from the caches, and its names, is in jobs/flushing.h.
  *
  * All of it is there under temporary names before the first file gets its own; from
  * then on whoever comes next can only finish. So a file that replaces an older one of
@@ -27,25 +26,18 @@ struct vel_flush_file {
 void vel_flush_files_fini(struct vel_vec *files);
 
 /* Collective over crew->world. Files that were written on the prefix, under their
- * temporary names (xfer/temp.h), by one rank or by several, become a dataset there:
- * *entry, of the place VEL_ON_PREFIX, on disk too. On failure, the same on all ranks,
- * they are as they were, and the entry says VEL_ON_CACHE; or VEL_ON_STAGED: then
- * vel_flush_finish() goes on from there. */
-int vel_flush_adopt(const struct vel_crew *crew, struct vel_vec *files,
-                    struct vel_entry *entry, struct vel_err *err);
+ * temporary names (xfer/temp.h), by one rank or by several, are listed there, as they
+ * are now; entry->lists is how many lists there are. */
+int vel_flush_list(const struct vel_crew *crew, struct vel_vec *files,
+                   struct vel_entry *entry, struct vel_err *err);
 
-/* Collective. Give the files of a staged dataset their names, whoever staged it.
- * VEL_ENOENT, VEL_ECORRUPT: some are lost. */
-int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
-                     struct vel_err *err);
-
-/* Collective. Remove what a dataset that the caches hold has on the prefix: the entry
- * says VEL_ON_CACHE. Files that were written through stay, as a part of what is held.
- */
+/* By one process. Remove what a dataset that the caches hold has on the prefix: the
+ * entry says VEL_ON_CACHE. Files that were written through stay, as a part of what is
+ * held. */
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
                         struct vel_err *err);
 
-/* Collective. Remove a dataset's files from the prefix, unless another dataset has
+/* By one process. Remove a dataset's files from the prefix, unless another dataset has
  * replaced them, with the directories that are empty then; and its entry. */
 int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
                      struct vel_err *err);

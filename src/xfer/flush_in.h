@@ -18,35 +18,29 @@ int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
                      struct vel_err *err);
 void vel_flush_target_fini(struct vel_flush_target *target);
 
-/* Local. Carry out what is listed as a patch, as vel_patch_apply(). */
+/* Carry out what is listed as a patch, as vel_patch_apply(). */
 int vel_flush_patch(const struct vel_crew *crew, int64_t id,
                     const struct vel_flush_target *target,
                     const struct vel_listed *file, bool is_alone, struct vel_err *err);
 
-/* Local. Remove a file under this temporary name, and what belongs to it. */
+/* Remove a file under this temporary name, and what belongs to it. */
 int vel_flush_remove_temporary(const struct vel_crew *crew, int64_t id,
                                const struct vel_listed *file, const char *temporary,
                                struct vel_err *err);
 
-/* Local. The temporary names survive a loss of power: before anybody is told that all
+/* The temporary names survive a loss of power: before anybody is told that all
  * is staged. Those that are NULL are left out. */
 int vel_flush_sync_names(const struct vel_crew *crew,
                          const struct vel_flush_target *targets, size_t n,
                          struct vel_err *err);
 
-/* Collective. Rank 0 changes the entry, and everybody sees it changed or not; what the
- * new place says must be true of all ranks by then. After a failure the record may be
- * either. */
-int vel_flush_mark(const struct vel_crew *crew, struct vel_entry *entry,
-                   enum vel_place_on_prefix place, struct vel_err *err);
-
-/* Local. Give a file of a staged dataset its name, or the container of which it is the
+/* Give a file of a staged dataset its name, or the container of which it is the
  * last file. VEL_ENOENT, VEL_ECORRUPT: it is lost, since it has not got its name before
  * either. */
 int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entry,
                        const struct vel_listed *file, struct vel_err *err);
 
-/* Local. Remove the lists and the containers of a dataset that is not on the prefix, or
+/* Remove the lists and the containers of a dataset that is not on the prefix, or
  * not any more. */
 int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id,
                            struct vel_err *err);

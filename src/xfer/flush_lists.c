@@ -16,27 +16,19 @@
 #include "xfer/stands.h"
 #include "xfer/temp.h"
 
-/* The same as below after something that rank 0 did with the result `rc`. */
-static int mark_after(const struct vel_crew *crew, struct vel_entry *entry, int rc,
-                      enum vel_place_on_prefix place, struct vel_err *err)
+/* What the new place says must be true by now. After a failure the record may be
+ * either. */
+static int mark(const struct vel_crew *crew, struct vel_entry *entry,
+                enum vel_place_on_prefix place, struct vel_err *err)
 {
     enum vel_place_on_prefix before = entry->place;
+    int rc;
 
-    if (rc == 0 && crew->world->rank == 0) {
-        entry->place = place;
-        if (place == VEL_ON_PREFIX)
-            entry->flushed = vel_clock_wall(crew->clock) / (int64_t)VEL_CLOCK_S;
-        rc = vel_entry_save(crew->fs, crew->dir, entry, err);
-    }
-    rc = vel_comm_agree(crew->world, rc, err);
-    entry->place = rc == 0 ? place : before;
+    entry->place = place;
+    rc = vel_entry_save(crew->fs, crew->dir, entry, err);
+    if (rc < 0)
+        entry->place = before;
     return rc;
-}
-
-int vel_flush_mark(const struct vel_crew *crew, struct vel_entry *entry,
-                   enum vel_place_on_prefix place, struct vel_err *err)
-{
-    return mark_after(crew, entry, 0, place, err);
 }
 
 int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
@@ -94,9 +86,8 @@ int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_e
                : 0;
 }
 
-/* What is done with each file of the lists that this process takes: list l is rank
- * l mod ranks'. Of those in a container it is the last one. `past` are the numbers of
- * all owners that there were. */
+/* What is done with each file of the lists; of those in a container it is the last one.
+ * `past` are the numbers of all owners that there were. */
 typedef int listed_f(const struct vel_crew *crew, const struct vel_entry *entry,
                      const struct vel_listed *file, const struct vel_vec *past,
                      struct vel_err *err);
@@ -109,8 +100,7 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
 
     if (rc < 0)
         return rc;
-    for (int l = crew->world->rank; rc == 0 && l < entry->lists;
-         l += crew->world->size) {
+    for (int l = 0; rc == 0 && l < entry->lists; l++) {
         struct vel_vec files;
         struct vel_listed *file;
         struct vel_err why = {0};
@@ -232,25 +222,6 @@ int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entr
     return rc;
 }
 
-static int name_one(const struct vel_crew *crew, const struct vel_entry *entry,
-                    const struct vel_listed *file, const struct vel_vec *past,
-                    struct vel_err *err)
-{
-    (void)past;
-    return vel_flush_name_one(crew, entry, file, err);
-}
-
-int vel_flush_finish(const struct vel_crew *crew, struct vel_entry *entry,
-                     struct vel_err *err)
-{
-    int rc = vel_comm_agree(crew->world, for_each(crew, entry, name_one, err), err);
-
-    if (rc == 0)
-        rc = vel_flush_mark(crew, entry, VEL_ON_PREFIX, err);
-    return rc < 0 ? vel_wrap(err, rc, "publishing dataset %" PRId64, entry->dataset.id)
-                  : 0;
-}
-
 /* --- removal --- */
 
 /* Directories that a removal left empty, up to the prefix. */
@@ -302,9 +273,8 @@ static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry
     if (file->container >= 0)
         return 0; /* it goes with the lists */
     rc = vel_flush_target(crew, entry, file, &target, err);
-    if (rc == 0 && !(file->is_through && entry->place == VEL_ON_FLUSHING) &&
-        vel_stands_untouched(crew->fs, target.dest, file))
-        rc = vel_fs_unlink(crew->fs, target.dest, err);
+    if (rc == 0 && !(file->is_through && entry->place == VEL_ON_FLUSHING))
+        rc = vel_stands_remove(crew->fs, target.dest, file, err);
     if (rc == 0)
         rc = vel_flush_remove_temporary(crew, entry->dataset.id, file, target.temporary,
                                         err);
@@ -316,23 +286,20 @@ static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry
     return rc;
 }
 
-/* Collective. The files of a dataset that nobody takes for a whole one; its lists, with
- * a result that rank 0 has to tell. */
+/* The files of a dataset that nobody takes for a whole one, and its lists. */
 static int remove_files(const struct vel_crew *crew, const struct vel_entry *entry,
                         struct vel_err *err)
 {
-    int rc = vel_comm_agree(crew->world, for_each(crew, entry, remove_one, err), err);
+    int rc = for_each(crew, entry, remove_one, err);
 
-    return rc == 0 && crew->world->rank == 0
-               ? vel_flush_remove_lists(crew, entry->dataset.id, err)
-               : rc;
+    return rc == 0 ? vel_flush_remove_lists(crew, entry->dataset.id, err) : rc;
 }
 
-/* Collective. From here on nobody takes it for a dataset that can be fetched. */
+/* From here on nobody takes it for a dataset that can be fetched. */
 static int begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
                          enum vel_place_on_prefix place, struct vel_err *err)
 {
-    return entry->place == place ? 0 : vel_flush_mark(crew, entry, place, err);
+    return entry->place == place ? 0 : mark(crew, entry, place, err);
 }
 
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
@@ -340,10 +307,10 @@ int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
 {
     int rc = begin_removal(crew, entry, VEL_ON_FLUSHING, err);
 
-    if (rc == 0) {
+    if (rc == 0)
         rc = remove_files(crew, entry, err);
-        rc = mark_after(crew, entry, rc, VEL_ON_CACHE, err);
-    }
+    if (rc == 0)
+        rc = mark(crew, entry, VEL_ON_CACHE, err);
     return rc < 0 ? vel_wrap(err, rc, "taking back the flush of dataset %" PRId64,
                              entry->dataset.id)
                   : 0;
@@ -372,11 +339,10 @@ int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
         if (rc == 0)
             rc = remove_files(crew, entry, err);
     }
-    if (rc == 0 && crew->world->rank == 0)
+    if (rc == 0)
         rc = vel_entry_remove(crew->fs, crew->dir, id, err);
-    if (rc == 0 && crew->world->rank == 0)
+    if (rc == 0)
         rc = remove_dataset_dir(crew, id, err);
-    rc = vel_comm_agree(crew->world, rc, err);
     return rc < 0
                ? vel_wrap(err, rc, "removing dataset %" PRId64 " from the prefix", id)
                : 0;

@@ -21,6 +21,17 @@ bool vel_stands_untouched(struct vel_fs *fs, const char *path,
     return vel_fs_lstat(fs, path, &st, NULL) == 0 && is_untouched(&st, file);
 }
 
+int vel_stands_remove(struct vel_fs *fs, const char *path,
+                      const struct vel_listed *file, struct vel_err *err)
+{
+    struct stat st;
+    int rc = vel_fs_lstat(fs, path, &st, err);
+
+    if (rc == 0 && is_untouched(&st, file))
+        rc = vel_fs_unlink(fs, path, err);
+    return rc == VEL_ENOENT ? 0 : rc;
+}
+
 /* Reads the file; with a checksum to compare it is compared. */
 static int read_all(const struct vel_crew *crew, const char *path,
                     const struct vel_listed *file, bool has_crc,
@@ -106,8 +117,7 @@ int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entr
     bool stands = true;
     int rc = 0;
 
-    for (int l = crew->world->rank; rc == 0 && stands && l < entry->lists;
-         l += crew->world->size) {
+    for (int l = 0; rc == 0 && stands && l < entry->lists; l++) {
         struct vel_vec files;
         struct vel_listed *f;
 

@@ -25,6 +25,10 @@ bool vel_stands_untouched(struct vel_fs *fs, const char *path,
 int vel_stands_check(const struct vel_crew *crew, const char *path,
                      const struct vel_listed *file, struct vel_err *err);
 
+/* If it is untouched it goes: not what another has written there. */
+int vel_stands_remove(struct vel_fs *fs, const char *path,
+                      const struct vel_listed *file, struct vel_err *err);
+
 /* Size, checksum, mode and time of a file that stands where it belongs, into *file. */
 int vel_stands_record(const struct vel_crew *crew, const char *path,
                       struct vel_listed *file, struct vel_err *err);
@@ -39,8 +43,8 @@ bool vel_stands_put(struct vel_fs *fs, const char *dir,
                     const struct vel_index_range *range, const char *name,
                     const char *path);
 
-/* Of a dataset on the prefix, as far as the lists that this process takes tell (list l
- * is rank l mod ranks'): is every file untouched? Containers are nobody else's. */
+/* Of a dataset on the prefix, as its lists tell: is every file untouched? Containers
+ * are nobody else's. */
 int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entry,
                        bool *ret_stands, struct vel_err *err);
 

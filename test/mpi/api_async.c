@@ -60,6 +60,13 @@ static int he_is_asked(struct vel_background *b, int64_t dataset,
     return 0;
 }
 
+static int he_marks(struct vel_background *b, int64_t dataset, enum vel_mark what,
+                    bool waits, const void *record, size_t len, struct vel_err *err)
+{
+    (void)b, (void)dataset, (void)what, (void)waits, (void)record, (void)len, (void)err;
+    return 0;
+}
+
 static int he_drains(struct vel_background *b, int64_t dataset, int64_t patience,
                      struct vel_background_state *ret, struct vel_err *err)
 {
@@ -93,6 +100,7 @@ static int he_is_left(struct vel_background *b, bool is_well, struct vel_err *er
 static const struct vel_background_ops ops = {.open = he_opens,
                                               .owe = he_owes,
                                               .settle = he_settles,
+                                              .mark = he_marks,
                                               .ask = he_is_asked,
                                               .drain = he_drains,
                                               .ping = he_is_pinged,

@@ -270,6 +270,25 @@ static int copy_all(struct crewlab_rank *rank, struct vel_vec *files,
     return rc == 0 ? save_list(rank, files, id) : rc;
 }
 
+/* By rank 0, when all are there. */
+static int mark(struct crewlab_rank *rank, struct vel_entry *entry,
+                enum vel_place_on_prefix place)
+{
+    const struct vel_crew *crew = &rank->crew;
+    enum vel_place_on_prefix before = entry->place;
+    int rc = 0;
+
+    entry->place = place;
+    if (place == VEL_ON_PREFIX)
+        entry->flushed = 1;
+    if (crew->world->rank == 0)
+        rc = vel_entry_save(crew->fs, crew->dir, entry, &rank->err);
+    rc = vel_comm_agree(crew->world, rc, &rank->err);
+    if (rc < 0)
+        entry->place = before;
+    return rc;
+}
+
 int crewlab_move(struct crewlab_rank *rank, struct vel_vec *files,
                  struct vel_entry *entry)
 {
@@ -279,21 +298,24 @@ int crewlab_move(struct crewlab_rank *rank, struct vel_vec *files,
     int rc;
 
     entry->lists = crew->world->size;
-    rc = vel_flush_mark(crew, entry, VEL_ON_FLUSHING, &rank->err);
+    rc = mark(rank, entry, VEL_ON_FLUSHING);
     if (rc == 0)
         rc = dir ? vel_fs_make_dirs(crew->fs, dir, 0777, &rank->err) : VEL_ENOMEM;
     free(dir);
     rc = vel_comm_agree(crew->world, rc == 0 ? copy_all(rank, files, entry) : rc,
                         &rank->err);
     if (rc == 0)
-        rc = vel_flush_mark(crew, entry, VEL_ON_STAGED, &rank->err);
+        rc = mark(rank, entry, VEL_ON_STAGED);
     for (size_t i = 0; rc == 0 && !rank->lab->packs && i < files->n; i++)
         rc = vel_flush_name_one(crew, entry, &file[i].listed, &rank->err);
     rc = vel_comm_agree(crew->world, rc, &rank->err);
     if (rc == 0)
-        return vel_flush_mark(crew, entry, VEL_ON_PREFIX, &rank->err);
-    if (entry->place == VEL_ON_FLUSHING)
+        return mark(rank, entry, VEL_ON_PREFIX);
+    if (entry->place == VEL_ON_FLUSHING && crew->world->rank == 0)
         vel_flush_take_back(crew, entry, NULL);
+    else if (entry->place == VEL_ON_FLUSHING)
+        entry->place = VEL_ON_CACHE;
+    vel_comm_barrier(crew->world, NULL);
     return rc;
 }
 

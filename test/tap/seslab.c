@@ -89,6 +89,8 @@ int seslab_open(const struct seslab *lab, struct vel_comm *comm, struct vel_fs *
     struct vel_buf bytes;
     int rc;
 
+    if (standin && lab->leaders_fs)
+        standin_use(standin, lab->leaders_fs);
     vel_buf_init(&bytes);
     vel_buf_append(&bytes, &standin, sizeof standin);
     rc = vel_comm_bcast(comm, 0, &bytes, err);

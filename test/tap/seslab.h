@@ -19,6 +19,7 @@ struct seslab {
     bool has_leaders;                         /* real ones, which sweep */
     const char *settings[SESLAB_SETTINGS][2]; /* beside these two; ends with NULL */
     struct vel_clock *clock;                  /* NULL: the system's */
+    struct vel_fs *leaders_fs;                /* of a stand-in; NULL: the system's */
 };
 
 #define SESLAB_NAME "state"

@@ -246,6 +246,17 @@ static int do_settle(struct vel_background *b, int64_t dataset, const void *reco
     return leave(st, rc);
 }
 
+static int do_mark(struct vel_background *b, int64_t dataset, enum vel_mark what,
+                   bool waits, const void *record, size_t len, struct vel_err *err)
+{
+    struct standin *st = enter(b, err);
+
+    (void)waits;
+    if (!st)
+        return VEL_ELOST;
+    return leave(st, standin_mark(st, dataset, what, record, len, err));
+}
+
 static void tell(const struct standin *st, const struct one *d,
                  struct vel_background_state *ret)
 {
@@ -333,6 +344,7 @@ static int do_leave(struct vel_background *b, bool is_well, struct vel_err *err)
 static const struct vel_background_ops ops = {.open = do_open,
                                               .owe = do_owe,
                                               .settle = do_settle,
+                                              .mark = do_mark,
                                               .ask = do_ask,
                                               .drain = do_drain,
                                               .ping = do_ping,

@@ -57,6 +57,10 @@ unsigned standin_load_promise(const char *dir);
 int standin_save_promise(struct standin *st, const char *dir, unsigned what,
                          struct vel_err *err);
 
+/* What becomes of one on the prefix. */
+int standin_mark(struct standin *st, int64_t id, enum vel_mark what, const void *record,
+                 size_t len, struct vel_err *err);
+
 /* The thread. */
 void *standin_work(void *arg);
 

@@ -69,7 +69,7 @@ static void others_wrote(struct vel_dataset_found *found,
     };
 
     if (row->event == VEL_DATASET_ON_SEAL)
-        found->seal = row->facts & VEL_DATASET_IF(VOID) ? VEL_SEAL_VOID : VEL_SEAL_MADE;
+        found->seal = VEL_SEAL_MADE;
     if (row->event == VEL_DATASET_ON_DROP)
         found->is_dropped = true;
     if (!(row->facts & VEL_DATASET_IF(CHAIR)) && row->next != row->state)

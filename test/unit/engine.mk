@@ -12,12 +12,16 @@ test_unit_cost_t_SOURCES = %D%/cost.c $(seslab_sources)
 test_unit_cost_t_CPPFLAGS = $(test_cppflags)
 test_unit_cost_t_LDADD = $(test_ldadd) -lpthread
 seslab_sources = test/tap/seslab.c test/tap/seslab.h \
-	test/tap/standin.c test/tap/standin.h test/tap/standin_in.h test/tap/standin_work.c \
+	test/tap/standin.c test/tap/standin.h test/tap/standin_in.h test/tap/standin_mark.c test/tap/standin_work.c \
 	test/tap/crewlab.c test/tap/crewlab.h test/tap/crowd.c test/tap/crowd.h
 unit_tests += test/unit/session.t
 test_unit_session_t_SOURCES = %D%/session.c $(seslab_sources)
 test_unit_session_t_CPPFLAGS = $(test_cppflags)
 test_unit_session_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/slide.t
+test_unit_slide_t_SOURCES = %D%/slide.c $(seslab_sources)
+test_unit_slide_t_CPPFLAGS = $(test_cppflags)
+test_unit_slide_t_LDADD = $(test_ldadd) -lpthread
 unit_tests += test/unit/freeing.t
 test_unit_freeing_t_SOURCES = %D%/freeing.c $(seslab_sources)
 test_unit_freeing_t_CPPFLAGS = $(test_cppflags)

@@ -28,6 +28,7 @@ node_tests = test/unit/about.t \
 	test/unit/endpoint.t \
 	test/unit/find.t \
 	test/unit/flushing.t \
+	test/unit/mark.t \
 	test/unit/flushing_owner.t \
 	test/unit/unwanted.t \
 	test/unit/flushing_service.t \
@@ -223,6 +224,9 @@ test_unit_viewunseen_t_SOURCES = %D%/viewunseen.c test/tap/viewlab.c test/tap/vi
 test_unit_viewunseen_t_CPPFLAGS = $(test_cppflags)
 test_unit_viewunseen_t_LDADD = $(test_ldadd)
 
+test_unit_mark_t_SOURCES = %D%/mark.c
+test_unit_mark_t_CPPFLAGS = $(test_cppflags)
+test_unit_mark_t_LDADD = $(test_ldadd)
 test_unit_flushing_t_SOURCES = %D%/flushing.c test/tap/flushlab.c test/tap/flushlab.h
 test_unit_flushing_t_CPPFLAGS = $(test_cppflags)
 test_unit_flushing_t_LDADD = $(test_ldadd)
