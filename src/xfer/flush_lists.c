@@ -140,8 +140,10 @@ int vel_flush_sync_names(const struct vel_crew *crew,
         dir = vel_path_dir(targets[i].temporary);
         if (!dir)
             rc = vel_out_of_memory(err, "flushing");
-        if (rc == 0 && (!last || strcmp(last, dir) != 0)) {  /* mostly all are in one */
-            rc = vel_fs_make_dirs(crew->fs, dir, 0777, err); /* its own name, too */
+        if (rc == 0 && (!last || strcmp(last, dir) != 0)) { /* mostly all are in one */
+            /* its own name, too; that of the prefix is there since .veloc was made */
+            if (!crew->prefix || strcmp(dir, crew->prefix) != 0)
+                rc = vel_fs_make_dirs(crew->fs, dir, 0777, err);
             if (rc == 0)
                 rc = vel_fs_sync_dir(crew->fs, dir, err);
         }

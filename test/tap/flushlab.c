@@ -271,7 +271,8 @@ void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
                                                    .clock = vel_clock_system(),
                                                    .chunk = 4096,
                                                    .keeps_metadata = true,
-                                                   .wants_crc = true},
+                                                   .wants_crc = true,
+                                                   .leaves_dirs = true},
                                           .checks_crc = true,
                                           .resume_every = 16384};
     ret->part = (struct vel_flush_part){.rank = rank, .dir = ret->dir};

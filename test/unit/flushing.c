@@ -285,6 +285,38 @@ static void faults(void)
     ok(n > 100, "%d of them", n);
 }
 
+/* In a directory that a program has just made, and has not brought to the disk. */
+static void power_lost(void)
+{
+    struct vel_fs_fault *fault;
+    const struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_NONE};
+    struct flushlab lab;
+    struct vel_err err = {0};
+    char dir[600];
+    int rc;
+
+    flushlab_init(&lab, "power", LARGE);
+    flushlab_part(&lab, 1, 0);
+    flushlab_claim(&lab, 1, 1);
+    flushlab_entry(&lab, 1, 1, 1, VEL_ON_FLUSHING);
+    snprintf(dir, sizeof dir, "%s/out.1", lab.prefix);
+    if (vel_fs_fault_create(vel_fs_posix(), tap_path("aside"), &fault, &err) < 0)
+        bail_out("%s", err.text);
+    vel_fs_fault_arm(fault, &plan);
+    rc = vel_fs_make_dirs_unsynced(vel_fs_fault_fs(fault), dir, 0777, &err);
+    if (rc == 0)
+        rc = flushlab_copy(&lab, vel_fs_fault_fs(fault), 1, 1, 0, true, NULL, &err);
+    if (rc == 0)
+        rc = vel_fs_fault_power_loss(fault, VEL_FS_LOSS_DROP, 1, &err);
+    vel_fs_fault_destroy(fault);
+    flushlab_leave();
+    ok(rc == 0 && flushlab_strays(&lab) == FLUSHLAB_FILES &&
+           flushlab_name(&lab, 1, 1, 0, &err) == 0 && flushlab_shows(&lab, 1, 0) == 1,
+       "what was copied outlives a loss of power, whoever has made its directory");
+    if (err.text[0])
+        note("%s", err.text);
+}
+
 static bool cancels(void *arg, uint64_t bytes)
 {
     (void)bytes;
@@ -433,6 +465,7 @@ int main(void)
     killed();
     not_trusted();
     faults();
+    power_lost();
     cancelled();
     stopped();
     noted();
