@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,51 +85,71 @@ struct vel_batches *partlab_begin(struct vel_fs *fs, const char *dir, int cache)
     return made;
 }
 
-/* The first of the first launch in each cache is 1.0/1. */
-static void put_new(const char *dir, int cache, int64_t rank, const char *const *called,
-                    int files)
+static int put_file(struct vel_fs *fs, const char *path, const char *text,
+                    struct vel_err *err)
 {
-    struct vel_batches *batches = partlab_begin(vel_fs_posix(), dir, cache);
-    struct vel_placeholders *placeholders =
-        vel_placeholders_create(vel_fs_posix(), &batches, 1);
+    int fd = -1,
+        rc = vel_fs_open(fs, path, O_WRONLY | O_CREAT | O_TRUNC, 0600, &fd, err);
+
+    if (rc == 0)
+        rc = vel_fs_write_at(fs, fd, text, strlen(text), 0, path, err);
+    vel_fs_close(fs, fd, path, NULL);
+    return rc;
+}
+
+/* In a batch of its own. The first of the first launch in each cache is 1.0/1. */
+static int put_new(struct vel_fs *fs, const char *dir, int cache, int64_t rank,
+                   const char *const *called, int files, struct vel_err *err)
+{
+    struct vel_batches *batches = partlab_begin(fs, dir, cache);
+    struct vel_placeholders *placeholders = vel_placeholders_create(fs, &batches, 1);
     char launch[] = "L", template[] = "t", step[] = "1";
     const struct vel_batch_key key = {
         .launch = launch, .template = template, .step = step, .generation = 1};
-    struct vel_err err = {0};
-    char *made;
+    char *made = NULL;
+    int rc = vel_batches_adopt(batches, err);
 
-    partlab_must(vel_batches_make(batches, &key, 0, 0, &made, &err), &err);
-    for (int i = 0; i < files; i++) {
+    if (rc == 0)
+        rc = vel_batches_make(batches, &key, 0, 0, &made, err);
+    for (int i = 0; rc == 0 && i < files; i++) {
         const struct vel_placeholder_file of = {made, rank, called[i]};
         const struct vel_stub_maker maker = {.launch = "L"};
         char *path = NULL;
 
-        partlab_must(vel_batches_open(batches, made, rank, called[i], &path, &err),
-                     &err);
-        tap_put_file(path, called[i]);
+        rc = vel_batches_open(batches, made, rank, called[i], &path, err);
+        if (rc == 0)
+            rc = put_file(fs, path, called[i], err);
         free(path);
-        partlab_must(vel_batches_close(batches, made, rank, called[i], i + 1, 5, &err),
-                     &err);
-        partlab_must(vel_placeholders_set(placeholders, &of,
-                                          partlab_in(partlab_in(dir, "p"), called[i]),
-                                          &maker, &err),
-                     &err);
+        if (rc == 0)
+            rc = vel_placeholders_set(placeholders, &of,
+                                      partlab_in(partlab_in(dir, "p"), called[i]),
+                                      &maker, err);
+        if (rc == 0)
+            rc = vel_batches_close(batches, made, rank, called[i], i + 1, 5, err);
     }
     free(made);
     vel_placeholders_destroy(placeholders);
     vel_batches_destroy(batches);
+    return rc;
 }
 
-void partlab_prepare(const char *dir, void *arg)
+static void make_dirs(const char *dir)
 {
     static const char *const dirs[] = {"p",      "p/d", "c",   "c/u",
                                        "c/u/id", "f",   "f/u", "f/u/id"};
 
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
         tap_fresh_dir(partlab_in(dir, dirs[i]));
-    put_new(dir, 0, 0, names, arg ? 1 : 2);
+}
+
+void partlab_prepare(const char *dir, void *arg)
+{
+    struct vel_err err = {0};
+
+    make_dirs(dir);
+    partlab_must(put_new(vel_fs_posix(), dir, 0, 0, names, arg ? 1 : 2, &err), &err);
     if (partlab_is_spilt)
-        put_new(dir, 1, 1, spilt, 1);
+        partlab_must(put_new(vel_fs_posix(), dir, 1, 1, spilt, 1, &err), &err);
     /* written to another name, and renamed */
     rename(partlab_in(dir, "p/d/a.0"), partlab_in(dir, "p/d/A.0"));
 }
@@ -258,4 +279,56 @@ int partlab_take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *
     vel_conf_destroy(conf);
     free(there);
     return rc;
+}
+
+/* --- from the beginning --- */
+
+void partlab_prepare_nothing(const char *dir, void *arg)
+{
+    (void)arg;
+    make_dirs(dir);
+}
+
+/* What a loss of power has left of an attempt before: none that is not whole counts. */
+static int look_before(struct vel_fs *fs, const char *dir, bool *ret_has,
+                       struct vel_err *err)
+{
+    struct vel_batches *batches = partlab_begin(fs, dir, 0);
+    struct vel_vec found;
+    int rc = vel_batches_adopt(batches, err);
+
+    vel_vec_init(&found, sizeof(struct vel_batch));
+    if (rc == 0)
+        rc = vel_batches_list(batches, &found, err);
+    for (size_t i = 0; rc == 0 && i < found.n; i++) {
+        const struct vel_batch *batch = vel_vec_at(&found, i);
+        const struct vel_batch_rank *rank = vel_batch_rank(batch, 0);
+        const struct vel_batch_file *file =
+            rank ? vel_batch_file(rank, names[0]) : NULL;
+        char *path = NULL;
+
+        if (!file)
+            continue;
+        rc = vel_batch_path(batch->dir, 0, names[0], &path, err);
+        if (rc == 0 && file->order > 0 && tap_file_is(path, names[0]))
+            *ret_has = true;
+        else if (rc == 0)
+            rc = vel_batches_give_up(batches, batch->dir, 0, names[0], err);
+        free(path);
+    }
+    vel_batch_list_fini(&found);
+    vel_batches_destroy(batches);
+    return rc;
+}
+
+int partlab_write_and_take(struct vel_fs *fs, const char *dir, void *arg,
+                           struct vel_err *err)
+{
+    bool has =
+        tap_file_is(partlab_in(partlab_dataset_dir(dir), "rank.0/d/a.0"), names[0]);
+    int rc = has ? 0 : look_before(fs, dir, &has, err);
+
+    if (rc == 0 && !has)
+        rc = put_new(fs, dir, 0, 0, names, 1, err);
+    return rc == 0 ? partlab_take(fs, dir, arg, err) : rc;
 }

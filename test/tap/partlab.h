@@ -35,4 +35,10 @@ struct vel_batches *partlab_begin(struct vel_fs *fs, const char *dir, int cache)
 void partlab_prepare(const char *dir, void *arg);
 int partlab_take(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err);
 
+/* The same from the beginning: nothing is there, rank 0 writes its file and closes it,
+ * unless that was done before, and it is taken. */
+void partlab_prepare_nothing(const char *dir, void *arg);
+int partlab_write_and_take(struct vel_fs *fs, const char *dir, void *arg,
+                           struct vel_err *err);
+
 #endif

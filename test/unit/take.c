@@ -213,6 +213,88 @@ static void without_files(void)
     partlab_has_none = false;
 }
 
+/* --- from the beginning --- */
+
+static bool is_told(const char *dir)
+{
+    struct vel_catalog *catalog;
+    struct vel_err err = {0};
+    bool is;
+
+    partlab_must(vel_batches_read_catalog(vel_fs_posix(), partlab_in(dir, "c/u/id"),
+                                          &catalog, &err),
+                 &err);
+    is = vel_catalog_count(catalog, VEL_FACT_PART) > 0;
+    vel_catalog_destroy(catalog);
+    return is;
+}
+
+static char none[] = "";
+
+static bool is_batch(const struct vel_catalog *catalog, int64_t turn, int64_t batch)
+{
+    const struct vel_fact subject = {
+        .kind = VEL_FACT_BATCH,
+        .u.batch = {.number = 1, .turn = turn, .batch = batch, .step = none}};
+    struct vel_fact fact;
+
+    if (vel_catalog_find(catalog, &subject, &fact, NULL) < 0)
+        return false;
+    vel_fact_fini(&fact);
+    return true;
+}
+
+/* Is there a directory of which nothing is said? It goes when the next leader comes. */
+static bool has_stray(const char *dir)
+{
+    struct vel_catalog *catalog;
+    struct vel_err err = {0};
+    bool has = false;
+
+    is_gone(dir);
+    partlab_must(vel_batches_read_catalog(vel_fs_posix(), partlab_in(dir, "c/u/id"),
+                                          &catalog, &err),
+                 &err);
+    for (int64_t turn = 0; turn < 9; turn++)
+        for (int64_t batch = 1; batch < 9; batch++) {
+            char name[40];
+
+            snprintf(name, sizeof name, "c/u/id/1.%d/%d", (int)turn, (int)batch);
+            has |= access(partlab_in(dir, name), F_OK) == 0 &&
+                   !is_batch(catalog, turn, batch);
+        }
+    vel_catalog_destroy(catalog);
+    return has;
+}
+
+/* A part that is told is whole, and owed. Before that nothing is promised. */
+static enum sweep_state check_whole(const char *dir, void *arg)
+{
+    bool is_told_now = is_told(dir);
+    bool is_whole = is_part(dir, 0, 1) && is_part(dir, 1, 0) && is_somewhere(dir);
+
+    (void)arg;
+    if (is_told_now && (!is_whole || owed(dir) != 3)) {
+        note("a part was told, and is not there, or nothing is owed for it");
+        return SWEEP_BROKEN;
+    }
+    return is_told_now &&
+                   is_said(partlab_in(dir, "c/u/id"), "index.0/dataset.7", "d/a.0") &&
+                   !has_stray(dir)
+               ? SWEEP_NEW
+               : SWEEP_OLD;
+}
+
+static void from_the_beginning(void)
+{
+    const struct sweep sweep = {.name = "writing and taking a file",
+                                .prepare = partlab_prepare_nothing,
+                                .action = partlab_write_and_take,
+                                .check = check_whole};
+
+    sweep_run(&sweep);
+}
+
 /* --- plainly --- */
 
 /* What is owed is done. */
@@ -321,6 +403,7 @@ int main(void)
     sweep_run(&whole);
     sweep_run(&made);
     without_files();
+    from_the_beginning();
     partlab_is_far = true; /* each store that refuses is a warning */
     vel_log_open(&(struct vel_log_sink){.level = VEL_LOG_ERROR});
     sweep.name = "taking files into another store";
