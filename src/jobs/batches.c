@@ -164,24 +164,12 @@ static int say_batch(struct vel_batches *batches, struct vel_batch *batch,
         rc = append(batches, &text, err);
     if (rc == 0 && line < 0)
         batches->last_line = batch->line;
-    if (rc == 0) /* no directory is without it, whatever power does */
-        rc = vel_ledger_sync(batches->ledger, err);
     vel_buf_fini(&text);
     return rc;
 }
 
-/* The directory above it is on the disk once this turn has one. */
-static int make_dir(struct vel_batches *batches, const char *dir, struct vel_err *err)
-{
-    struct vel_fs *fs = batches->of.fs;
-    int rc = batches->has_dir ? vel_fs_make_dir(fs, dir, 0700, err) : VEL_ENOENT;
-
-    if (rc == VEL_ENOENT)
-        rc = vel_fs_make_dirs(fs, dir, 0700, err);
-    batches->has_dir |= rc == 0;
-    return rc;
-}
-
+/* Nothing is synced: nor is a file before its part is. A directory of which a loss of
+ * power has left nothing in the ledger goes with the next begin. */
 static int make(struct vel_batches *batches, const struct vel_batch_key *key,
                 int64_t level, int kind, struct vel_batch *batch, struct vel_err *err)
 {
@@ -202,7 +190,7 @@ static int make(struct vel_batches *batches, const struct vel_batch_key *key,
     rc =
         batch->dir ? say_batch(batches, batch, err) : vel_out_of_memory(err, "a batch");
     if (rc == 0)
-        rc = make_dir(batches, batch->dir, err);
+        rc = vel_fs_make_dirs_unsynced(batches->of.fs, batch->dir, 0700, err);
     return rc;
 }
 

@@ -246,7 +246,6 @@ static bool is_removed(struct vel_batches *batches)
     batches->number = 0;
     batches->claimed = -1;
     batches->failed_at = 0;
-    batches->has_dir = false;
     return true;
 }
 

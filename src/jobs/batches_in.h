@@ -32,7 +32,6 @@ struct vel_batches {
     struct vel_vec doomed;     /* char *: directories that go with the lock */
     size_t many;               /* so many are looked through for what is gone */
     int64_t last_batch, last_line;
-    bool has_dir; /* one of this turn's was made, and the directory above it */
 };
 
 /* Who has it says so before others may; directories that go do that then. */

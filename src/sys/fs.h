@@ -183,11 +183,6 @@ int vel_fs_sync_parent(struct vel_fs *fs, const char *path, struct vel_err *err)
 int vel_fs_make_dirs_unsynced(struct vel_fs *fs, const char *dir, mode_t mode,
                               struct vel_err *err);
 
-/* Make `dir` in a directory that is there, and on the disk, as the caller knows. When
- * it returns `dir` survives a power loss, whoever made it. */
-int vel_fs_make_dir(struct vel_fs *fs, const char *dir, mode_t mode,
-                    struct vel_err *err);
-
 /* Make `dir` and the directories above it; those that are there stay as they are.
  * Several processes may do so at once. When it returns `dir` survives a power loss,
  * whichever of them made it. VEL_EINVAL when something on the way is no directory. */

@@ -108,16 +108,6 @@ int vel_fs_make_dirs_unsynced(struct vel_fs *fs, const char *dir, mode_t mode,
                : rc;
 }
 
-int vel_fs_make_dir(struct vel_fs *fs, const char *dir, mode_t mode,
-                    struct vel_err *err)
-{
-    char *parent = vel_path_dir(dir);
-    int rc = parent ? make_dir(fs, dir, parent, mode) : -ENOMEM;
-
-    free(parent);
-    return rc < 0 ? vel_fail_errno(err, -rc, "cannot make directory %s", dir) : 0;
-}
-
 int vel_fs_make_dirs(struct vel_fs *fs, const char *dir, mode_t mode,
                      struct vel_err *err)
 {

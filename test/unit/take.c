@@ -267,22 +267,20 @@ static bool has_stray(const char *dir)
     return has;
 }
 
-/* A part that is told is whole, and owed. Before that nothing is promised. */
+/* A part that is told is whole, and owed. Before that nothing is promised: one that is
+ * whole when all is lost that was said of it is restored all the same. */
 static enum sweep_state check_whole(const char *dir, void *arg)
 {
-    bool is_told_now = is_told(dir);
     bool is_whole = is_part(dir, 0, 1) && is_part(dir, 1, 0) && is_somewhere(dir);
+    bool is_well = owed(dir) == 3 &&
+                   is_said(partlab_in(dir, "c/u/id"), "index.0/dataset.7", "d/a.0");
 
     (void)arg;
-    if (is_told_now && (!is_whole || owed(dir) != 3)) {
+    if (is_told(dir) && (!is_whole || !is_well)) {
         note("a part was told, and is not there, or nothing is owed for it");
         return SWEEP_BROKEN;
     }
-    return is_told_now &&
-                   is_said(partlab_in(dir, "c/u/id"), "index.0/dataset.7", "d/a.0") &&
-                   !has_stray(dir)
-               ? SWEEP_NEW
-               : SWEEP_OLD;
+    return is_whole && !has_stray(dir) ? SWEEP_NEW : SWEEP_OLD;
 }
 
 static void from_the_beginning(void)
@@ -392,7 +390,8 @@ int main(void)
     const struct sweep made = {.name = "making a place for files",
                                .prepare = partlab_prepare,
                                .action = make,
-                               .check = check_made};
+                               .check = check_made,
+                               .is_lazy = true};
     struct sweep whole = sweep;
     bool none_late = true;
 
