@@ -57,6 +57,7 @@ void vel_batches_destroy(struct vel_batches *batches)
     vel_catalog_destroy(batches->heard);
     vel_fs_names_fini(&batches->doomed);
     pthread_mutex_destroy(&batches->lock);
+    free(batches->level);
     free(batches->path);
     free(batches);
 }
@@ -389,6 +390,24 @@ int vel_batches_find(struct vel_batches *batches, const char *dir,
     if (rc == 0)
         rc = vel_batch_copy_left(batch, ret, err);
     vel_batches_unlock(batches);
+    return rc;
+}
+
+/* Whoever has made it may have died before he brought it to the disk, so that is done
+ * once; mostly all datasets are in one. */
+int vel_batches_make_level(struct vel_batches *batches, const char *level,
+                           struct vel_err *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&batches->lock);
+    if (!batches->level || strcmp(batches->level, level) != 0 ||
+        !vel_fs_exists(batches->of.fs, level)) {
+        rc = vel_fs_make_dirs(batches->of.fs, level, 0700, err);
+        free(batches->level);
+        batches->level = rc == 0 ? strdup(level) : NULL; /* else it is done again */
+    }
+    pthread_mutex_unlock(&batches->lock);
     return rc;
 }
 

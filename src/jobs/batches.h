@@ -162,6 +162,10 @@ const char *vel_batches_home(const struct vel_batches *batches);
 const char *vel_batches_node(const struct vel_batches *batches);
 struct vel_fs *vel_batches_fs(const struct vel_batches *batches);
 
+/* The directory of a level, in this cache: it is there, and its name on the disk. */
+int vel_batches_make_level(struct vel_batches *batches, const char *level,
+                           struct vel_err *err);
+
 /* Are we still who writes there? Who is not removes nothing. */
 int vel_batches_look(struct vel_batches *batches, struct vel_err *err);
 

@@ -32,6 +32,7 @@ struct vel_batches {
     struct vel_vec doomed;     /* char *: directories that go with the lock */
     size_t many;               /* so many are looked through for what is gone */
     int64_t last_batch, last_line;
+    char *level; /* the last one whose name is on the disk, as we know; or NULL */
 };
 
 /* Who has it says so before others may; directories that go do that then. */

@@ -408,14 +408,16 @@ static int leave(struct work *w)
 static int make_parts(struct work *w)
 {
     const struct vel_seal *seal = w->take->seal;
-    int rc = vel_cache_make_dir(w->take->fs, w->home, w->err);
+    int rc = vel_take_make_home(w->take, w->level, w->home, w->err);
 
     if (rc == 0)
         rc = promise(w);
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (is_here(w, member_at(w, i)))
             rc = take_part(w, member_at(w, i));
-    return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->home, w->err) : rc;
+    if (rc == 0)
+        rc = vel_fs_sync_dir(w->take->fs, w->home, w->err);
+    return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->level, w->err) : rc;
 }
 
 /* Nothing was there before, so what is there now is a copy. */

@@ -18,6 +18,9 @@ int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
                    const char *home, char **ret_level, struct vel_err *err);
 /* The cache where such files are; NULL: none of ours. */
 const char *vel_take_home(const struct vel_take *take, const struct vel_batch *batch);
+/* The directory of the dataset, in that. Its name is to be synced. */
+int vel_take_make_home(const struct vel_take *take, const char *level, const char *home,
+                       struct vel_err *err);
 /* Is that another cache than one of the files'? */
 bool vel_take_is_moved(const struct vel_take *take, const struct vel_vec *sources,
                        const char *level);
@@ -42,6 +45,9 @@ bool vel_take_has_later(const struct vel_take *take, const struct vel_vec *sourc
 
 /* Has a rank of another node closed later what this one has of the name? */
 bool vel_take_is_given(const struct vel_take *take, int64_t rank, const char *name);
+
+/* The ledger of the cache where a directory is; NULL: it is in none of ours. */
+struct vel_batches *vel_take_ledger(const struct vel_take *take, const char *home);
 
 /* What is owed for the parts of this node in `home` is said, in the ledger *ret. */
 int vel_take_promise(const struct vel_take *take, const char *home, bool is_synced,

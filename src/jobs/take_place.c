@@ -62,6 +62,20 @@ int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
     return *ret_level ? 0 : vel_out_of_memory(err, "a dataset");
 }
 
+int vel_take_make_home(const struct vel_take *take, const char *level, const char *home,
+                       struct vel_err *err)
+{
+    struct vel_batches *ledger = vel_take_ledger(take, home);
+    int rc = ledger ? vel_batches_make_level(ledger, level, err)
+                    : vel_fs_make_dirs(take->fs, level, 0700, err);
+
+    if (rc == 0)
+        rc = vel_fs_check_private_dir(take->fs, level, err);
+    if (rc == 0)
+        rc = vel_fs_make_dirs_unsynced(take->fs, home, 0700, err);
+    return rc == 0 ? vel_fs_check_private_dir(take->fs, home, err) : rc;
+}
+
 /* --- how --- */
 
 /* All of a part's directories are synced with its list, and their names at the end. */

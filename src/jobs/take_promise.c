@@ -22,15 +22,21 @@ static int list_ranks(const struct vel_take *take, struct vel_ranges *ret,
     return rc;
 }
 
+struct vel_batches *vel_take_ledger(const struct vel_take *take, const char *home)
+{
+    for (size_t i = 0; i < take->n_homes; i++)
+        if (vel_path_below(take->homes[i], home))
+            return take->batches[i];
+    return NULL;
+}
+
 int vel_take_promise(const struct vel_take *take, const char *home, bool is_synced,
                      struct vel_batches **ret, struct vel_err *err)
 {
     struct vel_ranges ranks;
     int rc;
 
-    for (size_t i = 0; !*ret && i < take->n_homes; i++)
-        if (vel_path_below(take->homes[i], home))
-            *ret = take->batches[i];
+    *ret = vel_take_ledger(take, home);
     vel_ranges_init(&ranks);
     rc = list_ranks(take, &ranks, err);
     if (rc == 0 && *ret && take->seal->what && ranks.of.n > 0)

@@ -60,9 +60,10 @@ static int list_one(void *arg, enum vel_fs_visit what, const char *below,
     int rc;
 
     (void)st;
-    if (what == VEL_FS_ENTER || is_redundancy(below))
+    /* the names in its own directory are synced with that of the redundancy file */
+    if (what == VEL_FS_ENTER || !*below || is_redundancy(below))
         return 0;
-    path = *below ? vel_path_join(listing->dir, below) : strdup(listing->dir);
+    path = vel_path_join(listing->dir, below);
     rc = path ? sync_file(listing, path, what == VEL_FS_LEAVE, err)
               : vel_out_of_memory(err, "a part");
     free(path);
