@@ -107,7 +107,8 @@ static int append(struct vel_batches *batches, const struct vel_buf *text,
 int vel_batches_tell(struct vel_batches *batches, const struct vel_buf *text,
                      struct vel_err *err)
 {
-    int rc = text->len > 0 ? append(batches, text, err) : 0;
+    int rc =
+        vel_ledger_append_joined(batches->ledger, vel_buf_text(text), text->len, err);
 
     if (rc == 0)
         rc = vel_ledger_sync(batches->ledger, err);

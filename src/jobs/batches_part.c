@@ -49,8 +49,8 @@ static int learn_part(struct vel_batches *batches, int64_t id,
     return 0;
 }
 
-/* What was said before is on the disk before it is told: of two writes a loss of power
- * may take the first alone. */
+/* What was said before comes to the disk with it: of two writes a loss of power may
+ * take the first alone, and then the second one does not count. */
 int vel_batches_part(struct vel_batches *batches, int64_t id,
                      const struct vel_batches_taken *taken, size_t n,
                      struct vel_err *err)
@@ -64,8 +64,6 @@ int vel_batches_part(struct vel_batches *batches, int64_t id,
         rc = put_part(batches, id, &taken[i], &text, err);
     if (rc == 0 && text.len > 0)
         rc = vel_batches_need(batches, err);
-    if (rc == 0 && batches->ledger)
-        rc = vel_ledger_sync(batches->ledger, err);
     if (rc == 0 && batches->ledger) /* or said before, and it is for us */
         rc = vel_batches_tell(batches, &text, err);
     for (size_t i = 0; rc == 0 && i < n; i++)

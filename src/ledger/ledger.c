@@ -267,8 +267,9 @@ int vel_ledger_trust(const struct vel_ledger_dir *dir,
 /* --- to write --- */
 
 /* Add the lines of `facts` to what will stand at the end. */
+/* is_joined: to what is not synced. */
 static void add_lines(const struct vel_ledger *ledger, const char *facts, size_t len,
-                      struct vel_buf *ret)
+                      bool is_joined, struct vel_buf *ret)
 {
     uint64_t salt = ledger->salt + ledger->has_begun;
 
@@ -276,7 +277,10 @@ static void add_lines(const struct vel_ledger *ledger, const char *facts, size_t
         const char *feed = memchr(facts, '\n', len);
         size_t n = feed ? (size_t)(feed - facts) : len;
 
-        vel_line_add(ret, salt, ledger->end, facts, n);
+        if (is_joined && ledger->synced < ledger->end)
+            vel_line_add_joined(ret, salt, ledger->end, facts, n, ledger->synced);
+        else
+            vel_line_add(ret, salt, ledger->end, facts, n);
         n += feed != NULL;
         facts += n;
         len -= n;
@@ -299,19 +303,31 @@ static int write_lines(struct vel_ledger *ledger, const struct vel_buf *lines,
     return rc;
 }
 
-int vel_ledger_append(struct vel_ledger *ledger, const char *facts, size_t len,
-                      struct vel_err *err)
+static int append(struct vel_ledger *ledger, const char *facts, size_t len,
+                  bool is_joined, struct vel_err *err)
 {
     struct vel_buf lines;
     int rc = check(ledger, err);
 
     vel_buf_init(&lines);
     if (rc == 0) {
-        add_lines(ledger, facts, len, &lines);
+        add_lines(ledger, facts, len, is_joined, &lines);
         rc = write_lines(ledger, &lines, err);
     }
     vel_buf_fini(&lines);
     return rc;
+}
+
+int vel_ledger_append(struct vel_ledger *ledger, const char *facts, size_t len,
+                      struct vel_err *err)
+{
+    return append(ledger, facts, len, false, err);
+}
+
+int vel_ledger_append_joined(struct vel_ledger *ledger, const char *facts, size_t len,
+                             struct vel_err *err)
+{
+    return append(ledger, facts, len, true, err);
 }
 
 int vel_ledger_sync(struct vel_ledger *ledger, struct vel_err *err)
@@ -380,7 +396,7 @@ static void put_begin(const struct vel_ledger *ledger, int64_t floor,
     vel_buf_init(&head);
     put_head(&head, "begin", floor, bytes, from);
     vel_line_add(ret, ledger->salt, ledger->end, vel_buf_text(&head), head.len);
-    add_lines(ledger, facts, len, ret);
+    add_lines(ledger, facts, len, false, ret);
     put_head(&head, "tail", floor, bytes, from);
     vel_line_add(ret, ledger->salt, ledger->end, vel_buf_text(&head), head.len);
     ret->failed = ret->failed || head.failed;

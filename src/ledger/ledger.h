@@ -80,6 +80,10 @@ int vel_ledger_begin(struct vel_ledger *ledger, const struct vel_carry *carry,
 
 int vel_ledger_append(struct vel_ledger *ledger, const char *facts, size_t len,
                       struct vel_err *err);
+/* Of these none counts for any reader where a loss of power has taken one that was
+ * appended before them, and not synced. */
+int vel_ledger_append_joined(struct vel_ledger *ledger, const char *facts, size_t len,
+                             struct vel_err *err);
 int vel_ledger_sync(struct vel_ledger *ledger, struct vel_err *err);
 
 /* Is it still the one that counts? After another failure than VEL_ECANCEL and

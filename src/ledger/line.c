@@ -13,6 +13,7 @@
 enum { CRC = 8 /* hex digits */, INT = 20 /* bytes of a number, at most */ };
 
 static const char digits[] = "0123456789ABCDEF";
+static const char joint = '\t'; /* no field has one */
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 static const bool crc_is_checked = false;
@@ -78,7 +79,35 @@ void vel_line_add(struct vel_buf *lines, uint64_t salt, uint64_t at, const char 
     vel_buf_putc(lines, '\n');
 }
 
+void vel_line_add_joined(struct vel_buf *lines, uint64_t salt, uint64_t at,
+                         const char *text, size_t len, uint64_t from)
+{
+    struct vel_buf joined;
+
+    vel_buf_init(&joined);
+    vel_buf_append(&joined, text, len);
+    vel_buf_printf(&joined, "%c%" PRIu64, joint, from);
+    vel_line_add(lines, salt, at, vel_buf_text(&joined), joined.len);
+    lines->failed = lines->failed || joined.failed;
+    vel_buf_fini(&joined);
+}
+
 /* --- to read --- */
+
+/* What it is joined to is not part of its text. False: that is not all right. */
+static bool is_whole(const struct vel_lines *lines, struct vel_ledger_line *line)
+{
+    const char *end = line->text + line->len,
+               *at = memchr(line->text, joint, line->len);
+    uint64_t from = 0;
+
+    if (!at)
+        return true;
+    line->len = (size_t)(at - line->text);
+    while (++at < end && *at >= '0' && *at <= '9' && from <= UINT64_MAX / 10 - 1)
+        from = from * 10 + (uint64_t)(*at - '0');
+    return at == end && from >= lines->wrong;
+}
 
 bool vel_lines_next(struct vel_lines *lines, struct vel_ledger_line *ret)
 {
@@ -100,9 +129,13 @@ bool vel_lines_next(struct vel_lines *lines, struct vel_ledger_line *ret)
         *ret = (struct vel_ledger_line){text, len - CRC - 1};
         lines->are_behind = is_behind;
     }
+    if (ret->text && !is_whole(lines, ret))
+        ret->text = NULL;
     lines->bytes += len + 1;
     lines->len -= len + 1;
     lines->at += len + 1;
+    if (!ret->text)
+        lines->wrong = lines->at;
     return true;
 }
 

@@ -26,6 +26,10 @@ enum { VEL_LINE_MORE = 9 }; /* bytes of a line before its text */
 void vel_line_add(struct vel_buf *lines, uint64_t salt, uint64_t at, const char *text,
                   size_t len);
 
+/* The same of a line that counts only where all those from `from` on are right. */
+void vel_line_add_joined(struct vel_buf *lines, uint64_t salt, uint64_t at,
+                         const char *text, size_t len, uint64_t from);
+
 /* --- to read --- */
 
 struct vel_ledger_line {
@@ -39,6 +43,7 @@ struct vel_lines {
     size_t len;
     uint64_t at, salt;
     bool are_behind; /* the last line that was right is behind the tail */
+    uint64_t wrong;  /* behind the last line that was not; 0: none was */
 };
 
 /* The next line, with the salt of those before the tail or of those behind it; false:

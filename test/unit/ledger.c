@@ -113,6 +113,36 @@ static void lines(void)
     vel_buf_fini(&both);
 }
 
+/* Is the last one of three lines right, the first of which stands at 100? */
+static bool is_last_right(const struct vel_buf *three)
+{
+    struct vel_lines at = {
+        .bytes = three->data, .len = three->len, .at = 100, .salt = 7};
+    struct vel_ledger_line line = {0};
+
+    for (int i = 0; i < 3; i++)
+        if (!vel_lines_next(&at, &line))
+            return false;
+    return line.text && line.len == 6 && memcmp(line.text, "part 3", 6) == 0;
+}
+
+static void joined(void)
+{
+    struct vel_buf three;
+
+    vel_buf_init(&three);
+    vel_line_add(&three, 7, 100, "owes 1", 6);
+    size_t second = three.len;
+    vel_line_add(&three, 7, 100, "owes 2", 6);
+    vel_line_add_joined(&three, 7, 100, "part 3", 6, 100 + second);
+    ok(is_last_right(&three), "a line that is joined to others has its own text alone");
+    three.data[0] ^= 1;
+    ok(is_last_right(&three), "one before these may be wrong");
+    three.data[second] ^= 1;
+    ok(!is_last_right(&three), "where one of these is wrong it does not count");
+    vel_buf_fini(&three);
+}
+
 /* --- a ledger --- */
 
 static void written(void)
@@ -131,9 +161,11 @@ static void written(void)
     is_int(ledgerlab_begin(ledger, &dir, "a 1\nb 2\n", &err), 0, "it begins");
     is_int(ledgerlab_tell(ledger, "c 3\n", &err), 0, "a fact is told");
     is_int(vel_ledger_append(ledger, "d 4\ne 5\n", 8, &err), 0, "two are appended");
+    is_int(vel_ledger_append_joined(ledger, "f 6\n", 4, &err), 0,
+           "one is joined to them");
     text = ledgerlab_load(&dir, 1, 0);
     ok(text.has_begin && text.wrong == 0, "whoever reads it finds no fault");
-    is_str(ledgerlab_facts(&text), "a 1\nb 2\nc 3\nd 4\ne 5\n",
+    is_str(ledgerlab_facts(&text), "a 1\nb 2\nc 3\nd 4\ne 5\nf 6\n",
            "and all facts in order");
     is_int(vel_ledger_trust(&dir, &text, &err), 0, "and can act on them");
     vel_ledger_text_fini(&text);
@@ -415,6 +447,7 @@ int main(void)
 
     fields();
     lines();
+    joined();
     written();
     grown();
     numbers();
