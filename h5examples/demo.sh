@@ -55,7 +55,7 @@ launch() (
         "$program" -n "$steps" -c "$every" -p "$3" "$2" </dev/null
 )
 result() { sed -n 's/^step .* result //p' "$1"; }
-list() (cd "$work" && exec "$build/libtool" --silent --mode=execute "$build/src/cmd/h5veloc-ls" -q "$@")
+list() (cd "$work" && exec "$build/src/cmd/h5veloc-ls" -q "$@")
 
 # The process and all below it: launcher, its helpers, the ranks. KILL, so that nobody can tidy up.
 # A small machine may have no ps.
@@ -141,7 +141,7 @@ echo "    the same result, bit for bit, with files of the lost node that were re
 heat() (
     # it is killed right after a checkpoint: MODE=SYNC, so that the call has protected it
     cd "$work/heat" && VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4 \
-        exec "$build/libtool" --silent --mode=execute "$mpiexec" -n 4 \
+        exec "$mpiexec" -n 4 \
         "$build/h5examples/heat" "$1" </dev/null 2>&1
 )
 ends() { grep ' ends with ' "$1" | sort; }

@@ -7,9 +7,7 @@ NP1_LOG_DRIVER = $(TAP_DRIVER)
 NP2_LOG_DRIVER = $(TAP_DRIVER)
 NP4_LOG_DRIVER = $(TAP_DRIVER)
 NP8_LOG_DRIVER = $(TAP_DRIVER)
-# libtool puts the program itself in the place of its wrapper script: ranks and debuggers
-# should meet the program.
-MPIRUN = $(LIBTOOL) --silent --mode=execute $(top_srcdir)/test/mpirun.sh
+MPIRUN = $(top_srcdir)/test/mpirun.sh
 NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
@@ -23,10 +21,12 @@ parallel_hdf5 += yes
 endif
 
 # What every test finds in its environment. Directories are absolute, so that a test may go
-# where it likes.
+# where it likes. The tools are those in .libs, without libtool's scripts, which take longer than they do.
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
+	TOOLS='$(abs_top_builddir)/src/cmd/.libs'; export TOOLS; \
+	LD_LIBRARY_PATH="$(abs_top_builddir)/src/.libs$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"; export LD_LIBRARY_PATH; \
 	MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
 	SANITIZER='$(SANITIZER)'; export SANITIZER; \
@@ -54,11 +54,72 @@ test_libtap_la_SOURCES = \
 	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(JANSSON_CFLAGS)
-test_ldadd = test/libtap.la src/libveloc_core.la
+test_ldadd = test/liblab.la test/libtap.la src/libveloc_core.la
+
+# What several tests are made with, compiled once: a program gets of an archive what it calls.
+check_LTLIBRARIES += test/liblab.la
+test_liblab_la_SOURCES = \
+	%D%/tap/batchlab.c %D%/tap/batchlab.h \
+	%D%/tap/behindlab.c %D%/tap/behindlab.h \
+	%D%/tap/board.h \
+	%D%/tap/bosslab.c %D%/tap/bosslab.h \
+	%D%/tap/bundle.c %D%/tap/bundle.h \
+	%D%/tap/commcheck.c %D%/tap/commcheck.h \
+	%D%/tap/crewlab.c %D%/tap/crewlab.h \
+	%D%/tap/crowd.c %D%/tap/crowd.h \
+	%D%/tap/damagecase.c %D%/tap/damagecase.h \
+	%D%/tap/damagelab.c %D%/tap/damagelab.h \
+	%D%/tap/deadlyfs.c %D%/tap/deadlyfs.h \
+	%D%/tap/deltalab.c %D%/tap/deltalab.h \
+	%D%/tap/encodelab.c %D%/tap/encodelab.h \
+	%D%/tap/encodelab_parts.c \
+	%D%/tap/encodelab_task.c \
+	%D%/tap/filelab.c %D%/tap/filelab.h \
+	%D%/tap/flushlab.c %D%/tap/flushlab.h \
+	%D%/tap/hangfs.c %D%/tap/hangfs.h \
+	%D%/tap/leaderfate.c \
+	%D%/tap/leaderfiles.c \
+	%D%/tap/leaderindex.c \
+	%D%/tap/leaderjobs.c \
+	%D%/tap/leaderkeys.c \
+	%D%/tap/leaderlab.c %D%/tap/leaderlab.h \
+	%D%/tap/leaderrecords.c \
+	%D%/tap/leaderwriter.c \
+	%D%/tap/ledgerlab.c %D%/tap/ledgerlab.h \
+	%D%/tap/linklab.c %D%/tap/linklab.h \
+	%D%/tap/machinelab.c %D%/tap/machinelab.h \
+	%D%/tap/movelab.c %D%/tap/movelab.h \
+	%D%/tap/packlab.c %D%/tap/packlab.h \
+	%D%/tap/partlab.c %D%/tap/partlab.h \
+	%D%/tap/placelab.c %D%/tap/placelab.h \
+	%D%/tap/proglab.c %D%/tap/proglab.h \
+	%D%/tap/pulllab.c %D%/tap/pulllab.h \
+	%D%/tap/recordlab.c %D%/tap/recordlab.h \
+	%D%/tap/redcases.c %D%/tap/redcases.h \
+	%D%/tap/redlab.c %D%/tap/redlab.h \
+	%D%/tap/scalefiles.c \
+	%D%/tap/scalelab.c %D%/tap/scalelab.h \
+	%D%/tap/scalerecords.c \
+	%D%/tap/scaleturns.c \
+	%D%/tap/seslab.c %D%/tap/seslab.h \
+	%D%/tap/shiftlab.c %D%/tap/shiftlab.h \
+	%D%/tap/sockjob.c %D%/tap/sockjob.h \
+	%D%/tap/sparse.c %D%/tap/sparse.h \
+	%D%/tap/splitlab.c %D%/tap/splitlab.h \
+	%D%/tap/standin.c %D%/tap/standin.h \
+	%D%/tap/standin_in.h \
+	%D%/tap/standin_mark.c \
+	%D%/tap/standin_work.c \
+	%D%/tap/sweeplab.c %D%/tap/sweeplab.h \
+	%D%/tap/topolab.c %D%/tap/topolab.h \
+	%D%/tap/turns.c %D%/tap/turns.h \
+	%D%/tap/viewlab.c %D%/tap/viewlab.h \
+	%D%/tap/wirelab.c %D%/tap/wirelab.h
+test_liblab_la_CPPFLAGS = $(test_cppflags)
 
 if HAVE_MPI
 check_LTLIBRARIES += test/libmtap.la
-test_libmtap_la_SOURCES = %D%/tap/mtap.c %D%/tap/mtap.h
+test_libmtap_la_SOURCES = %D%/tap/apilab.c %D%/tap/apilab.h %D%/tap/mtap.c %D%/tap/mtap.h
 test_libmtap_la_CPPFLAGS = $(test_mpi_cppflags)
 test_libmtap_la_LIBADD = test/libtap.la
 endif

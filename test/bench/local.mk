@@ -34,7 +34,7 @@ src_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
 src_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags)
 endif
 
-test_bench_checkpoint_SOURCES = %D%/checkpoint.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
+test_bench_checkpoint_SOURCES = %D%/checkpoint.c $(bench_sources)
 test_bench_checkpoint_CPPFLAGS = $(test_cppflags)
 test_bench_checkpoint_LDADD = $(test_ldadd)
 
@@ -50,7 +50,7 @@ test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
 test_bench_copy_speed_LDADD = src/libveloc_core.la
 
-test_bench_leader_begin_SOURCES = %D%/leader_begin.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
+test_bench_leader_begin_SOURCES = %D%/leader_begin.c $(bench_sources)
 test_bench_leader_begin_CPPFLAGS = $(test_cppflags)
 test_bench_leader_begin_LDADD = $(test_ldadd)
 test_bench_delta_SOURCES = %D%/delta.c $(bench_sources)
@@ -61,11 +61,11 @@ test_bench_memory_SOURCES = %D%/memory.c $(bench_sources)
 test_bench_memory_CPPFLAGS = $(test_cppflags)
 test_bench_memory_LDADD = $(memory_ldadd)
 
-test_bench_parity_SOURCES = %D%/parity.c test/tap/sockjob.c test/tap/sockjob.h $(bench_sources)
+test_bench_parity_SOURCES = %D%/parity.c $(bench_sources)
 test_bench_parity_CPPFLAGS = $(test_cppflags)
 test_bench_parity_LDADD = $(test_ldadd)
 
-test_bench_scale_SOURCES = %D%/scale.c $(scalelab) $(bench_sources)
+test_bench_scale_SOURCES = %D%/scale.c $(bench_sources)
 test_bench_scale_CPPFLAGS = $(test_cppflags)
 test_bench_scale_LDADD = $(test_ldadd)
 
@@ -79,5 +79,5 @@ test_bench_flush_LDADD = src/libveloc_core.la
 
 .PHONY: bench
 bench: $(bench_programs) $(check_LTLIBRARIES)
-	@$(AM_TESTS_ENVIRONMENT) BENCH_EXECUTE='$(LIBTOOL) --silent --mode=execute' $(SHELL) $(srcdir)/%D%/run.sh $(bench_programs)
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%D%/run.sh $(bench_programs)
 # End of test/bench

@@ -32,7 +32,7 @@ for program in "$@"; do
     *) runner= ;;
     esac
     # shellcheck disable=SC2086 # a runner is words
-    rows=$(${BENCH_EXECUTE:-} $runner "$program") || status=1
+    rows=$($runner "$program") || status=1
     [ -z "$rows" ] || printf '%s\n' "$rows" | sed "s|^|$commit	$host	$cores	|"
 done
 exit $status

@@ -11,7 +11,6 @@ TESTS += $(cluster_tests)
 EXTRA_DIST += $(cluster_tests) %D%/vcluster %D%/vnode %D%/vrsh %D%/cluster.sh \
 	%D%/slurm.sh %D%/solver.sh
 
-# no libtool wrappers: a node's command is the program itself
 check_PROGRAMS += test/cluster/probe
 test_cluster_probe_SOURCES = %D%/probe.c
 cluster_tests += %D%/cut.t %D%/kills.t %D%/odd.t
@@ -21,23 +20,19 @@ check_PROGRAMS += test/cluster/filer
 test_cluster_filer_SOURCES = %D%/filer.c
 test_cluster_filer_CPPFLAGS = $(vol_test_cppflags) -I$(top_srcdir)/include
 test_cluster_filer_LDADD = $(HDF5_LIBS) $(MPI_LIBS)
-test_cluster_filer_LDFLAGS = $(AM_LDFLAGS) -no-install
 endif
 if HAVE_MPI
 check_PROGRAMS += test/cluster/busy
 test_cluster_busy_SOURCES = %D%/busy.c
 test_cluster_busy_CPPFLAGS = $(test_mpi_cppflags)
 test_cluster_busy_LDADD = $(MPI_LIBS)
-test_cluster_busy_LDFLAGS = $(AM_LDFLAGS) -no-install
 check_PROGRAMS += test/cluster/redset
-test_cluster_redset_SOURCES = %D%/redset.c test/tap/redlab.c test/tap/redlab.h
+test_cluster_redset_SOURCES = %D%/redset.c
 test_cluster_redset_CPPFLAGS = $(test_mpi_cppflags)
 test_cluster_redset_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
-test_cluster_redset_LDFLAGS = $(AM_LDFLAGS) -no-install
 check_PROGRAMS += test/cluster/solver
 test_cluster_solver_SOURCES = %D%/solver.c
 test_cluster_solver_CPPFLAGS = -I$(top_srcdir)/include $(MPI_CFLAGS)
 test_cluster_solver_LDADD = src/libveloc.la $(MPI_LIBS)
-test_cluster_solver_LDFLAGS = $(AM_LDFLAGS) -no-install
 endif
 # End of test/cluster

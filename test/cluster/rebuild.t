@@ -6,7 +6,7 @@
 # shellcheck source=test/cluster/cluster.sh
 . "$top_srcdir/test/cluster/cluster.sh"
 redset=${top_builddir:?}/test/cluster/redset
-tool=$top_builddir/src/cmd/h5veloc-rebuild
+tool=${TOOLS:?}/h5veloc-rebuild
 dir=$(tap_dir)
 
 [ "${MPI_KIND:-no}" != no ] || skip_all "built without MPI"

@@ -26,7 +26,7 @@ like "$(VELOC_CNTL_BASE=n agent 2>&1) $?" '*CNTL_BASE=n: *its whole path* 1' 'a 
 
 # --- messages
 mkdir logs
-ok 'an agent detaches itself' env VELOC_LOG_FILE="$dir/logs" "$top_builddir/libtool" --silent --mode=execute "$tool" -d
+ok 'an agent detaches itself' env VELOC_LOG_FILE="$dir/logs" "$tool" -d
 like "$(agent 2>&1) $?" '*an agent is here already: *lock is held by process * 1' 'a second one is refused, with the process'
 is "$(stat -c %a n/*/agent n/*/agent/* | sort -u | tr '\n' ' ')" '600 700 ' 'what it makes is for its user alone'
 like "$(agent -d 2>&1) $?" '*an agent is here already: * 1' 'also when it would detach itself'
@@ -78,7 +78,7 @@ else
     skip 1 'no python3 to read JSON'
 fi
 ok 'four ranks on two virtual nodes make three checkpoints' env "$mpi_leaks" VELOC_VIRTUAL_NODES=2 VELOC_SET_SIZE=2 \
-    "$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 4 "$top_builddir/test/cmd/steps" 1 3
+    "$top_srcdir/test/mpirun.sh" 4 "$top_builddir/test/cmd/steps" 1 3
 ok 'the agent leads both nodes to the end' agent --drain
 is "$(find out -type f | wc -l)" 12 'all files are there'
 ok 'and ends' agent --stop
@@ -130,12 +130,12 @@ mkdir bin
 # what the examples call
 cat >bin/h5veloc-agent <<EOF
 #!/bin/sh
-exec '$top_builddir/libtool' --silent --mode=execute '$tool' "\$@"
+exec '$tool' "\$@"
 EOF
 cat >program <<EOF
 #!/bin/sh
 printf 'init\ncheckpoint %d\nfinalize\nquit\n' "\$(cat said 2>/dev/null | wc -l)1" |
-    env '$mpi_leaks' '$top_builddir/libtool' --silent --mode=execute '$top_builddir/test/cmd/obey' 7 >>said
+    env '$mpi_leaks' '$top_builddir/test/cmd/obey' 7 >>said
 EOF
 cat >bin/srun <<'EOF'
 #!/bin/sh
@@ -162,7 +162,7 @@ like "$(run 3)" 'no h5veloc-agent answers*nothing is left' 'and the third says w
 # --- other users
 other() {
     setpriv --reuid=65534 --regid=65534 --clear-groups env VELOC_USER_NAME="$user" \
-        "$top_builddir/libtool" --silent --mode=execute "$tool" "$@" 2>&1
+        "$tool" "$@" 2>&1
 }
 user=$(id -un)
 chmod 711 "$dir"

@@ -13,10 +13,10 @@ mkdir n c
 # A peer that is silent is waited for longer than any test lasts: nothing here may wait.
 export VELOC_CNTL_BASE="$dir/n" VELOC_CACHE_BASE="$dir/c" VELOC_FLUSH=1 VELOC_CACHE_SIZE=3 \
     VELOC_PEER_TIMEOUT=1000 VELOC_LOG_LEVEL=INFO
-tool=${top_builddir:?}/src/cmd/h5veloc-agent
+tool=${TOOLS:?}/h5veloc-agent
 limit=${TEST_TIMEOUT:-120} # seconds for one step: then it has failed
 agent() {
-    timeout "$limit" "$top_builddir/libtool" --silent --mode=execute "$tool" "$@"
+    timeout "$limit" "$tool" "$@"
     local status=$?
     [ "$status" -ne 124 ] || echo "h5veloc-agent $* has not ended in $limit s" >&2
     return "$status"
@@ -36,8 +36,7 @@ tap_at_exit lab_end
 # program NAME ID: begin one, which waits for calls; its messages are in NAME.err
 program() {
     mkfifo "$1.to" "$1.from"
-    env "$mpi_leaks" "$top_builddir/libtool" --silent --mode=execute \
-        "$top_builddir/test/cmd/obey" "$2" \
+    env "$mpi_leaks" "${top_builddir:?}/test/cmd/obey" "$2" \
         <"$1.to" >"$1.from" 2>"$1.err" &
     pid_of[$1]=$!
     exec {to}>"$1.to" {from}<"$1.from"
@@ -77,7 +76,7 @@ dies() {
 # serves NAME: an agent that serves, whose log heard NAME TEXT reads
 serves() {
     mkfifo "$1.from"
-    "$top_builddir/libtool" --silent --mode=execute "$tool" 2>"$1.from" &
+    "$tool" 2>"$1.from" &
     pid_of[$1]=$!
     exec {from}<"$1.from" {to}>/dev/null
     to_of[$1]=$to from_of[$1]=$from

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A checkpoint is in the caches alone, and the settings name other caches now: nobody says that it is lost, but where
 # nobody has looked.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:?}" != no ] || skip_all "this build has no MPI"
@@ -11,9 +11,9 @@ mkdir "$dir/p" "$dir/c" "$dir/d" "$dir/n"
 cd "$dir/p" || bail_out "no $dir/p"
 export VELOC_CNTL_BASE="$dir/n" VELOC_VIRTUAL_NODES=2 VELOC_FLUSH=0 VELOC_PEER_TIMEOUT=10
 steps() {
-    "$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/cmd/steps" "$@" >"$dir/out" 2>&1
+    "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/cmd/steps" "$@" >"$dir/out" 2>&1
 }
-list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" "$@"; }
+list() { "$TOOLS/h5veloc-ls" "$@"; }
 row() { list | grep ' steps  *1 '; }
 
 export VELOC_CACHE_BASE="$dir/c"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The first program of README.md and veloc(7), and what those pages promise of it: four virtual nodes,
 # a crash, a node that is lost, caches that are lost, a byte that rots.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 program=$(sed -n '/^#include/,$p' "$top_srcdir/h5examples/heat.c")
@@ -23,7 +23,7 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache"
 # heat STEP: a run that dies there, if it comes to it
 heat() {
-    "$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 8 \
+    "$top_srcdir/test/mpirun.sh" 8 \
         "$top_builddir/h5examples/heat" "$1" </dev/null 2>&1
 }
 begins() { sed -n 's/.* begins at step //p' <<<"$1" | sort | uniq -c | tr -s ' '; }
@@ -53,7 +53,7 @@ is "$(begins "$(heat 0)")" ' 8 100' 'so it does without any cache'
 file=$(find "$dir/cache" -name 'heat-3-100.dat')
 cp "$file" good
 printf X | dd of="$file" bs=1 seek=5000 conv=notrunc status=none
-out=$("$top_builddir/src/cmd/h5veloc-rebuild" --scrub "$dir/cache")
+out=$("$TOOLS/h5veloc-rebuild" --scrub "$dir/cache")
 is "$?: ${out##*$'\n'}" '0: 1 dataset checked, 1 damage found' 'a byte that rots is found'
 ok 'and made good' cmp good "$file"
 done_testing

@@ -88,11 +88,11 @@ conf_data = \
 	test/data/conf/good-veloc.cfg
 
 check_PROGRAMS += test/cmd/protect
-test_cmd_protect_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h
+test_cmd_protect_SOURCES = %D%/protect.c
 test_cmd_protect_CPPFLAGS = $(test_cppflags)
 test_cmd_protect_LDADD = $(test_ldadd)
 check_PROGRAMS += test/cmd/lslab
-test_cmd_lslab_SOURCES = %D%/lslab.c test/tap/redlab.c test/tap/redlab.h
+test_cmd_lslab_SOURCES = %D%/lslab.c
 test_cmd_lslab_CPPFLAGS = $(test_cppflags)
 test_cmd_lslab_LDADD = $(test_ldadd)
 if HAVE_MPI

@@ -3,7 +3,7 @@
 # h5veloc-ls: what it says in the twelve states that datasets can be in, word for word, what it
 # leaves behind, and how it shows itself to people and scripts. UPDATE_EXPECTED=1 writes the
 # expected outputs anew.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -11,9 +11,9 @@ cd "$dir" || bail_out "no $dir"
 for name in $(env | sed -n 's/^\(\(VELOC\|SCR\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 export VELOC_PREFIX="$dir/p" VELOC_CACHE_BASE="$dir/c" VELOC_CNTL_BASE="$dir/n" VELOC_VIRTUAL_NODES=4
 unset NO_COLOR TZ
-tool=$top_builddir/src/cmd/h5veloc-ls
-list() { "$top_builddir/libtool" --silent --mode=execute "$tool" "$@"; }
-lab() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/test/cmd/lslab" "$@" || bail_out "lslab $*"; }
+tool=$TOOLS/h5veloc-ls
+list() { "$tool" "$@"; }
+lab() { "$top_builddir/test/cmd/lslab" "$@" || bail_out "lslab $*"; }
 page=$top_srcdir/doc/format-ls.txt
 
 anew() {
@@ -191,7 +191,7 @@ is "$(list --help | wc -l | awk '{ print ($1 <= 24) }')" 1 'the help fits a scre
 # --- how
 is "$(list | grep -c $'\033')" 0 'no colour in a pipe'
 is "$(list --color=always | grep -c $'\033')" 2 'unless it is wanted'
-on_terminal() { TERM=xterm script -qec "$top_builddir/libtool --silent --mode=execute $tool $*" /dev/null </dev/null; }
+on_terminal() { TERM=xterm script -qec "$tool $*" /dev/null </dev/null; }
 if command -v script >/dev/null; then
     is "$(on_terminal | grep -c $'\033\\[3')" 2 'colour on a terminal'
     is "$(NO_COLOR=1 on_terminal | grep -c $'\033')" 0 'but for NO_COLOR'
@@ -207,8 +207,7 @@ if [ "${MPI_KIND:?}" != no ]; then
     anew
     mkdir away
     mkfifo to from
-    VELOC_MODE=ASYNC VELOC_VIRTUAL_NODES=1 VELOC_FLUSH=0 "$top_builddir/libtool" --silent --mode=execute \
-        "$top_builddir/test/cmd/obey" 7 <to >from 2>err &
+    VELOC_MODE=ASYNC VELOC_VIRTUAL_NODES=1 VELOC_FLUSH=0 "$top_builddir/test/cmd/obey" 7 <to >from 2>err &
     program=$!
     exec {to}>to {from}<from
     tell() {
@@ -246,7 +245,7 @@ if [ "${MPI_KIND:?}" != no ]; then
     like "$(elsewhere)" '*1 obey7 *unknown: *other nodes did not tell' 'when nobody leads there, nothing is claimed either'
     like "$(VELOC_VIRTUAL_NODES=1 list)" '*1 obey7 *yes, cache' 'there it is still seen'
     printf '%s\n' init 'checkpoint 3' finalize quit | VELOC_MODE=SYNC VELOC_FLUSH=0 VELOC_VIRTUAL_NODES=1 \
-        "$top_builddir/libtool" --silent --mode=execute "$top_builddir/test/cmd/obey" 8 >out 2>err
+        "$top_builddir/test/cmd/obey" 8 >out 2>err
     like "$(VELOC_VIRTUAL_NODES=1 list)" "$dir/p, single.7:*1 obey7 *yes, cache*$dir/p, single.8:*1 obey8 *yes, cache" \
         'parts of a job with datasets of their own are told apart'
 else
@@ -346,7 +345,7 @@ is "$(list)" "$(sed -n '/^\$ h5veloc\\-ls$/,/^\.fi/p' "$man" | sed '1d; $d')" 't
 example() { sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$man" | grep -- "$1" | sed 's/\\-/-/g'; }
 cat >bin/h5veloc-ls <<EOF
 #!/bin/sh
-exec "$top_builddir/libtool" --silent --mode=execute "$tool" "\$@"
+exec "$tool" "\$@"
 EOF
 chmod +x bin/h5veloc-ls
 run() { PATH="$dir/bin:$PATH" bash -c "$1" 2>&1; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # h5veloc-prerun as its user calls it, on virtual nodes: programs that lose nodes, or whose ranks
 # will run elsewhere, then find everything in the caches of their own nodes.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:?}" != no ] || skip_all "this build has no MPI"
@@ -16,15 +16,13 @@ export VELOC_CNTL_BASE="$dir/n" VELOC_CACHE_BASE="$dir/c" VELOC_CACHE_SIZE=3 VEL
     VELOC_LOG_LEVEL=INFO VELOC_PEER_TIMEOUT=1000 VELOC_VIEW_WAIT=1000
 limit=${TEST_TIMEOUT:-120}
 prerun() {
-    timeout "$limit" "$top_builddir/libtool" --silent --mode=execute \
-        "$top_builddir/src/cmd/h5veloc-prerun" "$@"
+    timeout "$limit" "$TOOLS/h5veloc-prerun" "$@"
 }
 # steps NODES WORDS: eight ranks on so many nodes; what it says of its start is in log
 steps() {
     local nodes=$1
     shift
     VELOC_VIRTUAL_NODES=$nodes ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}" \
-        "$top_builddir/libtool" --silent --mode=execute \
         "$top_srcdir/test/mpirun.sh" 8 "$top_builddir/test/cmd/steps" "$@" >log 2>&1 </dev/null
 }
 restored() { sed -n 's/.*restored dataset \([0-9]*\) .* s: /\1: /p' log | tr '\n' ';'; }

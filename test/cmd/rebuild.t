@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # h5veloc-rebuild as its user calls it, on sets that redlab has protected.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 
-tool=$top_builddir/src/cmd/h5veloc-rebuild
+tool=$TOOLS/h5veloc-rebuild
 dir=$(tap_dir)
 cd "$dir" || bail_out "no $dir"
 

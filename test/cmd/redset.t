@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # h5examples/redset.c as its user runs it: launches that know nothing of each other, and
 # directories of ranks that are gone in between.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:?}" != no ] || skip_all "this build has no MPI"
@@ -13,7 +13,7 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 # run TYPE: one launch of four ranks over the files in "files"; its lines in order
 run() {
-    "$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 4 \
+    "$top_srcdir/test/mpirun.sh" 4 \
         "$top_builddir/h5examples/redset" "$1" files 2>&1 </dev/null | sort
     return "${PIPESTATUS[0]}"
 }
@@ -50,7 +50,7 @@ like "$(ls files/rank.0)" 'walk.0.XOR.*' 'and leaves nothing of the scheme befor
 is "$(find files -name '*.h5vr' | wc -l)" 4 'one redundancy file for each rank'
 
 rm -rf files/rank.1
-out=$("$top_builddir/src/cmd/h5veloc-rebuild" --into=files files/rank.? 2>&1)
+out=$("$TOOLS/h5veloc-rebuild" --into=files files/rank.? 2>&1)
 is $? 0 'h5veloc-rebuild brings a rank back without MPI'
 like "$(run XOR)" 'step 50, *' 'and the next launch finds nothing missing'
 

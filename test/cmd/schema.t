@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # h5veloc-schema on good and bad files: values with their sources, one exact sentence per fault.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 
-tool=$top_builddir/src/cmd/h5veloc-schema
+tool=$TOOLS/h5veloc-schema
 data=$top_srcdir/test/data/conf
 for name in $(env | sed -n 's/^\(\(VELOC\|SCR\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # h5veloc-rebuild --scrub and h5veloc-unpack on what an MPI program has left in the caches of four
 # virtual nodes and on its prefix.
-: "${top_srcdir:?}" "${top_builddir:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:?}" != no ] || skip_all "this build has no MPI"
@@ -11,10 +11,9 @@ cd "$dir" || bail_out "no $dir"
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_MODE=SYNC VELOC_VIRTUAL_NODES=4 VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir/cache" VELOC_FLUSH=1
 steps() {
-    (cd "$VELOC_PREFIX" && "$top_builddir/libtool" --silent --mode=execute \
-        "$top_srcdir/test/mpirun.sh" 4 "$top_builddir/test/cmd/steps" "$@" </dev/null)
+    (cd "$VELOC_PREFIX" && "$top_srcdir/test/mpirun.sh" 4 "$top_builddir/test/cmd/steps" "$@" </dev/null)
 }
-scrub() { "$top_builddir/src/cmd/h5veloc-rebuild" --scrub "$@" 2>&1; }
+scrub() { "$TOOLS/h5veloc-rebuild" --scrub "$@" 2>&1; }
 flip() { printf '\377' | dd of="$1" bs=1 seek="${2:-1000}" conv=notrunc status=none; }
 sums() { (cd "$1" && find . -type f ! -path '*/.veloc/*' ! -name '*.h5vr' -exec sha256sum {} +) | sort; }
 
@@ -68,7 +67,7 @@ rm -rf cache
 mkdir cache
 ok 'the same into containers' steps 1 3
 is "$(find packed -name '*.bin' | wc -l)" 0 'no plain file is on the prefix'
-unpack() { "$top_builddir/src/cmd/h5veloc-unpack" "$@" 2>&1; }
+unpack() { "$TOOLS/h5veloc-unpack" "$@" 2>&1; }
 is "$(unpack --list packed 3 | grep -c 'out/step-3/part')" 4 'a dataset is listed'
 ok 'it is unpacked elsewhere' unpack --into=look packed
 ok 'as it was' cmp look/out/step-3/part-1.bin plain/out/step-3/part-1.bin

@@ -16,7 +16,7 @@ printf '%s\n' "CACHE_BASE=$dir/cache" SET_SIZE=4 FLUSH=2 >veloc.conf
 
 # heat [STEP]: one launch of four ranks, killed after STEP; $said and $log remain
 heat() {
-    said=$("$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 4 \
+    said=$("$top_srcdir/test/mpirun.sh" 4 \
         "$top_builddir/h5examples/veloc_heat" veloc.conf "$@" 2>stderr </dev/null)
     status=$?
     log=$(grep ^h5veloc: stderr)

@@ -12,22 +12,19 @@ fault_scripts = test/cluster/kills.t
 if HAVE_MPI
 fault_tests += test/fault/leaders.t test/fault/frozen.t test/fault/three.t \
 	test/fault/storage.t
-shiftlab = test/tap/shiftlab.c test/tap/shiftlab.h test/tap/board.h
-test_fault_leaders_t_SOURCES = %D%/leaders.c $(shiftlab)
+test_fault_leaders_t_SOURCES = %D%/leaders.c
 test_fault_leaders_t_CPPFLAGS = $(test_cppflags)
 test_fault_leaders_t_LDADD = $(test_ldadd)
-test_fault_frozen_t_SOURCES = %D%/frozen.c $(shiftlab)
+test_fault_frozen_t_SOURCES = %D%/frozen.c
 test_fault_frozen_t_CPPFLAGS = $(test_cppflags)
 test_fault_frozen_t_LDADD = $(test_ldadd)
-test_fault_three_t_SOURCES = %D%/three.c $(shiftlab)
+test_fault_three_t_SOURCES = %D%/three.c
 test_fault_three_t_CPPFLAGS = $(test_cppflags)
 test_fault_three_t_LDADD = $(test_ldadd)
-# no libtool wrapper: its functions are to come before the C library's
 check_PROGRAMS += test/fault/shift
-test_fault_shift_SOURCES = %D%/shift.c test/tap/board.h
+test_fault_shift_SOURCES = %D%/shift.c
 test_fault_shift_CPPFLAGS = $(test_mpi_cppflags) -I$(top_srcdir)/include
 test_fault_shift_LDADD = src/libveloc.la $(MPI_LIBS) -ldl
-test_fault_shift_LDFLAGS = $(AM_LDFLAGS) -no-install
 # a preload, as test/yield is
 check_LTLIBRARIES += test/fault/clocks.la
 test_fault_clocks_la_SOURCES = %D%/clocks.c
@@ -43,14 +40,11 @@ check_PROGRAMS += $(fault_tests)
 TESTS += $(fault_tests) test/fault/reflink.t
 EXTRA_DIST += %D%/clocks.t %D%/reflink.t
 
-test_fault_damage_t_SOURCES = %D%/damage.c test/tap/damagecase.c test/tap/damagecase.h \
-	test/tap/damagelab.c test/tap/damagelab.h \
-	test/tap/proglab.c test/tap/proglab.h
+test_fault_damage_t_SOURCES = %D%/damage.c
 test_fault_damage_t_CPPFLAGS = $(test_cppflags)
 test_fault_damage_t_LDADD = $(test_ldadd)
 
-test_fault_protect_t_SOURCES = %D%/protect.c test/tap/redlab.c test/tap/redlab.h \
-	test/tap/sockjob.c test/tap/sockjob.h
+test_fault_protect_t_SOURCES = %D%/protect.c
 test_fault_protect_t_CPPFLAGS = $(test_cppflags)
 test_fault_protect_t_LDADD = $(test_ldadd)
 
@@ -58,21 +52,19 @@ test_fault_replace_t_SOURCES = %D%/replace.c
 test_fault_replace_t_CPPFLAGS = $(test_cppflags)
 test_fault_replace_t_LDADD = $(test_ldadd)
 
-test_fault_kill_t_SOURCES = %D%/kill.c $(seslab_sources) \
-	test/tap/sockjob.c test/tap/sockjob.h
+test_fault_kill_t_SOURCES = %D%/kill.c
 test_fault_kill_t_CPPFLAGS = $(test_cppflags)
 test_fault_kill_t_LDADD = $(test_ldadd)
 
-test_fault_hang_t_SOURCES = %D%/hang.c $(seslab_sources) \
-	test/tap/sockjob.c test/tap/sockjob.h
+test_fault_hang_t_SOURCES = %D%/hang.c
 test_fault_hang_t_CPPFLAGS = $(test_cppflags)
 test_fault_hang_t_LDADD = $(test_ldadd)
 
-test_fault_life_t_SOURCES = %D%/life.c $(seslab_sources)
+test_fault_life_t_SOURCES = %D%/life.c
 test_fault_life_t_CPPFLAGS = $(test_cppflags)
 test_fault_life_t_LDADD = $(test_ldadd)
 
-test_fault_behind_t_SOURCES = %D%/behind.c $(seslab_sources)
+test_fault_behind_t_SOURCES = %D%/behind.c
 test_fault_behind_t_CPPFLAGS = $(test_cppflags)
 test_fault_behind_t_LDADD = $(test_ldadd) -lpthread
 

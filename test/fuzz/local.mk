@@ -105,69 +105,73 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/texts_decode/cut.hex \
 	test/fuzz/corpus/texts_decode/two.hex
 
-test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c %D%/replay.c %D%/fuzz.h
+check_LTLIBRARIES += test/fuzz/libreplay.la
+test_fuzz_libreplay_la_SOURCES = %D%/replay.c %D%/fuzz.h
+test_fuzz_libreplay_la_CPPFLAGS = $(test_cppflags)
+
+test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_conf_parse_t_LDADD = $(test_ldadd)
+test_fuzz_conf_parse_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_descriptor_decode_t_SOURCES = %D%/descriptor_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_descriptor_decode_t_SOURCES = %D%/descriptor_decode.c
 test_fuzz_descriptor_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_descriptor_decode_t_LDADD = $(test_ldadd)
+test_fuzz_descriptor_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_entry_decode_t_SOURCES = %D%/entry_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_entry_decode_t_SOURCES = %D%/entry_decode.c
 test_fuzz_entry_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_entry_decode_t_LDADD = $(test_ldadd)
+test_fuzz_entry_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_event_decode_t_SOURCES = %D%/event_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_event_decode_t_SOURCES = %D%/event_decode.c
 test_fuzz_event_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_event_decode_t_LDADD = $(test_ldadd)
+test_fuzz_event_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_fact_decode_t_SOURCES = %D%/fact_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_fact_decode_t_SOURCES = %D%/fact_decode.c
 test_fuzz_fact_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_fact_decode_t_LDADD = $(test_ldadd)
+test_fuzz_fact_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_filelist_decode_t_SOURCES = %D%/filelist_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_filelist_decode_t_SOURCES = %D%/filelist_decode.c
 test_fuzz_filelist_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_filelist_decode_t_LDADD = $(test_ldadd)
+test_fuzz_filelist_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_filemap_decode_t_SOURCES = %D%/filemap_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_filemap_decode_t_SOURCES = %D%/filemap_decode.c
 test_fuzz_filemap_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_filemap_decode_t_LDADD = $(test_ldadd)
+test_fuzz_filemap_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_frame_decode_t_SOURCES = %D%/frame_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_frame_decode_t_SOURCES = %D%/frame_decode.c
 test_fuzz_frame_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_frame_decode_t_LDADD = $(test_ldadd)
+test_fuzz_frame_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_image_decode_t_SOURCES = %D%/image_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_image_decode_t_SOURCES = %D%/image_decode.c
 test_fuzz_image_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_image_decode_t_LDADD = $(memory_ldadd)
+test_fuzz_image_decode_t_LDADD = test/fuzz/libreplay.la $(memory_ldadd)
 
-test_fuzz_leader_decode_t_SOURCES = %D%/leader_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_leader_decode_t_SOURCES = %D%/leader_decode.c
 test_fuzz_leader_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_leader_decode_t_LDADD = $(test_ldadd)
+test_fuzz_leader_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_ledger_decode_t_SOURCES = %D%/ledger_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_ledger_decode_t_SOURCES = %D%/ledger_decode.c
 test_fuzz_ledger_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_ledger_decode_t_LDADD = $(test_ldadd)
+test_fuzz_ledger_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_link_hear_t_SOURCES = %D%/link_hear.c %D%/replay.c %D%/fuzz.h
+test_fuzz_link_hear_t_SOURCES = %D%/link_hear.c
 test_fuzz_link_hear_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_link_hear_t_LDADD = $(test_ldadd)
+test_fuzz_link_hear_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_node_decode_t_SOURCES = %D%/node_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_node_decode_t_SOURCES = %D%/node_decode.c
 test_fuzz_node_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_node_decode_t_LDADD = $(test_ldadd)
+test_fuzz_node_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_parity_decode_t_SOURCES = %D%/parity_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_parity_decode_t_SOURCES = %D%/parity_decode.c
 test_fuzz_parity_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_parity_decode_t_LDADD = $(test_ldadd)
+test_fuzz_parity_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_record_decode_t_SOURCES = %D%/record_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_record_decode_t_SOURCES = %D%/record_decode.c
 test_fuzz_record_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_record_decode_t_LDADD = $(test_ldadd)
+test_fuzz_record_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
-test_fuzz_texts_decode_t_SOURCES = %D%/texts_decode.c %D%/replay.c %D%/fuzz.h
+test_fuzz_texts_decode_t_SOURCES = %D%/texts_decode.c
 test_fuzz_texts_decode_t_CPPFLAGS = $(test_cppflags)
-test_fuzz_texts_decode_t_LDADD = $(test_ldadd)
+test_fuzz_texts_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
 FUZZ_SECONDS = 60
 .PHONY: fuzz

@@ -55,9 +55,8 @@ int main(int argc, char **argv)
     struct dirent *entry;
 
     (void)argc;
-    /* "fuzz_conf_parse.t", or libtool's "lt-fuzz_conf_parse.t" */
     const char *name = slash ? slash + 1 : argv[0];
-    name += strncmp(name, "lt-", 3) == 0 ? 3 : 0;
+
     snprintf(dir, sizeof dir, "%s/test/fuzz/corpus/%.*s", source ? source : ".",
              (int)strcspn(name, "."), name);
     DIR *d = opendir(dir);

@@ -11,7 +11,5 @@ check_PROGRAMS += test/harness/planted
 test_harness_planted_SOURCES = %D%/planted.c
 test_harness_planted_CPPFLAGS = $(test_mpi_cppflags)
 test_harness_planted_LDADD = $(test_mpi_ldadd)
-# no libtool wrapper: tests start it by its path
-test_harness_planted_LDFLAGS = $(AM_LDFLAGS) -no-install
 endif
 # End of test/harness

@@ -1,6 +1,6 @@
 # test/mpi, what yesterday's h5veloc has written: test/data/golden/README.
 mpi_tests += test/mpi/golden.np4
-test_mpi_golden_np4_SOURCES = %D%/golden.c test/tap/bundle.c test/tap/bundle.h $(api_mpi_lab)
+test_mpi_golden_np4_SOURCES = %D%/golden.c
 test_mpi_golden_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_golden_np4_LDADD = $(api_mpi_ldadd)
 

@@ -11,7 +11,7 @@ check_LTLIBRARIES += test/libcommmpi.la
 test_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
 test_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags) -DVEL_COMM_MPI_PIECE=1000003
 mpi_tests += test/mpi/comm.np4 test/mpi/comm_wide.np8
-test_mpi_comm_np4_SOURCES = %D%/comm.c test/tap/commcheck.c test/tap/commcheck.h
+test_mpi_comm_np4_SOURCES = %D%/comm.c
 test_mpi_comm_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_comm_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 test_mpi_comm_wide_np8_SOURCES = $(test_mpi_comm_np4_SOURCES)
@@ -20,8 +20,7 @@ test_mpi_comm_wide_np8_LDADD = $(test_mpi_comm_np4_LDADD)
 
 # one program, several numbers of ranks: under other names, since the log is named without .npN
 mpi_tests += test/mpi/red.np4 test/mpi/red_wide.np8
-red_mpi_sources = %D%/red.c \
-	test/tap/redcases.c test/tap/redcases.h test/tap/redlab.c test/tap/redlab.h
+red_mpi_sources = %D%/red.c
 test_mpi_red_np4_SOURCES = $(red_mpi_sources)
 test_mpi_red_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_red_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
@@ -30,7 +29,7 @@ test_mpi_red_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_red_wide_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 
 mpi_tests += test/mpi/split.np4 test/mpi/split_wide.np8
-split_mpi_sources = %D%/split.c test/tap/splitlab.c test/tap/splitlab.h
+split_mpi_sources = %D%/split.c
 test_mpi_split_np4_SOURCES = $(split_mpi_sources)
 test_mpi_split_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_split_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
@@ -38,22 +37,21 @@ test_mpi_split_wide_np8_SOURCES = $(split_mpi_sources)
 test_mpi_split_wide_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_split_wide_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 mpi_tests += test/mpi/topo.np8
-test_mpi_topo_np8_SOURCES = %D%/topo.c test/tap/topolab.c test/tap/topolab.h
+test_mpi_topo_np8_SOURCES = %D%/topo.c
 test_mpi_topo_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_topo_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 mpi_tests += test/mpi/reddesc.np8
-test_mpi_reddesc_np8_SOURCES = %D%/reddesc.c test/tap/redlab.c test/tap/redlab.h \
-	test/tap/topolab.c test/tap/topolab.h
+test_mpi_reddesc_np8_SOURCES = %D%/reddesc.c
 test_mpi_reddesc_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_reddesc_np8_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 
 # what programs call, in the library they link with
 mpi_tests += test/mpi/redset.np4
-test_mpi_redset_np4_SOURCES = %D%/redset.c test/tap/redlab.c test/tap/redlab.h
+test_mpi_redset_np4_SOURCES = %D%/redset.c
 test_mpi_redset_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_redset_np4_LDADD = src/libveloc.la $(test_mpi_ldadd)
 mpi_tests += test/mpi/redsame.np4
-test_mpi_redsame_np4_SOURCES = %D%/redsame.c test/tap/redlab.c test/tap/redlab.h
+test_mpi_redsame_np4_SOURCES = %D%/redsame.c
 test_mpi_redsame_np4_CPPFLAGS = $(test_mpi_cppflags)
 test_mpi_redsame_np4_LDADD = test/libcommmpi.la $(test_mpi_ldadd)
 mpi_tests += test/mpi/answers.np4

@@ -231,12 +231,12 @@ static bool is_listening(void)
 static pid_t start_agent(void)
 {
     const struct timespec pause = {0, POLL_MS * 1000000};
-    const char *top = getenv("top_builddir");
+    const char *tools = getenv("TOOLS");
     char path[1200];
     char *argv[] = {path, NULL};
     pid_t pid;
 
-    snprintf(path, sizeof path, "%s/src/cmd/h5veloc-agent", top ? top : ".");
+    snprintf(path, sizeof path, "%s/h5veloc-agent", tools ? tools : ".");
     if (posix_spawn(&pid, path, NULL, NULL, argv, environ) != 0)
         return -1;
     for (int i = 0; !is_listening(); i++) {

@@ -285,7 +285,7 @@ static pid_t start_tool(const struct shiftlab *lab, const char *option)
     char *argv[] = {program, option ? words : NULL, NULL};
     pid_t pid;
 
-    snprintf(program, sizeof program, "%s/src/cmd/h5veloc-agent", need("top_builddir"));
+    snprintf(program, sizeof program, "%s/h5veloc-agent", need("TOOLS"));
     snprintf(words, sizeof words, "%s", option ? option : "");
     snprintf(seconds, sizeof seconds, "%d", lab->peer_seconds);
     /* programs have these from their file */

@@ -1,6 +1,6 @@
 # unit tests of src/comm
 unit_tests += test/unit/comm.t
-test_unit_comm_t_SOURCES = %D%/comm.c test/tap/commcheck.c test/tap/commcheck.h
+test_unit_comm_t_SOURCES = %D%/comm.c
 test_unit_comm_t_CPPFLAGS = $(test_cppflags)
 test_unit_comm_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/proof.t
@@ -13,12 +13,11 @@ test_unit_siphash_t_SOURCES = %D%/siphash.c
 test_unit_siphash_t_CPPFLAGS = $(test_cppflags)
 test_unit_siphash_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/commsock.t
-test_unit_commsock_t_SOURCES = %D%/commsock.c test/tap/commcheck.c test/tap/commcheck.h \
-	test/tap/sockjob.c test/tap/sockjob.h
+test_unit_commsock_t_SOURCES = %D%/commsock.c
 test_unit_commsock_t_CPPFLAGS = $(test_cppflags)
 test_unit_commsock_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/commloss.t
-test_unit_commloss_t_SOURCES = %D%/commloss.c test/tap/sockjob.c test/tap/sockjob.h
+test_unit_commloss_t_SOURCES = %D%/commloss.c
 test_unit_commloss_t_CPPFLAGS = $(test_cppflags)
 test_unit_commloss_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/commrelay.t
@@ -26,7 +25,7 @@ test_unit_commrelay_t_SOURCES = %D%/commrelay.c
 test_unit_commrelay_t_CPPFLAGS = $(test_cppflags)
 test_unit_commrelay_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/commkeep.t
-test_unit_commkeep_t_SOURCES = %D%/commkeep.c test/tap/sockjob.c test/tap/sockjob.h
+test_unit_commkeep_t_SOURCES = %D%/commkeep.c
 test_unit_commkeep_t_CPPFLAGS = $(test_cppflags)
 test_unit_commkeep_t_LDADD = $(test_ldadd)
 # End of test/unit/comm

@@ -40,6 +40,6 @@ check-valgrind:
 	rm -rf memcheck && mkdir memcheck
 	HWLOC_COMPONENTS=-x86 GROWTH_FILES=$${GROWTH_FILES:-50} EIGHT_ROUNDS=$${EIGHT_ROUNDS:-1} TEST_TIMEOUT=$${TEST_TIMEOUT:-600} \
 		$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_tests)' \
-		T_LOG_COMPILER='$(LIBTOOL) --silent --mode=execute $(MEMCHECK)' MEMCHECK='$(MEMCHECK)' SANITIZER=memcheck
+		T_LOG_COMPILER='$(MEMCHECK)' MEMCHECK='$(MEMCHECK)' SANITIZER=memcheck
 	! grep -r -v 'WARNING: valgrind ignores' memcheck && rm -r memcheck
 # End of test/unit

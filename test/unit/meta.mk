@@ -1,5 +1,4 @@
 # unit tests of src/meta
-recordlab = test/tap/recordlab.c test/tap/recordlab.h
 unit_tests += test/unit/cache.t
 test_unit_cache_t_SOURCES = %D%/cache.c
 test_unit_cache_t_CPPFLAGS = $(test_cppflags)
@@ -17,15 +16,15 @@ test_unit_current_t_SOURCES = %D%/current.c
 test_unit_current_t_CPPFLAGS = $(test_cppflags)
 test_unit_current_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/entry.t
-test_unit_entry_t_SOURCES = %D%/entry.c $(recordlab)
+test_unit_entry_t_SOURCES = %D%/entry.c
 test_unit_entry_t_CPPFLAGS = $(test_cppflags)
 test_unit_entry_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/filelist.t
-test_unit_filelist_t_SOURCES = %D%/filelist.c $(recordlab)
+test_unit_filelist_t_SOURCES = %D%/filelist.c
 test_unit_filelist_t_CPPFLAGS = $(test_cppflags)
 test_unit_filelist_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/filemap.t
-test_unit_filemap_t_SOURCES = %D%/filemap.c $(recordlab)
+test_unit_filemap_t_SOURCES = %D%/filemap.c
 test_unit_filemap_t_CPPFLAGS = $(test_cppflags)
 test_unit_filemap_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/terms.t

@@ -1,9 +1,9 @@
 # unit tests of src/recover
 unit_tests += test/unit/bring.t test/unit/bring_again.t
-test_unit_bring_t_SOURCES = %D%/bring.c $(seslab_sources)
+test_unit_bring_t_SOURCES = %D%/bring.c
 test_unit_bring_t_CPPFLAGS = $(test_cppflags)
 test_unit_bring_t_LDADD = $(test_ldadd) -lpthread
-test_unit_bring_again_t_SOURCES = %D%/bring_again.c $(seslab_sources)
+test_unit_bring_again_t_SOURCES = %D%/bring_again.c
 test_unit_bring_again_t_CPPFLAGS = $(test_cppflags)
 test_unit_bring_again_t_LDADD = $(test_ldadd) -lpthread
 # End of test/unit/recover

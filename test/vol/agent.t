@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # An agent is killed while an HDF5 program waits for its close: the program takes the role, and goes on
 # as if nothing had happened, but for a warning. So it does when the agent does not answer any more.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:-no}" != no ] || skip_all 'the program is one of MPI'
@@ -12,7 +12,7 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/c" VELOC_CNTL_BASE="$dir/n" VELOC_PEER_TIMEOUT=10 VELOC_VIEW_WAIT=2
 mkdir c n files
 agent() {
-    "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-agent" "$@"
+    "$TOOLS/h5veloc-agent" "$@"
 }
 tap_at_exit 'agent --stop >/dev/null 2>&1'
 
@@ -58,7 +58,7 @@ ok 'its agent tells that it has lost a rank' grep -q '"lost":1' .veloc/launch.*/
     rank 1 create=k.2.1.h5 write=2 close >out.1
     wait
 } 2>>killed
-like "$("$top_builddir/src/cmd/h5veloc-ls")" '* k  *2 * 2  *2 *yes*' 'all ranks of the next program are in one launch: a dataset of two files of two ranks'
+like "$("$TOOLS/h5veloc-ls")" '* k  *2 * 2  *2 *yes*' 'all ranks of the next program are in one launch: a dataset of two files of two ranks'
 
 # Killed as well, where no agent is: --drain waits for the rank that may still come (2 PEER_TIMEOUT), longer than FLUSH_STALL
 # here, and then flushes what is there. Nothing has stood still since that was decided.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Processes of a launch that have other settings than the others, by their environment or their files: which files form
 # a dataset is the same for all of them, and that they differ is told once.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -26,7 +26,7 @@ fresh() { # FIRST
 }
 lines() { grep '^h5veloc: ' "$dir/said"; }
 # FILES RANKS yes (restarts take it), or nothing: no dataset has it
-step() { "$top_builddir/src/cmd/h5veloc-ls" "$dir/p" | sed -n 's/.* ck .*B *\([0-9]*\) *\([0-9]*\) .* \(yes\|no\)\>.*/\1 \2 \3/p'; }
+step() { "$TOOLS/h5veloc-ls" "$dir/p" | sed -n 's/.* ck .*B *\([0-9]*\) *\([0-9]*\) .* \(yes\|no\)\>.*/\1 \2 \3/p'; }
 files() { for r in 0 1 2; do HDF5_PLUGIN_PATH='' "$top_builddir/test/vol/point" "read=ck.0.$r.h5"; done | grep -c 'all 1,'; }
 
 fresh 0

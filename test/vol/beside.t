@@ -3,7 +3,7 @@
 # A program and its reader: a file that the one has closed, and which is only in a cache, is read by
 # another program at once, and by HDF5's tools; without the connector there is a placeholder. And
 # files that are only on the prefix, opened to be written: a line makes them ours, or nothing does.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -54,8 +54,7 @@ program=$!
 exec 8>"$dir/in" 9<"$dir/out"
 IFS= read -r -t "${TEST_TIMEOUT:-120}" said <&9
 # as from there: with other directories
-like "$(VELOC_CNTL_BASE="$dir/away" VELOC_CACHE_BASE="$dir/away" "$top_builddir/libtool" \
-    --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" -l)" \
+like "$(VELOC_CNTL_BASE="$dir/away" VELOC_CACHE_BASE="$dir/away" "$TOOLS/h5veloc-ls" -l)" \
     "*- s *2 *announced*no: not closed, nor flushed: *on $(uname -n).v0*" 'h5veloc-ls of another node lists what is being written'
 exec 8>&- 9<&-
 wait "$program"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Ranks of a launcher that names nothing, over in a moment: nobody waits for others who cannot come,
 # neither to begin nor to end. PEER_TIMEOUT is longer than any test may last.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
@@ -65,7 +65,7 @@ known() { # two ranks that know of each other
     for rank in $ends; do wait "$rank" || return; done
 }
 ok 'a launch in a directory with numbers in its name' known
-told() { "$top_builddir/src/cmd/h5veloc-ls" --json "$prefix" | sed -nE "s/^ *\"$1\": \"?([^\",]*)\"?,?\$/\1/p"; }
+told() { "$TOOLS/h5veloc-ls" --json "$prefix" | sed -nE "s/^ *\"$1\": \"?([^\",]*)\"?,?\$/\1/p"; }
 like "$(told name | grep '{step}' | sort -u)" '*run3.07_u12_ck.{step}.{rank}.h5' 'what they have in common is found in the names of its files'
 is "$(told step | sort -n | tail -1)" 3 'and the number of the step is theirs'
 

@@ -8,7 +8,7 @@
 #
 # Everything follows from the seed but the order of what processes do. make check takes a few seeds;
 # make check-fault SEEDS=a-b those.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
@@ -74,7 +74,7 @@ newest_found() { # of each rank, and who wrote it
 }
 promised() {
     (cd "$here/p" && env "${limits[@]}" VELOC_VIRTUAL_NODES="$nodes" VELOC_CACHE_BASE="$here/c" VELOC_CNTL_BASE="$here" \
-        "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>/dev/null) |
+        "$TOOLS/h5veloc-ls" 2>/dev/null) |
         awk '/ yes, / && $3 > n { n = $3 } END { print n + 0 }'
 }
 

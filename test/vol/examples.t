@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The programs of h5examples that know nothing of h5veloc, alone and through the connector: they say the
 # same, go on from each other's files, and leave files that HDF5 alone can read.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -50,7 +50,7 @@ line=$(sed -n 's/^echo .\(DATASET=.*\). >.*/\1/p' "$top_srcdir/h5examples/demo.s
 is "$(sed -n 's/^    DATASET=/DATASET=/p' "$top_srcdir/README.md")" "$line" 'README.md has the line of the demonstration'
 is "$(sed -n '/^DATASET=/s/\\-/-/gp' "$top_srcdir/doc/veloc.7")" "$line" 'so has veloc(7)'
 echo "$line" >"$dir/veloc.conf"
-ok 'which is right' "$top_builddir/src/cmd/h5veloc-schema" --file="$dir/veloc.conf" check
+ok 'which is right' "$TOOLS/h5veloc-schema" --file="$dir/veloc.conf" check
 
 hdf5=$(sed -n 's/^HDF5_VERSION = //p' "$top_builddir/Makefile") kind=serial
 [ "${PARALLEL_HDF5:-}" != yes ] || kind=parallel

@@ -3,7 +3,7 @@
 # However a program ends: its last step is whole and at its path, its exit code is its own, it does
 # not hang, and says nothing. Children of it do nothing of all that; several programs in one directory
 # have nothing in common.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -12,7 +12,7 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CNTL_BASE="$dir/n" VELOC_CACHE_BASE="$dir/c"
 exits=$top_builddir/test/vol/exits
 loads=$top_builddir/test/vol/loads
-list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" "$@"; }
+list() { "$TOOLS/h5veloc-ls" "$@"; }
 
 anew() {
     rm -rf "$dir/p" "$dir/c" "$dir/n"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Ranks that write files of names without a line, not all at the same speed: until it is known which number is the rank
 # a file is live, and a step of which one is live is live on all ranks. What a killed program had closed is there.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -52,7 +52,7 @@ for r in 0 1; do
     is "$(grep -o 'ck.*bytes in the cache' "log.1.$r" | cut -d : -f 1 | tr '\n' ' ')" "ck.3.$r.h5 ck.4.$r.h5 " \
         'of which steps are in the cache that began when the family was known'
 done
-"$top_builddir/src/cmd/h5veloc-ls" >"$dir/list"
+"$TOOLS/h5veloc-ls" >"$dir/list"
 like "$(<"$dir/list")" '*4 * 2 * 2 *yes, *3 * 2 * 2 *yes, *' 'and are checkpoints of both'
 
 # --- files that are made anew under their names ---

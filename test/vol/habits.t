@@ -3,7 +3,7 @@
 # A program that takes the newest file it finds, keeps the last three and removes older ones, and one
 # that writes under another name and renames: while files come to their own path later, it is killed
 # and run again, and says what it says with HDF5 alone.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -45,6 +45,6 @@ habit=$top_builddir/test/vol/exits veloc b.1.h5 b.2.h5 b.3.h5 a.5.h5 a.6.h5 a.0.
 cached=$(find "$dir/cache" -name '*.h5' -printf '%f\n' | sort | tr '\n' ' ')
 like "$cached" 'a.00.h5 a.007.h5 *b.3.h5 ' 'the newest two of a name with KEEP=2 are in the cache, and older ones are not'
 is "$(cd "$dir/veloc" && echo ./*.h5)" './a.0.h5 ./a.00.h5 ./a.007.h5 ./a.5.h5 ./a.6.h5 ./b.1.h5 ./b.2.h5 ./b.3.h5' 'and what is on the prefix stays there'
-is "$(cd "$dir/veloc" && "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" |
+is "$(cd "$dir/veloc" && "$TOOLS/h5veloc-ls" |
     awk '$1 == "*" { printf "(%s) %s ", $3, $4 } $2 == "a" { printf "%s ", $3 }')" '(a) 7 0 0 6 5 ' 'steps are as they are written: 0 and 00 are two'
 done_testing

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A program may have functions of its own under any name, those of the libraries that we use among
 # them: json-c's old fork has a json_object_get, and many a program a gf_mul. Neither is ours to call.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${CC:?}" "${HDF5_CFLAGS?}" "${HDF5_LIBS?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}" "${CC:?}" "${HDF5_CFLAGS?}" "${HDF5_LIBS?}"
 : "${MPI_CFLAGS?}" "${MPI_LIBS?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
@@ -45,7 +45,7 @@ ok 'it runs' greedy native
 rm "$dir"/prefix/*
 ok 'and with the connector' greedy veloc
 is "$(find "$dir/prefix" -name 'ck.*.h5' -size +1k | wc -l)" 4 'its files come to their path'
-like "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix")" '* XOR *2/2 *' 'after they were protected by XOR'
+like "$("$TOOLS/h5veloc-ls" "$dir/prefix")" '* XOR *2/2 *' 'after they were protected by XOR'
 
 # Where a library is not there nothing works with settings, and files are as without us.
 mkdir "$dir/broken" "$dir/plain"
@@ -53,6 +53,6 @@ echo 'no library' >"$dir/broken/$(basename "$(ldd "$dir/empty" | awk 'index($1, 
 alone() { (cd "$dir/plain" && LD_LIBRARY_PATH="$dir/broken" HDF5_VOL_CONNECTOR=veloc "$top_builddir/test/vol/brief" 1); }
 like "$(VELOC_LOG_FILE='' alone 2>&1)" '*h5veloc*cannot work without libisal*' 'without ISA-L a sentence says so'
 ok 'and the file is at its path' test -s "$dir/plain/ck.0.0.h5"
-like "$(LD_LIBRARY_PATH="$dir/broken" "$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" 2>&1)" \
+like "$(LD_LIBRARY_PATH="$dir/broken:$LD_LIBRARY_PATH" "$TOOLS/h5veloc-ls" "$dir/prefix" 2>&1)" \
     'h5veloc-ls: h5veloc cannot work without libisal*' 'and a tool says so'
 done_testing

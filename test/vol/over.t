@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Live files that take the place of versions that are only in caches, of a program that runs or was killed: what
 # a program has written last is what all read, and nobody waits for what is of no use any more.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -87,7 +87,7 @@ is "$(run read=f.0.h5)" 'f.0.h5: all 3, 2000 cells, 7 at the end' 'and stays so'
 
 fresh
 behind create=a.h5 write=1 close open=a.h5 close
-is "$("$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" | grep -c ' 7\.3 KiB \| 0 B ')" 1 \
+is "$("$TOOLS/h5veloc-ls" | grep -c ' 7\.3 KiB \| 0 B ')" 1 \
     'of a file that was opened to be written, and was not, the version that is there is all'
 
 # --- what a person is told ---
@@ -104,7 +104,7 @@ export VELOC_DATASET='a.h5 PATTERN=a.h5'
 rm -f "$dir/log"
 HDF5_VOL_CONNECTOR=veloc run create=a.h5 close create=a.h5 close >/dev/null
 not_ok 'which is followed, and nothing said any more' grep 'written anew' "$dir/log"
-like "$("$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1)" '* a.h5 *2 *yes, cache*' \
+like "$("$TOOLS/h5veloc-ls" 2>&1)" '* a.h5 *2 *yes, cache*' \
     'for it is protected'
 
 done_testing

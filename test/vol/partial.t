@@ -3,7 +3,7 @@
 # Four ranks write their files anew under their names, and only two of them have closed the newest version
 # when the program ends. A checkpoint is what all had, however it ended. What nobody restarts from is, after an end
 # in order, as the program left it.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
@@ -12,7 +12,7 @@ dir=$(tap_dir)
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export VELOC_CACHE_BASE="$dir/cache" VELOC_CNTL_BASE="$dir" VELOC_LOG_FILE="$dir/log" VELOC_PEER_TIMEOUT=20
 
-list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1; }
+list() { "$TOOLS/h5veloc-ls" 2>&1; }
 native() { TEST_TIMEOUT=100 "$top_srcdir/test/mpirun.sh" 4 "$top_builddir/test/vol/versions" "$@" 2>>"$dir/said"; }
 ranks() { HDF5_VOL_CONNECTOR=veloc native "$@"; }
 

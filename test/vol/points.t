@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that are killed: between the close of their files and the seal, or with files open that
 # they had flushed. What the next ones find, by HDF5 and by tools.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -22,7 +22,7 @@ fresh() {
     printf '%s\n' "${@:-UNLISTED=BEHIND}" >.velocconf
 }
 
-list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1; }
+list() { "$TOOLS/h5veloc-ls" 2>&1; }
 
 # A program of one process, or of RANKS: % in OPS is the rank.
 run() { HDF5_VOL_CONNECTOR=veloc VELOC_LOG_FILE="$dir/log" "${memcheck[@]}" "$point" "$@" 2>&1; }
@@ -122,7 +122,7 @@ one 1 create=ck.2.c.1.h5 write=2 close
 one 0 wait=ck.2.c.1.h5 create=ck.2.a.0.h5 write=2 close create=z.h5 write=2 close create=ck.2.b.0.h5 write=2 close
 wait
 unset VELOC_LAUNCH
-is "$("$top_builddir/src/cmd/h5veloc-ls" | awk '$2 ~ /ck/ || $3 ~ /ck/' | wc -l)" 2 \
+is "$("$TOOLS/h5veloc-ls" | awk '$2 ~ /ck/ || $3 ~ /ck/' | wc -l)" 2 \
     'a rank had two files in a step: the next launch waits for the second one, and has one dataset'
 
 # --- killed while it brings a file to its own path by itself ---
@@ -191,7 +191,7 @@ while_open() {
     wait
 }
 is_published() { "$h5dump" -d cells st.0.h5 st.1.h5 >"$dir/seen" 2>&1; }
-is_protected() { "$top_builddir/src/cmd/h5veloc-ls" 2>/dev/null | grep -qE 'XOR +2/2'; }
+is_protected() { "$TOOLS/h5veloc-ls" 2>/dev/null | grep -qE 'XOR +2/2'; }
 
 versions='DATASET=st PATTERN=st.{rank}.h5 PUBLISH=BEHIND POINTS=2'
 fresh "$versions"

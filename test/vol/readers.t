@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Who only reads owes nothing: a program has been killed, and its file is still to be flushed, which takes
 # minutes here. Readers read it and end; it stays in the cache and on record until a program comes that writes.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}" "${HDF5_LIBS?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -17,7 +17,7 @@ limit=(timeout "${TEST_TIMEOUT:-120}") # the flush takes seven minutes, and FLUS
 connected=(env HDF5_VOL_CONNECTOR=veloc)
 slow=(env VELOC_FLUSH_BANDWIDTH=100)
 native() { env -u HDF5_PLUGIN_PATH "$pause" "$@" 2>/dev/null </dev/null; }
-list() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" -l "$dir/p"; }
+list() { "$TOOLS/h5veloc-ls" -l "$dir/p"; }
 mkfifo "$dir/in" "$dir/out"
 
 # begin PROGRAM ARGS...: in the background; sets $said to what it says first. It goes on when `end` ends its input.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A file that MPI-IO opens for one rank, of MPI_COMM_SELF: with a line it is protected as any, and the program sees
 # what it sees without h5veloc.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${PARALLEL_HDF5:-}" = yes ] || skip_all 'this HDF5 is serial'
@@ -17,7 +17,7 @@ fresh() {
     cd "$dir/p" || bail_out "no directory"
 }
 run() { TEST_TIMEOUT=60 "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/vol/mpio" f "${1:-self}" 2>&1; }
-datasets() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-ls" 2>&1; }
+datasets() { "$TOOLS/h5veloc-ls" 2>&1; }
 
 fresh
 want=$(run)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Settings that cannot protect anything: VELOC_Init refuses them, and a program that has only HDF5 files
 # goes on as without us, all of its ranks alike, and is told why in one line.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
@@ -56,7 +56,7 @@ run 'DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND' GROUP=RACK SET_SIZE=
 is "$result,$(files)" 0,6 'a node that the GROUPS lines leave out has its files like all others'
 like "$(lines | grep GROUPS)" "h5veloc: warn: *no GROUPS line says which RACK node *.v2 is in*single copy*" 'one line names it'
 is "$(lines | grep -c GROUPS)" 1 'and no other does'
-is "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | awk '$3 ~ /^[0-9]+$/ { print $7 }' | sort -u)" 3 'and no dataset is offered without its files'
+is "$("$TOOLS/h5veloc-ls" "$dir/prefix" | awk '$3 ~ /^[0-9]+$/ { print $7 }' | sort -u)" 3 'and no dataset is offered without its files'
 
 # What the settings ask for and a file cannot have is told, once.
 run COPY_TYPE=SINGLE 'DATASET=out PATTERN=out/ck.{step}.{rank}.h5'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that call VELOC_* and programs that have HDF5 files alone, one after the other on one prefix:
 # neither takes what the other has for its own, whatever its settings say.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}" "${PARALLEL_HDF5:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}" "${PARALLEL_HDF5:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "$PARALLEL_HDF5" = yes ] || skip_all 'this HDF5 is serial'
@@ -50,7 +50,7 @@ for mode in SYNC ASYNC; do
     program "MODE=$mode FLUSH=1" name=other init write=4 finalize >/dev/null
     forget_caches
     echo damaged >"$dir/prefix/other-0-4.dat"
-    like "$(program "MODE=$mode" init finalize),$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | grep '^\*')" \
+    like "$(program "MODE=$mode" init finalize),$("$TOOLS/h5veloc-ls" "$dir/prefix" | grep '^\*')" \
         'init 1,finalized 1,\* * both * 3 *' 'nor when the newest checkpoint is damaged: the one before it is fetched, and current'
     is "$(program "MODE=$mode" init remove=40 drop=40 current=40 finalize)" 'init 1,removed 0,dropped 0,made current 0,finalized 1' \
         'VELOC_Delete, VELOC_Drop and VELOC_Current know no HDF5 dataset'
@@ -62,7 +62,7 @@ for mode in SYNC ASYNC; do
     begin
     program 'FLUSH=1' init write=1 finalize >/dev/null
     program '' plain=2 safe=4 >/dev/null
-    like "$("$top_builddir/src/cmd/h5veloc-ls" "$dir/prefix" | grep '^\*')" '\* * both *' \
+    like "$("$TOOLS/h5veloc-ls" "$dir/prefix" | grep '^\*')" '\* * both *' \
         "$mode: the current checkpoint stays the current one, whatever HDF5 file is newer"
     # another program of the API
     begin

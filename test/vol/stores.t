@@ -3,7 +3,7 @@
 # What STORE and CKPT lines say holds for HDF5 files: COUNT of their datasets stay in a store, BYTES bounds what is there,
 # each lies in the store of the level that is due, and where that has none for it in the next one.
 # (A store that is not enabled is in settings.t.)
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
@@ -76,7 +76,7 @@ anew
 scr=("STORE=$dir/cache COUNT=9" "STORE=$dir/other COUNT=9" "CKPT=0 TYPE=XOR INTERVAL=1 STORE=$dir/cache"
     "CKPT=1 TYPE=XOR INTERVAL=4 STORE=$dir/other" "CKPT=2 TYPE=SINGLE INTERVAL=8 STORE=$dir/other")
 run 8 "${scr[@]}"
-levels() { "$top_builddir/src/cmd/h5veloc-ls" --json "$dir/prefix" | python3 -c '
+levels() { "$TOOLS/h5veloc-ls" --json "$dir/prefix" | python3 -c '
 import json, sys
 print(*(d["level"] for d in sorted(json.load(sys.stdin)["datasets"], key=lambda d: d["id"])))'; }
 is "$result,$(files),$(lines)" 0,24, 'with levels in two stores a program has all its files, and nothing is said'
@@ -151,7 +151,7 @@ lie() {
 }
 # each file as ls tells it: its name, and the store where it is
 told() {
-    "$top_builddir/src/cmd/h5veloc-ls" -r --json "$dir/prefix" | python3 -c '
+    "$TOOLS/h5veloc-ls" -r --json "$dir/prefix" | python3 -c '
 import json, sys
 for d in json.load(sys.stdin)["datasets"]:
     for f in d["contents"]:

@@ -3,7 +3,7 @@
 # Another user is there first, in a directory in which all may write: what he made is not touched, and files are
 # protected all the same, in the next place of that name; programs, tools and the VELOC API look there. Where he has
 # taken all names that is told, and programs run as without us.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "$(id -u)" = 0 ] || skip_all 'only root can give a directory to another user'
@@ -38,7 +38,7 @@ point() { HDF5_VOL_CONNECTOR=veloc timeout -s KILL 120 "${memcheck[@]}" "$top_bu
 # What the program says is in out, the sentences of h5veloc are printed.
 # shellcheck disable=SC2069
 told() { point "$@" 2>&1 >"$dir/out" | grep '^h5veloc: '; }
-listed() { "$top_builddir/src/cmd/h5veloc-ls" | grep " $1 "; }
+listed() { "$TOOLS/h5veloc-ls" | grep " $1 "; }
 parts() { find "$dir/c/" -path "$dir/c/$1/*/dataset.*/rank.0/*" -name '*.h5' | wc -l; }
 
 # protects MAKE TEXT: and so are live files, by their journals
@@ -81,7 +81,7 @@ like "$(listed 'f  *1')" '*yes, *' 'and have one dataset'
 
 # --- an agent, and programs that it leads ---
 
-agent() { "$top_builddir/libtool" --silent --mode=execute "$top_builddir/src/cmd/h5veloc-agent" "$@"; }
+agent() { "$TOOLS/h5veloc-agent" "$@"; }
 anew private
 tap_at_exit 'agent --stop >/dev/null 2>&1'
 ok 'an agent serves' agent --detach
@@ -95,7 +95,7 @@ ok 'and it ends when it is told to' agent --stop
 # --- the API ---
 
 steps() {
-    "$top_builddir/libtool" --silent --mode=execute "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/cmd/steps" "$@" >"$dir/out" 2>&1
+    "$top_srcdir/test/mpirun.sh" 2 "$top_builddir/test/cmd/steps" "$@" >"$dir/out" 2>&1
 }
 for mode in SYNC ASYNC; do
     anew private

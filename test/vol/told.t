@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a person reads on standard error: at the first file that is made or changed what becomes of it, and at the
 # end what has become of all. Nothing else, and nothing to who only reads.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 dir=$(tap_dir)
@@ -60,11 +60,11 @@ for r in 0 1; do
 done
 wait
 is "$(grep -c ^h5veloc "$dir/flux.0"), $(cat "$dir/flux.1")" '2, ' 'two processes of Flux are ranks of one launch'
-like "$("$top_builddir/src/cmd/h5veloc-ls" | grep ' x ')" '*x  *1  *2  *2 *yes, *' 'and their files are one dataset'
+like "$("$TOOLS/h5veloc-ls" | grep ' x ')" '*x  *1  *2  *2 *yes, *' 'and their files are one dataset'
 
 # --- and the list, when files were removed ---
 
-listed() { "$top_builddir/src/cmd/h5veloc-ls" | grep " $1 "; }
+listed() { "$TOOLS/h5veloc-ls" | grep " $1 "; }
 rm ck.1.h5
 like "$(listed 'ck  *1')" '*replaced *no: files of it were removed, or others stand at their paths' \
     'a file that was removed is nothing to restart from'

@@ -3,7 +3,7 @@
 # A checkpoint is complete in the caches, and in them alone, when its program is killed; the next one looks into other
 # caches: CACHE_BASE is another, or they are not mounted. It is told that they have nothing, and nothing is taken from
 # the checkpoint: who comes back with the old caches has it.
-: "${top_srcdir:?}" "${top_builddir:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${top_srcdir:?}" "${top_builddir:?}" "${TOOLS:?}" "${HDF5_PLUGIN_PATH:?}"
 # shellcheck source=test/tap/tap.sh
 . "$top_srcdir/test/tap/tap.sh"
 [ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
@@ -25,13 +25,13 @@ read_1='ck.1.0.h5: all 1, 1000 cells, 1 at the end;ck.1.1.h5: all 1, 1000 cells,
 none_1='ck.1.0.h5: none;ck.1.1.h5: none;ck.1.2.h5: none'
 native() { "$point" "read=ck.$1.0.h5" "read=ck.$1.1.h5" "read=ck.$1.2.h5" | paste -sd';'; }
 other() { VELOC_CACHE_BASE="$dir/other" "$@"; }
-list() { "$top_builddir/src/cmd/h5veloc-ls"; }
+list() { "$TOOLS/h5veloc-ls"; }
 launches() { find .veloc -maxdepth 1 -name 'launch.*' | wc -l; }
 stubs() { grep -laxs 'h5veloc stub 2' ck.*.h5 | wc -l; }
 has() { like "$(grep -F "$1" "$dir/err")" "*$2*" "$3"; } # PATH SENTENCE TEXT: among what was told
 recover() {
     local i
-    for i in 0 1 2; do "$top_builddir/src/cmd/h5veloc-prerun" --recover --nodes=3 --node="$i" >>"$dir/err" 2>&1 & done
+    for i in 0 1 2; do "$TOOLS/h5veloc-prerun" --recover --nodes=3 --node="$i" >>"$dir/err" 2>&1 & done
     wait
 }
 # killed [SETTING]...: a checkpoint is in the caches of three nodes, and a flush of it has begun
