@@ -159,15 +159,15 @@ static void end_ranks(struct filelab *lab, int node, bool is_well)
     }
 }
 
-static void end_leader(struct filelab *lab, int node, bool is_well)
+/* Does nothing stay undone? */
+static bool end_leader(struct filelab *lab, int node, bool is_well)
 {
     if (!lab->service[node])
-        return;
+        return true;
     vel_role_close(lab->alive[node]);
     if (is_well)
         vel_service_wait(lab->service[node], 30 * VEL_CLOCK_S);
-    ok(!is_well || vel_service_is_over(lab->service[node]),
-       "the leader of node %d has nothing left to do", node);
+    return !is_well || vel_service_is_over(lab->service[node]);
 }
 
 static void stop_leader(struct filelab *lab, int node)
@@ -178,19 +178,28 @@ static void stop_leader(struct filelab *lab, int node)
     lab->alive[node] = NULL;
 }
 
-static void end(struct filelab *lab, bool is_well)
+static int end(struct filelab *lab, bool is_well)
 {
+    int behind = -1;
+
     for (int i = 0; i < lab->nodes; i++)
         end_ranks(lab, i, is_well);
     for (int i = 0; i < lab->nodes; i++)
-        end_leader(lab, i, is_well);
+        if (!end_leader(lab, i, is_well))
+            behind = i;
     for (int i = 0; i < lab->nodes; i++)
         stop_leader(lab, i);
+    return behind;
+}
+
+int filelab_leave(struct filelab *lab)
+{
+    return end(lab, true);
 }
 
 void filelab_end(struct filelab *lab)
 {
-    end(lab, true);
+    is_int(end(lab, true), -1, "no leader of %s leaves anything undone", lab->launch);
 }
 
 void filelab_end_node(struct filelab *lab, int node, bool is_well)
@@ -199,7 +208,8 @@ void filelab_end_node(struct filelab *lab, int node, bool is_well)
         end_ranks(lab, node, true);
     else
         vel_service_ask_stop(lab->service[node]);
-    end_leader(lab, node, is_well);
+    ok(end_leader(lab, node, is_well), "the leader of node %d leaves nothing undone",
+       node);
     stop_leader(lab, node);
     end_ranks(lab, node, false); /* it has not seen them go */
 }

@@ -40,6 +40,9 @@ void filelab_set(struct filelab *lab, const char *text);
  * is done that is owed. */
 void filelab_begin(struct filelab *lab, const char *launch);
 void filelab_end(struct filelab *lab);
+/* The same in a thread that makes no checks: a node whose leader leaves something
+ * undone, or -1. */
+int filelab_leave(struct filelab *lab);
 
 /* The leader of a node dies, and another one leads there. */
 void filelab_lead_again(struct filelab *lab, int node);
