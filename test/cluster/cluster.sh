@@ -5,6 +5,7 @@
 #   cluster_up N             start N nodes, or skip the whole test and say why
 #   cluster_run ARGS...      vcluster run ARGS, ended with status 124 after TEST_TIMEOUT s
 #   cluster_sh HOST CMD...   run a command on a host
+#   cluster_each CMD...      run a command on all living nodes
 #   cluster_kill [--silent] I, cluster_start I, cluster_cut I, cluster_heal I
 #   cluster_nodes            print the names of the living nodes
 #   cluster_pfs              print where the host sees /node/pfs
@@ -26,6 +27,7 @@ cluster_up() {
 
 cluster_run() { timeout -k 5 "${TEST_TIMEOUT:-120}" "$cluster_command" run "$@"; }
 cluster_sh() { cluster sh "$@"; }
+cluster_each() { cluster each "$@"; }
 cluster_kill() { cluster kill-node "$@"; }
 cluster_start() { cluster up-node "$1"; }
 cluster_cut() { cluster cut "$1"; }

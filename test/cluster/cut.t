@@ -40,7 +40,7 @@ is_alone() { ! cluster_sh "node$1" pgrep -x filer >/dev/null; }
 least_safe() { filer_did safe | awk '{ n[$2]++ } END { for (s in n) if (n[s] == 8 && s > m) m = s; print m + 0 }'; }
 # datasets to restart from that lack files
 halves() {
-    cluster_sh head env "${filer_vars[@]}" "$top_builddir/src/cmd/.libs/h5veloc-ls" --json /node/pfs/prefix |
+    cluster_sh head env "${filer_vars[@]}" "$TOOLS/h5veloc-ls" --json /node/pfs/prefix |
         awk '$1 == "\"files\":" { files = $2 + 0 }
             $1 == "\"restart\":" && $2 ~ /cache|rebuilt|prefix/ { n += files != 8 }
             END { print n + 0 }'

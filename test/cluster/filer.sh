@@ -35,15 +35,10 @@ filer_begin() { # NODES
     filer_results=$pfs/results
 }
 
-filer_on_all() { # COMMAND...: on all nodes
-    local node
-    for node in $(cluster_nodes); do cluster_sh "$node" "$@"; done
-}
-
 filer_fresh() { # SHAPE LINES...
     filer_shape=$1
     shift
-    filer_on_all sh -c 'pkill -KILL -x h5veloc-agent; rm -rf /node/cache/*'
+    cluster_each sh -c 'pkill -KILL -x h5veloc-agent; rm -rf /node/cache/*'
     rm -rf "${pfs:?}/prefix"
     mkdir -p "$pfs/prefix/out"
     filer_env=()
@@ -126,7 +121,7 @@ filer_agents() {
     local node
     for node; do
         cluster_sh "$node" env "${filer_vars[@]}" "${filer_env[@]}" VELOC_LOG_FILE=/node/cache/agent.log \
-            "$top_builddir/src/cmd/.libs/h5veloc-agent" --detach ||
+            "$TOOLS/h5veloc-agent" --detach ||
             bail_out "no agent on $node"
     done
 }
@@ -135,7 +130,7 @@ filer_prerun() { # HOSTS
     local host hosts i=0 pids=() codes=''
     IFS=, read -ra hosts <<<"$1"
     for host in "${hosts[@]}"; do
-        cluster_sh "$host" env "${filer_vars[@]}" "${filer_env[@]}" "$top_builddir/src/cmd/.libs/h5veloc-prerun" \
+        cluster_sh "$host" env "${filer_vars[@]}" "${filer_env[@]}" "$TOOLS/h5veloc-prerun" \
             --recover --nodes=${#hosts[@]} --node=$i >>"$(tap_dir)/prerun.$i" 2>&1 &
         pids+=($!)
         i=$((i + 1))

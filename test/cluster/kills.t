@@ -77,7 +77,7 @@ strike() {
     case $death in
     all | served) filer_kill head ;;
     rank) cluster_sh node$node pkill -KILL -o -x filer ;;
-    both) filer_kill head & filer_on_all pkill -KILL -x h5veloc-agent && wait $! ;;
+    both) filer_kill head & cluster_each pkill -KILL -x h5veloc-agent && wait $! ;;
     node) cluster_kill $node && lost=$node ;;
     silent)
         cluster_kill --silent $node && lost=$node
@@ -245,7 +245,7 @@ run_scene() { # SEED
     now "the last launch ends with status $status" [ "$status" -eq 0 ]
     has_found
     told="$told; found $found"
-    [ "$death" != served ] || filer_on_all env "${filer_vars[@]}" "$top_builddir/src/cmd/.libs/h5veloc-agent" --drain --stop
+    [ "$death" != served ] || cluster_each env "${filer_vars[@]}" "$TOOLS/h5veloc-agent" --drain --stop
     now 'something else than right files is left in the end' is_tidy
     now 'a step is not whole in the end' is_whole
     [ -z "$why" ]

@@ -12,11 +12,10 @@ home=node1,node2,node3,node4
 filer_begin 4
 settings=(VELOC_PEER_TIMEOUT=6 VELOC_VIEW_WAIT=60 VELOC_SET_SIZE=4 VELOC_SEAL_AFTER=5)
 slow=VELOC_FLUSH_BANDWIDTH=1000
-agents=${top_builddir:?}/src/cmd/.libs
 
 # "STEP:FILES" of all datasets
 datasets() {
-    cluster_sh head env "${filer_vars[@]}" "$agents/h5veloc-ls" --json /node/pfs/prefix |
+    cluster_sh head env "${filer_vars[@]}" "$TOOLS/h5veloc-ls" --json /node/pfs/prefix |
         awk '$1 == "\"step\":" { step = $2 + 0 }
             $1 == "\"files\":" { files = $2 + 0 }
             step && files { print step ":" files; step = files = 0 }' | paste -sd' '
@@ -95,6 +94,6 @@ filer_run $home -n "$filer_steps"
 newest=$(filer_newest)
 ok "and are rebuilt when its node is lost, step $newest, $safe was protected" test "$newest" -ge "$safe"
 is "$status $(torn)" '0 ' 'byte by byte'
-filer_on_all env "${filer_vars[@]}" "$agents/h5veloc-agent" --drain --stop
+cluster_each env "${filer_vars[@]}" "$TOOLS/h5veloc-agent" --drain --stop
 is "$(filer_whole)" "$filer_steps" 'all of it comes to its path'
 done_testing

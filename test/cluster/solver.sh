@@ -100,12 +100,7 @@ came_from() {
 
 told() { sed 's/^h5veloc: [a-z]*: rank [0-9]* on [^:]*: //' "$log"; }
 
-clear_caches() {
-    local node
-    for node in $(cluster_nodes); do
-        cluster_sh "$node" sh -c 'rm -rf /node/cache/*'
-    done
-}
+clear_caches() { cluster_each sh -c 'rm -rf /node/cache/*'; }
 
 same_result() {
     ok "$1" diff -r "$pfs/expected" "$pfs/result" || note "$(tail -n 20 "$log")"

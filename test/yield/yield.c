@@ -3,7 +3,8 @@
  *
  * MPICH over UCX polls without ever giving the core away: with more ranks than cores
  * every message costs time slices. So a rank whose progress call has found nothing for
- * a while sleeps a little.
+ * a while sleeps a little, and longer while it goes on waiting: what a message can be
+ * late by is a part of the time that it was waited for.
  *
  * With YIELD_FINALIZE=1 (set by the virtual cluster) it also works round a fault of
  * MPICH 4.0, mended upstream by pmodels/mpich 6596: over TCP between nodes,
@@ -27,7 +28,7 @@
 
 #include <mpi.h>
 
-enum { POLLS_BEFORE_SLEEP = 20, SLEEP_NS = 20000 };
+enum { POLLS_BEFORE_SLEEP = 20, SLEEP_NS = 20000, LONGEST_NS = 1000000 };
 
 /* UCX's, which need not be there when this is compiled */
 unsigned ucp_worker_progress(void *worker);
@@ -52,14 +53,20 @@ unsigned ucp_worker_progress(void *worker)
 {
     static unsigned (*real)(void *);
     static __thread int idle_polls;
+    static __thread long sleep_ns = SLEEP_NS;
 
     if (!real)
         next_symbol("ucp_worker_progress", &real);
     unsigned events = real(worker);
-    if (events)
+    if (events) {
         idle_polls = 0;
-    else if (++idle_polls > POLLS_BEFORE_SLEEP)
-        nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+        sleep_ns = SLEEP_NS;
+    } else if (++idle_polls > POLLS_BEFORE_SLEEP) {
+        nanosleep(&(struct timespec){.tv_nsec = sleep_ns}, NULL);
+        sleep_ns += sleep_ns / 8;
+        if (sleep_ns > LONGEST_NS)
+            sleep_ns = LONGEST_NS;
+    }
     return events;
 }
 
