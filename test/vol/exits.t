@@ -93,10 +93,11 @@ like "$out" '7 *h5veloc: warn: *the program ends when *MB are protected and on t
 is "$(grep -c h5veloc: <<<"$out")" 1 'once'
 
 anew
-for i in {1..80}; do
-    HDF5_VOL_CONNECTOR=veloc native "$exits" "own.$i.h5" >/dev/null # without memcheck: it would take minutes
+HDF5_VOL_CONNECTOR=veloc native "$exits" own.{1..64}.h5 >/dev/null # without memcheck: it would take minutes
+for i in {65..80}; do
+    HDF5_VOL_CONNECTOR=veloc native "$exits" "own.$i.h5" >/dev/null
 done
-ok 'of eighty runs that write a name of their own each, the last are in the cache' test "$(find "$dir/c" -name 'dataset.*' | wc -l)" -le 72
+ok 'of runs that write names of their own, eighty in all, the last are in the cache' test "$(find "$dir/c" -name 'dataset.*' | wc -l)" -le 72
 is "$(whole own.*.h5 | wc -w)" 80 'and all are at their own paths'
 
 # --- one that makes many files, each a dataset by itself: who begins later does not read of all of them
@@ -150,7 +151,7 @@ fi
 # --- eight at once, whose files look as if one program had written them; again and again, for they
 # meet each other while they begin and while they publish. Nobody waits for a limit of time.
 export VELOC_PEER_TIMEOUT=1000
-for round in $(seq "${EIGHT_ROUNDS:-6}"); do
+for round in $(seq "${EIGHT_ROUNDS:-4}"); do
     anew
     echo 'DATASET=p PATTERN=p.{rank}.h5' >>.velocconf
     programs=()
