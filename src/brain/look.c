@@ -14,22 +14,44 @@ static bool is_vacant(const struct vel_leader *leader,
            leader->ops->is_gone(leader->arg, found->node);
 }
 
+static void note_chair(struct vel_leader *leader, const struct vel_leader_chair *found)
+{
+    leader->term = found->term;
+    vel_leader_text(leader, &leader->chair, found->node);
+}
+
+/* One that is newer, of a node that was asked in vain before, has no more time for it:
+ * its claims may get no further than their titles. */
+static void follow(struct vel_leader *leader, bool is_same)
+{
+    uint64_t free_at = leader->free_at, sought_at = leader->sought_at;
+
+    vel_launch_event(leader, VEL_LAUNCH_ON_CHAIR);
+    if (is_same && free_at < leader->free_at) {
+        leader->free_at = free_at;
+        leader->sought_at = sought_at;
+    }
+}
+
 /* Who has left after it had ended the launch is no reason to begin anew. */
 static void found_chair(struct vel_leader *leader, const struct vel_leader_chair *found)
 {
-    bool is_free = is_vacant(leader, found);
+    bool is_newer = found->term > leader->term, is_free = is_vacant(leader, found);
+    bool is_same = leader->sought_at > 0 && strcmp(leader->chair, found->node) == 0;
+    bool has_time = (is_newer && !is_same) || leader->now < leader->free_at;
 
     if (is_free && !vel_launch_may_tell(leader))
         return;
-    if (found->term > leader->term) {
-        leader->term = found->term;
-        vel_leader_text(leader, &leader->chair, found->node);
+    if (is_newer) {
+        note_chair(leader, found);
         vel_serve_lost_chair(leader);
-        vel_launch_event(leader, is_free ? VEL_LAUNCH_ON_FREE : VEL_LAUNCH_ON_CHAIR);
-    } else if (is_free || leader->now >= leader->free_at) {
+    }
+    if (is_free || !has_time) {
         if (!is_free && leader->sought_at > 0)
             vel_leader_in_vain(leader, leader->sought_at, "the chair on ", found->node);
         vel_launch_event(leader, VEL_LAUNCH_ON_FREE);
+    } else if (is_newer) {
+        follow(leader, is_same);
     } else {
         vel_launch_reach(leader);
     }
@@ -101,8 +123,7 @@ void vel_launch_beat(struct vel_leader *leader)
     vel_buf_fini(&living);
     if (leader->ops->chair(leader->arg, &found, NULL) == 0 &&
         found.term > leader->term) {
-        leader->term = found.term;
-        vel_leader_text(leader, &leader->chair, found.node);
+        note_chair(leader, &found);
         vel_launch_event(leader, VEL_LAUNCH_ON_CHAIR);
     }
     vel_launch_may_tell(leader);

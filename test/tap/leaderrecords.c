@@ -90,7 +90,7 @@ static int op_claim_chair(void *arg, int64_t term, struct vel_err *err)
             lab_is_wrong(of->lab, "two chairs in term %lld", (long long)term);
     }
     launch->chairs[term] = of->node + 1;
-    return 0;
+    return of->lab->barren & LAB_BIT(of->node) ? VEL_EIO : 0;
 }
 
 static int op_beat(void *arg, int64_t count, const char *living, bool is_new,

@@ -43,6 +43,7 @@ node_tests = test/unit/about.t \
 	test/unit/leadersync.t \
 	test/unit/leaderpage.t \
 	test/unit/leaderpartial.t \
+	test/unit/leaderclaim.t \
 	test/unit/leaderunread.t \
 	test/unit/leaderview.t \
 	test/unit/left.t \
@@ -132,6 +133,9 @@ test_unit_leaderpage_t_SOURCES = %D%/leaderpage.c
 test_unit_leaderpage_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderpage_t_LDADD = $(test_ldadd)
 
+test_unit_leaderclaim_t_SOURCES = %D%/leaderclaim.c
+test_unit_leaderclaim_t_CPPFLAGS = $(test_cppflags)
+test_unit_leaderclaim_t_LDADD = $(test_ldadd)
 test_unit_leaderunread_t_SOURCES = %D%/leaderunread.c
 test_unit_leaderunread_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderunread_t_LDADD = $(test_ldadd)
