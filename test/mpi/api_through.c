@@ -154,8 +154,8 @@ static void is_held(void)
 {
     apilab_case("held", 4, "FLUSH=1\nCACHE_SIZE=2\nPREFIX_SIZE=1\n");
     apilab_begin();
-    mok(save(1) && save(2) && standing("cached.*") == 4 && standing("through.*") == 8 &&
-            restores(1),
+    mok(save(1) && save(2) && restores(1) && standing("cached.*") == 4 &&
+            standing("through.*") == 8,
         "what left the prefix and is in the cache still has it");
     save(3);
     mok(access(through(1, me), F_OK) != 0, "until it leaves the cache as well");
