@@ -86,10 +86,10 @@ uint64_t vel_name_start(struct vel_leader *leader, enum vel_leader_work work,
     return start_like(leader, &task, &job);
 }
 
+/* No work on a dataset: what stops that does not stop this. */
 uint64_t vel_mark_start(struct vel_leader *leader, const struct vel_leader_wait *wait)
 {
-    struct vel_leader_task task = {
-        .work = VEL_WORK_MARK, .how = wait->how, .id = wait->id};
+    struct vel_leader_task task = {.work = VEL_WORK_MARK, .how = wait->how};
     struct vel_leader_job job = {.id = wait->id, .record = {wait->record, wait->len}};
 
     return start_like(leader, &task, &job);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "jobs/mark.h"
 #include "tap/leaderlab.h"
 #include "tap/tap.h"
 
@@ -185,6 +186,22 @@ void lab_kill_processes(struct lab *lab, int launch, bool with_leaders)
         stop_program(lab);
 }
 
+/* A process that has a leader says this to it; false: there is none. */
+static bool say(struct lab *lab, int launch, int node, const struct vel_msg *msg)
+{
+    bool is_said = false;
+
+    for (size_t i = 0; i < lab->processes.n; i++) {
+        const struct lab_process *process = vel_vec_at(&lab->processes, i);
+
+        if (process->launch != launch || process->node != node || !process->link)
+            continue;
+        lab_send(lab, process->link, -1 - (int)i, msg);
+        is_said = true;
+    }
+    return is_said;
+}
+
 void lab_rest(struct lab *lab, int launch, int node, int64_t id)
 {
     struct vel_msg msg = {.kind = VEL_MSG_OWE, .seq = LAB_REST + (uint64_t)id};
@@ -193,11 +210,17 @@ void lab_rest(struct lab *lab, int launch, int node, int64_t id)
     msg.u.owe.rank = (uint64_t)node;
     msg.u.owe.what = 4;
     msg.u.owe.dir = ".";
-    for (size_t i = 0; i < lab->processes.n; i++) {
-        const struct lab_process *process = vel_vec_at(&lab->processes, i);
-        if (process->launch == launch && process->node == node && process->link)
-            lab_send(lab, process->link, -1 - (int)i, &msg);
-    }
+    say(lab, launch, node, &msg);
+}
+
+void lab_mark(struct lab *lab, int launch, int node, int64_t id)
+{
+    struct vel_msg msg = {.kind = VEL_MSG_MARK, .seq = LAB_MARK + (uint64_t)id};
+
+    msg.u.mark.dataset = (uint64_t)id;
+    msg.u.mark.what = VEL_MARK_FETCH;
+    msg.u.mark.waits = true;
+    lab->marks_left += say(lab, launch, node, &msg);
 }
 
 void lab_launch(struct lab *lab, int launch, uint64_t nodes)

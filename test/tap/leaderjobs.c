@@ -445,7 +445,9 @@ void lab_process_hear(struct lab *lab, int i, const struct vel_msg *msg)
     struct lab_process *process = process_at(lab, i);
     int64_t id = (int64_t)msg->seq / ASKS;
 
-    if (msg->seq >= LAB_REST && msg->kind == VEL_MSG_YES)
+    if (msg->seq >= LAB_MARK)
+        lab->marks_left -= msg->kind == VEL_MSG_YES || msg->kind == VEL_MSG_NO;
+    else if (msg->seq >= LAB_REST && msg->kind == VEL_MSG_YES)
         process->rests |= LAB_BIT(msg->seq - LAB_REST);
     if (msg->seq >= LAB_REST || lab_writer_hear(lab, i, msg))
         return;

@@ -206,6 +206,7 @@ struct lab {
     int refusals;     /* of closes: their processes copy what is in a cache */
     int unsealed;     /* closes that were told that their dataset cannot be sealed */
     int removes;      /* ranks unlink their file of so many steps before; 0: never */
+    int marks_left;   /* that are not answered */
     int vain;         /* waits that have ended by their limit */
     char vainly[160]; /* the first of them */
     char wrong[512];  /* the first property that does not hold; "" */
@@ -227,6 +228,9 @@ void lab_end_process(struct lab *lab, int i);
 
 /* A process of a launch asks that a dataset rests. */
 void lab_rest(struct lab *lab, int launch, int node, int64_t id);
+
+/* One says what becomes of a dataset (jobs/mark.h), and waits: lab->marks_left. */
+void lab_mark(struct lab *lab, int launch, int node, int64_t id);
 
 /* A connection between two leaders breaks, with what is under way on it. */
 void lab_cut(struct lab *lab);
@@ -251,7 +255,8 @@ void lab_none_by_half(struct lab *lab, const char *template);
 /* All its names are those of the newest whole dataset of that template. */
 void lab_of_newest(struct lab *lab, const char *template);
 
-enum { LAB_REST = 1 << 21 }; /* of its requests: and the dataset */
+/* of its requests: and the dataset */
+enum { LAB_REST = 1 << 21, LAB_MARK = 1 << 22 };
 
 /* --- what befalls it --- */
 
