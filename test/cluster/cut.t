@@ -33,7 +33,8 @@ chair() { # LAUNCH: the number of the node that decides
 has_view() { [ -e "$records/view.$1" ]; }
 has_living() { grep -q "\"living\":\"[^\"]*\<node$2\>" "$records/launch.$1/beat"; }
 is_missed() { [ "$(chairs "$1" | wc -l)" -gt 1 ] && ! has_living "$1" "$2"; }
-is_back() { has_living "$1" "$2"; }
+# or all is protected, which it has a part in, and the program has ended
+is_back() { has_living "$1" "$2" || ! kill -0 "$launcher"; }
 freeze() { cluster_sh "node$1" sh -c 'kill -STOP -1'; }
 thaw() { cluster_sh "node$1" sh -c 'kill -CONT -1'; }
 is_alone() { ! cluster_sh "node$1" pgrep -x filer >/dev/null; }

@@ -59,12 +59,13 @@ like "$said" "*there is a cluster in $one already" "with a sentence"
 
 # the boot command of node1 tells that up is under way, and keeps it there
 mkfifo boot
+exec {booting}<>boot # or a boot that fails would be waited for
 # shellcheck disable=SC2016  # expanded on the node
 printf '#!/bin/sh\necho "$1" >"%s"\nexec sleep 1000\n' "$PWD/boot" >boot.sh
 chmod +x boot.sh
 VC_BIND=$PWD VC_BOOT=$PWD/boot.sh VC_STATE=$three "$cluster_command" up 2 &
 upping=$!
-read -r word <boot
+read -r -t "${TEST_TIMEOUT:-120}" -u "$booting" word
 is "$word" node1 "a node runs VC_BOOT when it has come up"
 head=$(cat "$three/head.pid")
 kill -TERM $upping

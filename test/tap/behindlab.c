@@ -92,11 +92,9 @@ void behindlab_let_go(struct standin *standin)
     standin_hold(standin, false);
 }
 
-/* A rank's directory of the dataset of that version; false when the index has none. */
-static bool find_part(const struct seslab *lab, int rank, int64_t version,
-                      char ret[2048])
+/* A rank's directory of a dataset; false when there is none. */
+static bool find_part(const struct seslab *lab, int rank, int64_t id, char ret[2048])
 {
-    int64_t id = seslab_id(lab, version);
     char veloc[600], prefix_id[VEL_PREFIX_ID];
     struct vel_host host = {0};
 
@@ -110,14 +108,13 @@ static bool find_part(const struct seslab *lab, int rank, int64_t version,
     return true;
 }
 
-int behindlab_scheme(const struct behindlab *l, struct vel_session *s, int64_t version)
+static int scheme_of(const struct behindlab *l, int rank, int64_t id)
 {
-    int rank = vel_session_world(s)->rank, scheme = 0;
+    int scheme = 0;
     char dir[2048];
     struct vel_vec red = {0};
 
-    vel_comm_barrier(vel_session_world(s), NULL); /* rank 0 writes the index */
-    if (!find_part(&l->lab, rank, version, dir) ||
+    if (!find_part(&l->lab, rank, id, dir) ||
         vel_redfile_scan(vel_fs_posix(), dir, VEL_CACHE_LABEL, (uint32_t)rank, &red,
                          NULL) < 0)
         return 0;
@@ -125,4 +122,20 @@ int behindlab_scheme(const struct behindlab *l, struct vel_session *s, int64_t v
         scheme = red.n > 1 ? -1 : (int)vel_redfile_at(&red, 0)->header.layout.scheme;
     vel_redfiles_fini(&red);
     return scheme;
+}
+
+int behindlab_scheme(const struct behindlab *l, struct vel_session *s, int64_t version)
+{
+    struct vel_comm *world = vel_session_world(s);
+
+    vel_comm_barrier(world, NULL); /* rank 0 enters it */
+    return scheme_of(l, world->rank, seslab_id(&l->lab, version));
+}
+
+int behindlab_last_scheme(const struct behindlab *l, struct vel_session *s)
+{
+    struct vel_comm *world = vel_session_world(s);
+
+    vel_comm_barrier(world, NULL);
+    return scheme_of(l, world->rank, seslab_last_id(&l->lab));
 }

@@ -40,4 +40,7 @@ void behindlab_let_go(struct standin *standin);
  * none, -1: there are several. */
 int behindlab_scheme(const struct behindlab *l, struct vel_session *s, int64_t version);
 
+/* The same, of the newest dataset, though nobody has entered it on the prefix. */
+int behindlab_last_scheme(const struct behindlab *l, struct vel_session *s);
+
 #endif

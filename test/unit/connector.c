@@ -272,7 +272,7 @@ static void wait_encoded(struct filelab *lab, int64_t id)
     struct vel_progress now = {0};
     struct vel_err err = {0};
 
-    for (int i = 0; i < 1000 && !now.is_encoded; i++) {
+    for (int i = 0; i < 12000 && !now.is_encoded; i++) {
         if (vel_client_ask(lab->client[0], id, &now, &err) < 0)
             bail_out("%s", err.text);
         vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);
