@@ -93,8 +93,8 @@ void vel_mark_done(struct vel_leader *leader, uint64_t job, int rc, const char *
         vel_leader_at(leader, VEL_TIMER_SOON, wait->again_at);
         return;
     }
-    if (rc < 0)
-        refuse(leader, wait, rc, text);
+    if (rc < 0) /* of a chair ESTATE says that it is none any more: another is asked */
+        refuse(leader, wait, rc == VEL_ESTATE ? VEL_ECANCEL : rc, text);
     else if (wait->link)
         vel_leader_yes(leader, wait->link, wait->seq, 0);
     vel_serve_end(leader, wait);

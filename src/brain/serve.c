@@ -394,7 +394,7 @@ static void pass_on(struct vel_leader *leader, struct vel_leader_wait *wait)
             return;
         msg.u.mark.dataset = (uint64_t)wait->id;
         msg.u.mark.what = (uint64_t)wait->how;
-        msg.u.mark.waits = wait->link != 0;
+        msg.u.mark.waits = true; /* it is told to the next chair, else */
         msg.u.mark.record = (struct vel_msg_bytes){wait->record, wait->len};
     } else if (wait->kind == VEL_MSG_DRAIN) {
         msg.u.drain.dataset = (uint64_t)wait->id;

@@ -14,7 +14,7 @@ filer_begin 5
 records=$pfs/prefix/.veloc
 # all nodes are of one kernel here, where a frozen process keeps its locks for ever; file servers take them from a node
 settings=(HDF5_USE_FILE_LOCKING=FALSE VELOC_PEER_TIMEOUT=3 VELOC_VIEW_WAIT=8 VELOC_SET_SIZE=4)
-protected=3 all_steps=4095
+protected=3
 
 wait_for() { # CONDITION...: tells when it does not come
     local i
@@ -50,9 +50,9 @@ halves() {
 # --- cut off ---
 
 filer_fresh each 'DATASET=ck PATTERN=out/ck.{step}/part-{rank}.h5 PUBLISH=BEHIND'
-filer_steps=8
+filer_steps=30 # more than it makes before the node is cut off; then all wait for that
 filer_env=("${settings[@]}" VELOC_LAUNCH=first)
-filer_start node1,node2,node3,node4 -n $filer_steps -w $protected:$all_steps
+filer_start node1,node2,node3,node4 -n $filer_steps -w $protected:$(((1 << filer_steps) - 1))
 filer_turns 30
 wait_for has_view first
 cut=$(chair first)

@@ -213,13 +213,13 @@ void lab_rest(struct lab *lab, int launch, int node, int64_t id)
     say(lab, launch, node, &msg);
 }
 
-void lab_mark(struct lab *lab, int launch, int node, int64_t id)
+void lab_mark(struct lab *lab, int launch, int node, int64_t id, bool waits)
 {
     struct vel_msg msg = {.kind = VEL_MSG_MARK, .seq = LAB_MARK + (uint64_t)id};
 
     msg.u.mark.dataset = (uint64_t)id;
     msg.u.mark.what = VEL_MARK_FETCH;
-    msg.u.mark.waits = true;
+    msg.u.mark.waits = waits;
     lab->marks_left += say(lab, launch, node, &msg);
 }
 

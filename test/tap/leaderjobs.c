@@ -228,6 +228,9 @@ static int do_job(struct lab *lab, const struct lab_job *job)
     const struct lab_dataset *dataset = &lab->datasets[job->job.id];
 
     switch (job->job.work) {
+    case VEL_WORK_MARK:
+        lab->marked |= LAB_BIT(job->job.id);
+        return lab->claimed & LAB_BIT(job->job.id) ? VEL_ESTATE : 0;
     case VEL_WORK_HOLD:
         lab_take_old(lab, node, lab->leaders[job->leader].launch);
         return 0;

@@ -207,6 +207,8 @@ struct lab {
     int unsealed;     /* closes that were told that their dataset cannot be sealed */
     int removes;      /* ranks unlink their file of so many steps before; 0: never */
     int marks_left;   /* that are not answered */
+    uint64_t claimed; /* datasets that another launch has claimed: for marks */
+    uint64_t marked;  /* datasets of which one is done */
     int vain;         /* waits that have ended by their limit */
     char vainly[160]; /* the first of them */
     char wrong[512];  /* the first property that does not hold; "" */
@@ -229,8 +231,8 @@ void lab_end_process(struct lab *lab, int i);
 /* A process of a launch asks that a dataset rests. */
 void lab_rest(struct lab *lab, int launch, int node, int64_t id);
 
-/* One says what becomes of a dataset (jobs/mark.h), and waits: lab->marks_left. */
-void lab_mark(struct lab *lab, int launch, int node, int64_t id);
+/* One says what becomes of a dataset (jobs/mark.h): lab->marks_left, lab->marked. */
+void lab_mark(struct lab *lab, int launch, int node, int64_t id, bool waits);
 
 /* A connection between two leaders breaks, with what is under way on it. */
 void lab_cut(struct lab *lab);
