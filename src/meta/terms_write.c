@@ -115,11 +115,11 @@ static int begin(const struct vel_ledger_dir *dir, struct taking *taking,
 
 static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t chair,
                   const struct vel_terms_self *self, struct vel_ledger **ret,
-                  struct vel_err *err)
+                  bool *ret_is_first, struct vel_err *err)
 {
     struct taking taking = {.ledger = NULL};
     struct vel_buf address, facts;
-    bool is_over = false;
+    bool is_over = false, is_first = false;
     int rc;
 
     vel_buf_init(&address);
@@ -129,6 +129,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
     if (rc == 0)
         rc = claim(dir, self, highest, address.data, &taking, err);
     if (rc == 0) {
+        is_first = !taking.counting.has && !taking.counting.damage.status;
         is_over = taking.counting.has && vel_terms_has_done(&taking.counting.text);
         rc = put_facts(&taking.counting, &facts, err);
     }
@@ -138,6 +139,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
         rc = vel_fail(err, VEL_ECANCEL, "launch %s is over", self->launch);
     if (rc == 0) {
         *ret = taking.ledger;
+        *ret_is_first = is_first;
         taking.ledger = NULL;
     }
     taking_fini(&taking);
@@ -148,7 +150,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
 
 int vel_terms_claim(struct vel_fs *fs, const char *launch_dir, int64_t chair,
                     const struct vel_terms_self *self, struct vel_ledger **ret,
-                    struct vel_err *err)
+                    bool *ret_is_first, struct vel_err *err)
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, true);
     struct vel_terms_around around = {0};
@@ -158,7 +160,8 @@ int vel_terms_claim(struct vel_fs *fs, const char *launch_dir, int64_t chair,
         rc = vel_fail(err, VEL_EEXIST, "%s has a chair %" PRId64, launch_dir,
                       around.chair);
     free(around.node);
-    return rc == 0 ? become(&dir, around.highest, chair, self, ret, err) : rc;
+    return rc == 0 ? become(&dir, around.highest, chair, self, ret, ret_is_first, err)
+                   : rc;
 }
 
 int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
@@ -167,12 +170,14 @@ int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, true);
     struct vel_terms_around around = {0};
+    bool is_first;
     int rc = vel_terms_look_around(&dir, &around, err);
 
     if (rc == 0 && around.chair != chair)
         rc = vel_fail(err, VEL_ECANCEL, "%s has a newer chair", launch_dir);
     free(around.node);
-    return rc == 0 ? become(&dir, around.highest, chair, self, ret, err) : rc;
+    return rc == 0 ? become(&dir, around.highest, chair, self, ret, &is_first, err)
+                   : rc;
 }
 
 /* --- one thing to say --- */

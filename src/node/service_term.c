@@ -10,8 +10,6 @@
 #include "meta/terms.h"
 #include "node/service_in.h"
 
-enum { AGAIN_PART = 4 }; /* of T: between two attempts to write */
-
 /* --- the chair --- */
 
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err)
@@ -42,17 +40,41 @@ static struct vel_terms_self self_of(const struct vel_service *service)
                                    .node = service->host.node};
 }
 
+/* A claim whose begin fails leaves a name: not before T the next one. */
+static int check_failed(const struct vel_service *service, struct vel_err *err)
+{
+    return vel_clock_monotonic(service->clock) < service->term_at
+               ? vel_fail(err, VEL_EBUSY,
+                          "the ledger of launch %s could not be written, and is tried "
+                          "again",
+                          service->launch)
+               : 0;
+}
+
+static void note_result(struct vel_service *service, int rc)
+{
+    bool has_failed = rc < 0 && rc != VEL_EEXIST && rc != VEL_ECANCEL;
+
+    service->term_at = has_failed ? vel_clock_monotonic(service->clock) +
+                                        service->limit_ms * VEL_CLOCK_MS
+                                  : 0;
+}
+
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
 {
     struct vel_service *service = arg;
     const struct vel_terms_self self = self_of(service);
-    int rc;
+    bool is_first = false;
+    int rc = check_failed(service, err);
 
+    if (rc < 0)
+        return rc;
     vel_service_forget_term(service);
     rc = vel_terms_claim(service->fs, service->launch_dir, term, &self, &service->term,
-                         err);
+                         &is_first, err);
+    note_result(service, rc);
     service->chair = rc == 0 ? term : 0;
-    service->is_first_chair = rc == 0 && term == 1;
+    service->is_first_chair = rc == 0 && is_first;
     if (service->is_first_chair)
         vel_books_tell(service->books, &(struct vel_event){.kind = VEL_EVENT_RUN_START,
                                                            .ranks = service->ranks});
@@ -67,8 +89,12 @@ int vel_service_keep_term(struct vel_service *service, struct vel_err *err)
 
     if (service->term && vel_ledger_is_good(service->term))
         return 0;
+    rc = check_failed(service, err);
+    if (rc < 0)
+        return rc;
     rc = vel_terms_go_on(service->fs, service->launch_dir, service->chair, &self, &term,
                          err);
+    note_result(service, rc);
     if (rc < 0)
         return rc;
     vel_service_forget_term(service);
@@ -80,17 +106,6 @@ void vel_service_forget_term(struct vel_service *service)
 {
     vel_ledger_close(service->term);
     service->term = NULL;
-}
-
-/* A full disk gives no term, and each attempt may leave a name. */
-static void try_term(struct vel_service *service)
-{
-    uint64_t now = vel_clock_monotonic(service->clock);
-
-    if (now < service->term_at)
-        return;
-    service->term_at = now + service->limit_ms * VEL_CLOCK_MS / AGAIN_PART;
-    vel_service_keep_term(service, NULL);
 }
 
 /* --- ends --- */
@@ -139,7 +154,7 @@ int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
     if (rc == 0 && *ret_is_ended)
         tell_over(service);
     else if (rc == 0 && vel_leader_is_chair(service->leader))
-        try_term(service);
+        vel_service_keep_term(service, NULL);
     return rc;
 }
 

@@ -27,6 +27,7 @@ node_tests = test/unit/about.t \
 	test/unit/encodekill.t \
 	test/unit/endpoint.t \
 	test/unit/find.t \
+	test/unit/firstterm.t \
 	test/unit/flushing.t \
 	test/unit/mark.t \
 	test/unit/flushing_owner.t \
@@ -331,6 +332,9 @@ test_unit_filecost_t_SOURCES = %D%/filecost.c
 test_unit_filecost_t_CPPFLAGS = $(test_cppflags)
 test_unit_filecost_t_LDADD = $(test_ldadd)
 
+test_unit_firstterm_t_SOURCES = %D%/firstterm.c
+test_unit_firstterm_t_CPPFLAGS = $(test_cppflags)
+test_unit_firstterm_t_LDADD = $(test_ldadd)
 test_unit_promised_t_SOURCES = %D%/promised.c
 test_unit_promised_t_CPPFLAGS = $(test_cppflags)
 test_unit_promised_t_LDADD = $(test_ldadd)

@@ -59,8 +59,9 @@ static struct vel_ledger *chair(void)
 {
     const struct vel_terms_self self = {.launch = "L", .node = "n0"};
     struct vel_ledger *term;
+    bool is_first;
 
-    must(vel_terms_claim(fs, launch_dir, 1, &self, &term, &err));
+    must(vel_terms_claim(fs, launch_dir, 1, &self, &term, &is_first, &err));
     return term;
 }
 

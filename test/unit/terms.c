@@ -15,6 +15,7 @@
 static struct vel_fs *fs;
 static char dir[300], launch_dir[320];
 static struct vel_err err;
+static bool is_first; /* the last claim */
 
 static void fresh(const char *name)
 {
@@ -30,7 +31,7 @@ static int claim(int64_t term, const char *node, struct vel_ledger **ret)
     const struct vel_terms_self self = {.launch = "L", .node = node};
 
     *ret = NULL;
-    return vel_terms_claim(fs, launch_dir, term, &self, ret, &err);
+    return vel_terms_claim(fs, launch_dir, term, &self, ret, &is_first, &err);
 }
 
 static int go_on(int64_t term, const char *node, struct vel_ledger **ret)
@@ -79,9 +80,11 @@ static void chairs(void)
     is_str(newest(), "0 -", "a launch has no chair");
     ok(!is_over(), "and is not over");
     is_int(claim(1, "n0", &first), 0, "a leader claims the first term");
+    ok(is_first, "of all");
     is_int(claim(1, "n1", &none), VEL_EEXIST, "which no other has then");
     is_str(newest(), "1 n0", "it is the chair");
     is_int(claim(2, "n1", &second), 0, "another claims the next");
+    ok(!is_first, "which is not the first");
     is_int(vel_ledger_look(first, &err), VEL_ECANCEL, "who had the first is none now");
     is_int(vel_ledger_look(second, &err), 0, "who has the second is");
     is_int(end_by("L", second, &is_mine), 0, "and ends the launch");
