@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +54,12 @@ static bool hear_line(int from, char line[LINE])
  * something to tell, too. */
 static void hang(void *arg)
 {
+    static atomic_flag is_heard = ATOMIC_FLAG_INIT;
     struct member *m = arg;
     struct told *told = m->job->told;
 
+    while (atomic_flag_test_and_set(&is_heard)) /* another thread's operation hangs */
+        pause();
     while (hear_line(m->heard, told->warning) &&
            !strstr(told->warning, "has not come back"))
         ;
