@@ -298,7 +298,8 @@ static void fail_calls(struct vel_client *client, int rc, const struct vel_err *
     pthread_mutex_unlock(&client->lock);
 }
 
-static void lead(struct vel_client *client)
+/* true: there is somebody to connect to. */
+static bool lead(struct vel_client *client)
 {
     struct vel_err why = {0};
     int rc = VEL_EBUSY;
@@ -308,11 +309,12 @@ static void lead(struct vel_client *client)
     if (rc == 0) {
         client->target = TO_LEADER;
         client->has_led = true;
-        return;
+        return true;
     }
     start_over(client, SEARCH_MS);
     if (rc != VEL_EBUSY)
         fail_calls(client, rc, &why);
+    return false;
 }
 
 static void search(struct vel_client *client)
@@ -332,10 +334,8 @@ static void search(struct vel_client *client)
     }
     if (vel_client_now() < client->not_before)
         return;
-    if (client->target == TO_LEAD) {
-        lead(client);
+    if (client->target == TO_LEAD && !lead(client))
         return;
-    }
     client->begun = vel_client_now();
     rc = vel_links_connect(client->links,
                            client->target == TO_AGENT ? client->agent : client->leader,

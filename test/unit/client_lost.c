@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ident/role.h"
+#include "link/client_in.h"
 #include "tap/bosslab.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -104,6 +105,10 @@ static void nobody(void)
     client = heirs_open(&heirs, BOSS_T);
     is_int(vel_client_ask(client, 1, &progress, &err), VEL_EACCESS,
            "nobody can lead: the reason is told at once: %s", err.text);
+    heirs.most = 2;
+    while (heirs.n < 2)
+        vel_client_turn(client, vel_client_now());
+    ok(client->link, "who leads now connects at once");
     vel_client_close(client);
     heirs_end(&heirs);
 }
