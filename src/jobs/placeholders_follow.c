@@ -74,17 +74,28 @@ int vel_placeholders_follow(struct vel_placeholders *all,
     return rc;
 }
 
-/* The file gets an item of this anchor, which is that of file `like` (NULL: of none),
- * if it has none. */
+static bool is_there(const struct vel_placeholders *all,
+                     const struct vel_placeholder *item)
+{
+    size_t i = 0;
+
+    while (i < all->items.n && vel_placeholder_at(all, i) != item)
+        i++;
+    return i < all->items.n;
+}
+
+/* The file gets an item of this anchor, which is that of item `like` (NULL: of none),
+ * if it has none. *ret_is_stale: that has been replaced meanwhile. */
 static int add(struct vel_placeholders *all, const struct vel_placeholder *like,
                const struct vel_placeholder_file *file, const struct vel_anchor *anchor,
-               const char *path, struct vel_err *err)
+               const char *path, bool *ret_is_stale, struct vel_err *err)
 {
     struct vel_placeholder *item = vel_placeholder_make(all, file, anchor, path);
     int rc = 0;
 
     pthread_mutex_lock(&all->lock);
-    if (item && vel_placeholder_find(all, file) < all->items.n) {
+    *ret_is_stale = like && !is_there(all, like);
+    if (item && (*ret_is_stale || vel_placeholder_find(all, file) < all->items.n)) {
         vel_placeholder_discard(all, item);
     } else {
         rc = item ? vel_placeholder_say(all, item, false, err)
@@ -133,15 +144,20 @@ int vel_placeholders_share(struct vel_placeholders *all,
                            struct vel_err *err)
 {
     const struct vel_anchor published = {.inode = 0};
-    struct vel_placeholder_use use;
-    int rc = vel_placeholder_begin_use(all, from, &use, err);
+    bool is_stale = true;
+    int rc = 0;
 
-    if (rc == VEL_ENOENT)
-        return path ? add(all, NULL, to, &published, path, err) : 0;
-    if (rc < 0)
-        return rc;
-    rc = add(all, use.item, to, &use.anchor, use.anchor.path, err);
-    vel_placeholder_end_use(all, &use);
+    while (rc == 0 && is_stale) {
+        struct vel_placeholder_use use;
+
+        rc = vel_placeholder_begin_use(all, from, &use, err);
+        if (rc == VEL_ENOENT)
+            return path ? add(all, NULL, to, &published, path, &is_stale, err) : 0;
+        if (rc < 0)
+            return rc;
+        rc = add(all, use.item, to, &use.anchor, use.anchor.path, &is_stale, err);
+        vel_placeholder_end_use(all, &use);
+    }
     return rc;
 }
 

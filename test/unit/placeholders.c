@@ -144,8 +144,8 @@ static void begin(const char *name)
     struct vel_err err = {0};
     char *batch;
 
-    tap_fresh_dir(name);
     snprintf(prefix, sizeof prefix, "%s/%s", tap_dir(), name);
+    tap_fresh_dir(prefix);
     snprintf(path, sizeof path, "%s/f.h5", prefix);
     until.left = 0;
     until.is_over = false;
@@ -256,6 +256,55 @@ static void linked_later(void)
     leave();
 }
 
+/* The file is taken into its dataset; false: it is not this one that comes to its path.
+ */
+static bool publishes(const struct vel_placeholder_file *from)
+{
+    char home[700], temporary[800], *at = NULL;
+    const struct vel_placeholder_file taken = {home, from->rank, from->name};
+    enum vel_anchor_end end = VEL_ANCHOR_LEFT;
+    struct vel_err err = {0};
+
+    snprintf(home, sizeof home, "%s/index.0/dataset.2", prefix);
+    snprintf(temporary, sizeof temporary, "%s/.f.h5.2", prefix);
+    must(vel_fs_make_dirs(vel_fs_posix(), home, 0700, &err), &err);
+    must(vel_placeholders_share(all, from, &taken, NULL, &err), &err);
+    until.left = 0;
+    must(vel_placeholders_hand_over(all, from, home, &err), &err);
+    if (!until.is_over)
+        publish();
+    tap_put_file(temporary, "of rank 0");
+    must(vel_placeholders_publish(all, &taken, 2, temporary, &end, &at, &err), &err);
+    free(at);
+    return end == VEL_ANCHOR_PUBLISHED;
+}
+
+/* Of three versions the first is published while the second is taken. */
+static void taken(void)
+{
+    struct vel_err err = {0};
+    int64_t wrong = 0, lost = 0, n = 0;
+    enum vel_anchor_now now;
+    char *at = NULL;
+
+    do {
+        begin("taken");
+        close_it(1);
+        close_it(0);
+        must(vel_placeholders_set(all, file_of(2), path, &maker, &err), &err);
+        until.left = (int)++n;
+        wrong += !publishes(file_of(0));
+        must(vel_placeholders_follow(all, file_of(2), &now, &at, &err), &err);
+        lost += now != VEL_ANCHOR_STANDS;
+        free(at);
+        at = NULL;
+        leave();
+    } while (until.is_over);
+    ok(n > 1, "what was closed before is published before each operation of a take");
+    is_int(wrong, 0, "what is taken comes to its path");
+    is_int(lost, 0, "and what was closed after it has the name");
+}
+
 /* A dataset has a link to a file that an older one has published. */
 static void linked_published(void)
 {
@@ -361,6 +410,7 @@ int main(void)
     older();
     newer();
     linked_later();
+    taken();
     linked_published();
     told();
     heir();
