@@ -186,6 +186,14 @@ void lab_kill_processes(struct lab *lab, int launch, bool with_leaders)
         stop_program(lab);
 }
 
+void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what)
+{
+    lab->program = launch;
+    lab->checkpoints = checkpoints;
+    lab->what = what;
+    lab_next_checkpoint(lab);
+}
+
 /* A process that has a leader says this to it; false: there is none. */
 static bool say(struct lab *lab, int launch, int node, const struct vel_msg *msg)
 {

@@ -409,14 +409,6 @@ void lab_next_checkpoint(struct lab *lab)
     }
 }
 
-void lab_program(struct lab *lab, int launch, int checkpoints, unsigned what)
-{
-    lab->program = launch;
-    lab->checkpoints = checkpoints;
-    lab->what = what;
-    lab_next_checkpoint(lab);
-}
-
 static void pause_then_next(struct lab *lab)
 {
     struct lab_event event = {.kind = LAB_CHECKPOINT};
