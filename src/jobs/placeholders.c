@@ -164,18 +164,24 @@ void vel_placeholder_inherit(const struct vel_placeholders *all,
     }
 }
 
-/* With the lock, in the place of what the file has had. */
+/* With the lock, in the place of what the file has had; but behind all others when it
+ * is closed now: then it is the newest. */
 static int put_in_place(struct vel_placeholders *all,
                         const struct vel_placeholder_file *file,
                         struct vel_placeholder *item, struct vel_err *err)
 {
     size_t at = vel_placeholder_find(all, file);
-    bool was_said = at < all->items.n && !vel_placeholder_at(all, at)->is_open;
+    bool is_known = at < all->items.n;
+    bool was_said = is_known && !vel_placeholder_at(all, at)->is_open;
     int rc = !item            ? vel_out_of_memory(err, "an anchor")
              : !item->is_open ? vel_placeholder_say(all, item, false, err)
              : was_said       ? vel_placeholder_unsay(all, file, err)
                               : 0;
 
+    if (rc == 0 && is_known && !was_said && !item->is_open) {
+        vel_placeholder_drop(all, at);
+        at = all->items.n;
+    }
     if (rc == 0)
         return vel_placeholder_put(all, at, item, err);
     if (item)

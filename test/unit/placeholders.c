@@ -189,6 +189,29 @@ static void older(void)
     leave();
 }
 
+/* One is opened before another is closed; then a file of another node comes to the path
+ * of both. */
+static void closed_last(void)
+{
+    struct vel_err err = {0};
+    char *dir = NULL, *name = NULL, other[800];
+    int64_t rank = -1;
+
+    begin("last");
+    close_it(1);
+    must(vel_placeholders_open(all, file_of(2), path, &err), &err);
+    close_it(0);
+    snprintf(other, sizeof other, "%s/.f.h5.other", prefix);
+    tap_put_file(other, "of another node");
+    must(vel_fs_rename(vel_fs_posix(), other, path, &err), &err);
+    close_it(2);
+    must(vel_placeholders_last_at(all, path, &dir, &rank, &name, &err), &err);
+    is_int(rank, 2, "who has closed last has the newest, whoever has opened first");
+    free(dir);
+    free(name);
+    leave();
+}
+
 static void newer(void)
 {
     struct vel_err err = {0};
@@ -408,6 +431,7 @@ int main(void)
     ops.fstat = count_fstat;
     ops.lstat = count_lstat;
     older();
+    closed_last();
     newer();
     linked_later();
     taken();
