@@ -44,6 +44,13 @@ uint64_t vel_progress_moved(const struct vel_leader *leader)
     return moved;
 }
 
+/* What owes no encoding may be flushed before anybody has told that it is encoded. */
+static bool is_protected(const struct vel_lead *lead)
+{
+    return lead->seal.is_encoded || (lead->state == VEL_DATASET_FLUSHING &&
+                                     !(lead->seal.what & VEL_OWED_ENCODE));
+}
+
 void vel_progress_answer(struct vel_leader *leader, uint64_t link, uint64_t seq,
                          int64_t id, int rc, const char *text)
 {
@@ -55,7 +62,7 @@ void vel_progress_answer(struct vel_leader *leader, uint64_t link, uint64_t seq,
     msg.u.state.moved = lead ? lead->moved : vel_progress_moved(leader);
     if (lead) {
         msg.u.state.state = lead->state;
-        msg.u.state.encoded = lead->seal.is_encoded;
+        msg.u.state.encoded = is_protected(lead);
         msg.u.state.status = (uint64_t)-lead->status;
         msg.u.state.text = lead->text;
     }

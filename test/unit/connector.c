@@ -17,13 +17,14 @@
 
 #define RULE "DATASET=ck PATTERN=ck.{step}.{rank}.h5\n"
 
+/* So long that a throttled flush takes minutes. */
 static const char *text_of(int rank, int step)
 {
-    static char texts[8][64];
+    static char texts[8][600];
     static unsigned next;
     char *text = texts[next++ % 8];
 
-    snprintf(text, sizeof texts[0], "rank %d of step %d\n", rank, step);
+    snprintf(text, sizeof texts[0], "rank %d of step %d %0500d\n", rank, step, 0);
     return text;
 }
 
