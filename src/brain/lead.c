@@ -369,7 +369,10 @@ void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *fou
     }
     lead->is_staged = lead->is_staged ||
                       (found->found.has_entry && found->found.place == VEL_ON_STAGED);
-    lead->seal.is_encoded = lead->seal.is_encoded || found->seal.is_encoded;
+    /* what owes no encoding was protected before anybody was told of it */
+    lead->seal.is_encoded =
+        lead->seal.is_encoded || found->seal.is_encoded ||
+        (lead->state >= VEL_DATASET_ENCODED && !undropped.owes_encode);
     /* whoever made the promise was gone before it heard that it is kept */
     if (lead->state >= VEL_DATASET_ENCODED && lead->seal.is_encoded)
         vel_part_forget(leader, lead, VEL_OWED_ENCODE);

@@ -404,6 +404,8 @@ void lab_next_checkpoint(struct lab *lab)
         if (!is_of_program(lab, i))
             continue;
         lab->nodes[process->node].caches[lab->making].here |= LAB_BIT(process->node);
+        if (lab->encodes)
+            lab->nodes[process->node].caches[lab->making].red |= LAB_BIT(process->node);
         process->owes |= LAB_BIT(lab->making);
         ask_owe(lab, (int)i, lab->making);
     }

@@ -180,6 +180,7 @@ struct lab {
     struct vel_leader_conf conf;
     int program;   /* the launch whose processes make checkpoints */
     unsigned what; /* that checkpoints owe */
+    bool encodes;  /* the program protects them itself */
     int64_t last_id;
     int64_t making;           /* the dataset that the program makes; 0: none */
     int checkpoints;          /* still to make */

@@ -45,6 +45,7 @@ node_tests = test/unit/about.t \
 	test/unit/leaderpage.t \
 	test/unit/leaderpartial.t \
 	test/unit/leaderclaim.t \
+	test/unit/leaderheir.t \
 	test/unit/leadermark.t \
 	test/unit/leaderunread.t \
 	test/unit/leaderview.t \
@@ -138,6 +139,9 @@ test_unit_leaderpage_t_LDADD = $(test_ldadd)
 test_unit_leaderclaim_t_SOURCES = %D%/leaderclaim.c
 test_unit_leaderclaim_t_CPPFLAGS = $(test_cppflags)
 test_unit_leaderclaim_t_LDADD = $(test_ldadd)
+test_unit_leaderheir_t_SOURCES = %D%/leaderheir.c
+test_unit_leaderheir_t_CPPFLAGS = $(test_cppflags)
+test_unit_leaderheir_t_LDADD = $(test_ldadd)
 test_unit_leadermark_t_SOURCES = %D%/leadermark.c
 test_unit_leadermark_t_CPPFLAGS = $(test_cppflags)
 test_unit_leadermark_t_LDADD = $(test_ldadd)
