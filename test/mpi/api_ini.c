@@ -106,9 +106,9 @@ static void the_least(void)
 static void versions(void)
 {
     file_is("versions", "mode = sync\nmax_versions = 2\nscratch_versions = 1\n");
-    mok(save_all(4) && persistent(4) == 4 && persistent(3) == 4 && persistent(2) == 0 &&
-            persistent(1) == 0,
-        "max_versions stay persistent");
+    mok(save_all(4) && VELOC_Restart_test("heat", 0) == 4 && persistent(4) == 4 &&
+            persistent(3) == 4 && persistent(2) == 0 && persistent(1) == 0,
+        "max_versions stay persistent: whoever asks does not see more");
     mok(in_scratch(4) == 4 && in_scratch(3) == 0, "scratch_versions stay in scratch");
     mok(restores(3) && VELOC_Restart_test("heat", 3) == VELOC_FAILURE,
         "what is persistent can be read");
