@@ -117,6 +117,8 @@ static int member(struct vel_comm *comm, void *arg)
     /* the twin stays: a leader that goes on works with it until the process ends */
     if (rc < 0)
         snprintf(m.job->told->why, VEL_ERR_TEXT, "%s", err.text);
+    while (rc < 0 && comm->rank == m.job->victim)
+        pause(); /* the operator is about to hear of it */
     return rc < 0;
 }
 
