@@ -78,6 +78,7 @@ test_liblab_la_SOURCES = \
 	%D%/tap/filelab.c %D%/tap/filelab.h \
 	%D%/tap/flushlab.c %D%/tap/flushlab.h \
 	%D%/tap/hangfs.c %D%/tap/hangfs.h \
+	%D%/tap/indexlab.c %D%/tap/indexlab.h \
 	%D%/tap/leaderfate.c \
 	%D%/tap/leaderfiles.c \
 	%D%/tap/leaderindex.c \

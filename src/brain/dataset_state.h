@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "brain/machine.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 
 #define VEL_DATASET_STATE_MAP(X)                                                       \
     X(NONE, "none")                                                                    \
@@ -68,7 +68,7 @@
     X(SEAL, "seal", ".veloc: launch.L/1.K, once of a key: id, members, sets")          \
     X(VOID, "void", "the same, made once: never complete")                             \
     X(REDSET, "redset", "CACHE: the redundancy files")                                 \
-    X(ENTRY, "entry", ".veloc: the index entry, place CACHE")                          \
+    X(ENTRY, "entry", ".veloc: launch.L/1.K, the entry, place CACHE")                  \
     X(FLUSHING, "flushing", "the entry, place FLUSHING")                               \
     X(FILES, "files", ".veloc: dataset.D/files.N")                                     \
     X(STAGED, "staged", "the entry, place STAGED")                                     \

@@ -24,7 +24,7 @@
 #include "brain/launch_state.h"
 #include "brain/messages.h"
 #include "brain/seal.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/events.h"
 
 struct vel_leader;
@@ -299,12 +299,12 @@ struct vel_leader_ops {
      * and key; template NULL: its key is not known. */
     int (*find)(void *arg, enum vel_leader_look where, const struct vel_seal *of,
                 struct vel_vec *ret, struct vel_err *err);
-    /* Make owner.K, K one above the newest, which is 1 where none was made. */
+    /* Become owner K, one above the newest, which is 1 where nobody has. */
     int (*claim_owner)(void *arg, int64_t id, int64_t *ret_owner, struct vel_err *err);
     /* The newest of them, and whether a chair of this launch made it. */
     int (*owner)(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                  struct vel_err *err);
-    /* The index entry of owner K; by: the dataset that replaces it, 0: none. */
+    /* The entry, by owner K; by: the dataset that replaces it, 0: none. */
     int (*entry)(void *arg, const struct vel_seal *seal, enum vel_place_on_prefix place,
                  int64_t by, struct vel_err *err);
     /* Owner K goes on with what another has staged: its files have their names when

@@ -161,6 +161,7 @@ struct vel_ls_row {
 struct vel_ls_unit {
     char *prefix;              /* NULL: only caches are known */
     char *dir;                 /* PREFIX/.veloc, or a directory in it; NULL */
+    struct vel_index *index;   /* of that */
     char *label;               /* "", "part.3", "single.7" */
     char *id;                  /* the uuid; "" not told */
     bool is_given;             /* its caches were named: there are no others */

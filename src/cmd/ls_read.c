@@ -89,6 +89,7 @@ void vel_ls_unit_fini(struct vel_ls_unit *unit)
     vel_evidence_fini(&unit->evidence);
     vel_view_fini(&unit->view);
     free(unit->prefix);
+    vel_index_close(unit->index);
     free(unit->dir);
     free(unit->label);
     free(unit->id);
@@ -308,37 +309,37 @@ static bool has_entry(const struct vel_evidence *evidence, int64_t id)
     return false;
 }
 
-static void add_unreadable(struct vel_ls *ls, struct vel_ls_unit *unit, int64_t id)
+static void add_unreadable(struct vel_ls_unit *unit, int64_t id)
 {
     struct vel_ls_unreadable bad = {.id = id};
     struct vel_entry entry;
     struct vel_err err = {0};
+    int rc;
 
     for (size_t i = 0; i < unit->unreadable.n; i++)
         if (((struct vel_ls_unreadable *)vel_vec_at(&unit->unreadable, i))->id == id)
             return;
-    if (vel_entry_load(ls->fs, unit->dir, id, &entry, &err) == 0) {
+    rc = vel_entry_load(unit->index, id, &entry, &err);
+    if (rc == 0)
         vel_entry_fini(&entry); /* it came meanwhile */
+    if (rc == 0 || rc == VEL_ENOENT)
         return;
-    }
     bad.why = vel_ls_copy(err.text);
     vel_ls_push(&unit->unreadable, &bad);
 }
 
 static void find_unreadable(struct vel_ls *ls, struct vel_ls_unit *unit)
 {
-    char *index = vel_ls_join(unit->dir, "index");
     struct vel_vec names;
-    int64_t id, owner;
+    int64_t id;
 
     vel_vec_init(&names, sizeof(char *));
-    if (vel_fs_list(ls->fs, index, &names, NULL) == 0)
+    if (vel_fs_list(ls->fs, unit->dir, &names, NULL) == 0)
         for (size_t i = 0; i < names.n; i++)
-            if (vel_entry_parse(*(char **)vel_vec_at(&names, i), &id, &owner) &&
+            if (vel_number_behind(*(char **)vel_vec_at(&names, i), "dataset.", &id) &&
                 !has_entry(&unit->evidence, id))
-                add_unreadable(ls, unit, id);
+                add_unreadable(unit, id);
     vel_fs_names_fini(&names);
-    free(index);
 }
 
 static void read_prefix(struct vel_ls *ls, struct vel_ls_unit *unit)
@@ -347,11 +348,12 @@ static void read_prefix(struct vel_ls *ls, struct vel_ls_unit *unit)
     struct vel_vec launches;
 
     list_launches(ls, unit, &launches);
-    if (vel_evidence_load(ls->fs, unit->dir, &launches, &unit->evidence, &err) < 0)
+    if (vel_index_open(ls->fs, unit->dir, &unit->index, &err) < 0 ||
+        vel_evidence_load(unit->index, &launches, &unit->evidence, &err) < 0)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
     forget_makers(unit);
     find_unreadable(ls, unit);
-    if (vel_current_find(ls->fs, unit->dir, &unit->current, NULL) < 0)
+    if (vel_current_find(unit->index, &unit->current, NULL) < 0)
         unit->current = 0;
 }
 

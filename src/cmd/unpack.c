@@ -11,7 +11,7 @@
 #include "cmd/tool.h"
 #include "meta/cachename.h"
 #include "meta/current.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/filelist.h"
 #include "meta/paths.h"
 #include "xfer/container.h"
@@ -126,6 +126,7 @@ static size_t unpack_list(const struct options *o, const struct vel_crew *crew,
 static void find_entry(const struct options *o, const char *dir,
                        struct vel_entry *ret_entry)
 {
+    struct vel_index *index = NULL;
     struct vel_err err = {0};
     int64_t id = o->id;
     int rc;
@@ -133,13 +134,15 @@ static void find_entry(const struct options *o, const char *dir,
     if (!vel_fs_exists(vel_fs_posix(), dir))
         vel_tool_die(VEL_EXIT_FAILED,
                      "%s is not there: name the directory that has .veloc in it", dir);
-    if (!id && vel_current_find(vel_fs_posix(), dir, &id, &err) < 0)
+    if (vel_index_open(vel_fs_posix(), dir, &index, &err) < 0 ||
+        (!id && vel_current_find(index, &id, &err) < 0))
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
     if (!id)
         vel_tool_die(VEL_EXIT_FAILED, "%s: no dataset is current: name one", dir);
-    rc = vel_entry_load(vel_fs_posix(), dir, id, ret_entry, &err);
+    rc = vel_entry_load(index, id, ret_entry, &err);
+    vel_index_close(index);
     if (rc == VEL_ENOENT)
-        vel_tool_die(VEL_EXIT_FAILED, "%s/index knows no dataset %" PRId64, dir, id);
+        vel_tool_die(VEL_EXIT_FAILED, "%s has no dataset %" PRId64, dir, id);
     if (rc < 0)
         vel_tool_die(VEL_EXIT_FAILED, "dataset %" PRId64 ": %s", id, err.text);
 }

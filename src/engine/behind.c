@@ -29,7 +29,7 @@ static enum news look_up(struct vel_session *s, int64_t id)
     struct vel_entry entry;
     bool is_flushed;
 
-    if (vel_entry_load(s->fs, s->dir, id, &entry, NULL) < 0)
+    if (vel_entry_load(s->index, id, &entry, NULL) < 0)
         return IS_OVER;
     is_flushed = entry.place == VEL_ON_PREFIX;
     vel_entry_fini(&entry);
@@ -101,7 +101,7 @@ static void learn_entry(struct vel_session *s, struct vel_held *held)
     struct vel_entry entry;
 
     if (s->world->rank != 0 ||
-        vel_entry_load(s->fs, s->dir, held->map.dataset.id, &entry, NULL) < 0)
+        vel_entry_load(s->index, held->map.dataset.id, &entry, NULL) < 0)
         return;
     vel_dataset_fini(&entry.dataset);
     held->entry = entry;

@@ -21,7 +21,7 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch)
 {
     bool is_over;
 
-    vel_launch_is_over(s->fs, s->dir, launch, &is_over, NULL);
+    vel_index_is_over(s->index, launch, &is_over, NULL);
     return is_over;
 }
 
@@ -73,8 +73,7 @@ bool vel_session_is_ended(const struct vel_session *s)
     bool is_over;
 
     return !vel_session_has_nobody(s) &&
-           (vel_launch_is_over(s->fs, s->dir, s->launch, &is_over, NULL) < 0 ||
-            is_over);
+           (vel_index_is_over(s->index, s->launch, &is_over, NULL) < 0 || is_over);
 }
 
 int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
@@ -84,7 +83,7 @@ int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
     int rc;
 
     vel_session_mark_all(s);
-    rc = vel_index_load(s->fs, s->dir, &entries, err);
+    rc = vel_index_load(s->index, &entries, err);
     if (rc < 0)
         return rc;
     for (size_t i = entries.n; i-- > 0;) {
@@ -185,7 +184,7 @@ static bool is_alone(struct vel_session *s)
         const char *launch = *(char **)vel_vec_at(&launches, i);
 
         if (strcmp(launch, s->launch) != 0)
-            rc = vel_launch_is_over(s->fs, s->dir, launch, &is, NULL);
+            rc = vel_index_is_over(s->index, launch, &is, NULL);
     }
     vel_fs_names_fini(&launches);
     if (rc == 0)

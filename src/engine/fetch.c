@@ -255,7 +255,7 @@ static void record(struct vel_session *s, const struct vel_entry *entry, bool is
         saved =
             vel_session_mark(s, rc < 0 ? VEL_MARK_FAIL : VEL_MARK_FETCH, entry, &why);
     else
-        saved = vel_current_find(s->fs, s->dir, &current, &why);
+        saved = vel_current_find(s->index, &current, &why);
     if (saved == 0 && current != entry->dataset.id)
         saved = vel_session_mark(s, VEL_MARK_CURRENT, entry, &why);
     if (saved < 0)
@@ -339,7 +339,7 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
     if (rc < 0)
         return rc;
     if (s->world->rank == 0)
-        vel_current_find(s->fs, s->dir, &current, NULL);
+        vel_current_find(s->index, &current, NULL);
     rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &current, 1, err);
     current_first(&entries, current);
     e = entries.items;

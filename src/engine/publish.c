@@ -153,7 +153,7 @@ static int stage(struct vel_session *s, const struct vel_entry *entry,
     *ret_place = VEL_ON_PREFIX;
     if (rc == 0)
         return 0;
-    if (vel_entry_load(s->fs, s->dir, entry->dataset.id, &now, NULL) < 0 ||
+    if (vel_entry_load(s->index, entry->dataset.id, &now, NULL) < 0 ||
         now.place < VEL_ON_STAGED || now.failed)
         rc = vel_fail(err, (enum vel_status)rc, "recording dataset %" PRId64 ": %s",
                       entry->dataset.id, why.text);

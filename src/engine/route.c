@@ -233,7 +233,7 @@ static int find_held(struct vel_session *s, size_t i, const char *name,
     ret->id = held->map.dataset.id;
     ret->is_on_prefix = held->is_read_in_place;
     /* what the background has done since, or what has taken its names */
-    if (vel_entry_load(s->fs, s->dir, ret->id, &now, NULL) == 0) {
+    if (vel_entry_load(s->index, ret->id, &now, NULL) == 0) {
         ret->is_on_prefix |= now.place == VEL_ON_PREFIX || now.replaced > 0;
         vel_entry_fini(&now);
     }

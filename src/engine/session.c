@@ -79,7 +79,10 @@ static int name_dir(struct vel_session *s, struct vel_err *err)
     s->dir = veloc && s->unit ? vel_path_join(veloc, s->unit) : veloc;
     if (s->dir != veloc)
         free(veloc);
-    return s->dir ? 0 : vel_out_of_memory(err, "the prefix");
+    vel_index_close(s->index);
+    s->index = NULL;
+    return s->dir ? vel_index_open(s->fs, s->dir, &s->index, err)
+                  : vel_out_of_memory(err, "the prefix");
 }
 
 static int name_things(struct vel_session *s, struct vel_err *err)
@@ -305,6 +308,7 @@ static void tear_down(struct vel_session *s)
     free(s->is_usable);
     free(s->is_full);
     free(s->refused);
+    vel_index_close(s->index);
     free(s->dir);
     free(s->prefix);
     free(s->node);

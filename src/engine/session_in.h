@@ -9,7 +9,7 @@
 #include "engine/policy.h"
 #include "engine/rate_watch.h"
 #include "engine/session.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/events.h"
 #include "meta/filemap.h"
 #include "meta/halt_watch.h"
@@ -63,6 +63,7 @@ enum vel_session_state { VEL_IDLE, VEL_WRITING, VEL_READING };
 struct vel_session {
     struct vel_comm *world;
     struct vel_fs *fs;
+    struct vel_index *index;
     struct vel_fs_watch *watch; /* whose twin it is, or NULL: not yet */
     struct vel_clock *clock;
     struct vel_conf *conf;

@@ -79,7 +79,7 @@ static int probe(struct vel_delta *d, struct vel_err *err)
     return rc;
 }
 
-int vel_delta_open(struct vel_fs *fs, const char *dir, int64_t id, int list,
+int vel_delta_open(struct vel_index *index, int64_t id, int list,
                    struct vel_delta **ret_delta, struct vel_err *err)
 {
     struct vel_delta *d = calloc(1, sizeof *d);
@@ -87,11 +87,12 @@ int vel_delta_open(struct vel_fs *fs, const char *dir, int64_t id, int list,
 
     if (!d)
         return vel_out_of_memory(err, "flushing");
-    *d = (struct vel_delta){.fs = fs, .dir = dir, .id = id, .list = list};
+    *d = (struct vel_delta){
+        .fs = vel_index_fs(index), .dir = vel_index_dir(index), .id = id, .list = list};
     vel_vec_init(&d->fresh, sizeof(struct vel_hashed));
     rc = probe(d, err);
     if (rc == 0)
-        rc = vel_past_open(fs, dir, id, list, &d->past, err);
+        rc = vel_past_open(index, id, list, &d->past, err);
     if (rc == 0)
         *ret_delta = d;
     else

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "meta/filelist.h"
+#include "meta/index.h"
 #include "sys/fs.h"
 #include "xfer/copy.h"
 
@@ -24,8 +25,8 @@ struct vel_delta_counts {
 
 struct vel_delta;
 
-/* For the files of list `list` of dataset `id`. The strings are borrowed. */
-int vel_delta_open(struct vel_fs *fs, const char *dir, int64_t id, int list,
+/* For the files of list `list` of dataset `id`; the index is borrowed. */
+int vel_delta_open(struct vel_index *index, int64_t id, int list,
                    struct vel_delta **ret_delta, struct vel_err *err);
 void vel_delta_close(struct vel_delta *delta);
 

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "jobs/delta_past.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 
 /* the hashes of one dataset */
 struct known {
@@ -25,7 +25,7 @@ struct vel_past {
     struct vel_vec known; /* struct known *, newest first: what is found in it stays */
 };
 
-int vel_past_open(struct vel_fs *fs, const char *dir, int64_t id, int list,
+int vel_past_open(struct vel_index *index, int64_t id, int list,
                   struct vel_past **ret_past, struct vel_err *err)
 {
     struct vel_past *p = calloc(1, sizeof *p);
@@ -33,9 +33,10 @@ int vel_past_open(struct vel_fs *fs, const char *dir, int64_t id, int list,
 
     if (!p)
         return vel_out_of_memory(err, "flushing");
-    *p = (struct vel_past){.fs = fs, .dir = dir, .id = id, .list = list};
+    *p = (struct vel_past){
+        .fs = vel_index_fs(index), .dir = vel_index_dir(index), .id = id, .list = list};
     vel_vec_init(&p->known, sizeof(struct known *));
-    rc = vel_index_load(fs, dir, &p->entries, err);
+    rc = vel_index_load(index, &p->entries, err);
     if (rc == 0)
         *ret_past = p;
     else

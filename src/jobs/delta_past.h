@@ -8,13 +8,13 @@
 
 #include "base/err.h"
 #include "jobs/hashes.h"
-#include "sys/fs.h"
+#include "meta/index.h"
 
 struct vel_past;
 
 /* Before dataset `id`. Only the record of the same list is looked at in each: of one
  * node while nodes keep their places, so that no node reads those of all. */
-int vel_past_open(struct vel_fs *fs, const char *dir, int64_t id, int list,
+int vel_past_open(struct vel_index *index, int64_t id, int list,
                   struct vel_past **ret_past, struct vel_err *err);
 void vel_past_close(struct vel_past *past);
 

@@ -23,20 +23,19 @@ static const uint64_t look_apart = VEL_CLOCK_S; /* between looks whether it is w
  * there is none of the right size. */
 static bool take_over(struct vel_share *s, size_t i, int64_t oldest, uint64_t least)
 {
-    const int64_t *k = s->owners.items;
     bool is_taken = false;
 
-    for (size_t j = s->owners.n; !is_taken && j-- > 0 && k[j] >= oldest;) {
+    for (int64_t k = s->job->owner; !is_taken && k >= oldest && k > 0; k--) {
         struct vel_flush_target target = {0};
         struct stat st;
 
-        if (k[j] > s->job->owner || vel_share_target(s, k[j], i, &target, NULL) < 0)
+        if (vel_share_target(s, k, i, &target, NULL) < 0)
             continue;
-        is_taken = vel_fs_lstat(s->crew.fs, target.temporary, &st, NULL) == 0 &&
-                   S_ISREG(st.st_mode) && (uint64_t)st.st_size >= least &&
-                   (k[j] == s->job->owner ||
-                    vel_fs_rename(s->crew.fs, target.temporary, s->targets[i].temporary,
-                                  NULL) == 0);
+        is_taken =
+            vel_fs_lstat(s->crew.fs, target.temporary, &st, NULL) == 0 &&
+            S_ISREG(st.st_mode) && (uint64_t)st.st_size >= least &&
+            (k == s->job->owner || vel_fs_rename(s->crew.fs, target.temporary,
+                                                 s->targets[i].temporary, NULL) == 0);
         vel_flush_target_fini(&target);
     }
     return is_taken;
@@ -266,8 +265,7 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
     } else if (rc == 0) {
         rc = begin(&s);
         if (rc == 0 && flushing->has_delta)
-            rc = vel_delta_open(flushing->fs, flushing->dir, job->id, job->list,
-                                &s.delta, err);
+            rc = vel_delta_open(flushing->index, job->id, job->list, &s.delta, err);
         if (rc == 0)
             rc = copy_here(&s);
     }

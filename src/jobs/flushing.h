@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flushing - a dataset goes to the prefix without its program: each node copies its own
- * parts, whoever owns the dataset (owner.K) decides when names change.
+ * parts, whoever owns the dataset (number K) decides when names change.
  *
  * Plain blocking functions for worker threads, which nothing but the records tells of
  * each other. Each may be called again after a crash at any point. Everything an owner
@@ -19,7 +19,7 @@
 #include "base/vec.h"
 #include "conf/conf.h"
 #include "jobs/delta.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/filelist.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -57,6 +57,7 @@ struct vel_flushing {
     struct vel_clock *clock;
     const char *prefix;
     const char *dir;                 /* PREFIX/.veloc */
+    struct vel_index *index;         /* of that */
     const char *node;                /* this node's name */
     struct vel_transport *transport; /* of jobs without one; NULL: copied here */
     struct vel_copy_how copy;        /* without throttles and watch */
@@ -135,7 +136,7 @@ int vel_flushing_retreat(const struct vel_flushing *flushing,
 /* Nobody here knows what a file of dataset `id` was to replace: was what stands at its
  * path written after the dataset had got its number? Not by an older dataset, nor by
  * this one; and no stub. dir is PREFIX/.veloc. */
-bool vel_flushing_is_since(struct vel_fs *fs, const char *dir, int64_t id,
+bool vel_flushing_is_since(const struct vel_flushing *flushing, int64_t id,
                            const char *name, const char *path);
 
 /* --- by the owner alone --- */

@@ -17,14 +17,11 @@ struct vel_share {
     struct vel_flush_target *targets; /* one per file; empty for those that were
                                          written through. Of a container the last
                                          file has it */
-    struct vel_vec owners;            /* int64_t: all there ever were */
     struct vel_copying note;          /* what was noted last */
     struct vel_buf saved;             /* the list as this share has saved it last */
     size_t first;                     /* the file to go on with */
     uint64_t since;                   /* bytes since the last note */
     struct vel_delta *delta;          /* NULL: files are copied whole */
-    bool has_bare;    /* names without K may be there: a session began to flush it, */
-    int bare_attempt; /* and this was its last attempt */
     struct vel_flush_copied copied;
 };
 

@@ -148,10 +148,8 @@ static int name_by(struct vel_share *s, size_t i, char **ret_path)
 
 static int name_as_listed(struct vel_share *s, size_t i)
 {
-    int64_t whose = vel_share_whose(s);
     const struct vel_entry entry = {.dataset = {.id = s->job->id},
-                                    .owner = whose,
-                                    .attempt = whose == 0 ? s->bare_attempt : 0};
+                                    .owner = vel_share_whose(s)};
 
     return vel_flush_name_one(&s->crew, &entry, &vel_share_file(s, i)->listed, s->err);
 }

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "jobs/flushing_in.h"
-#include "meta/owner.h"
 #include "meta/paths.h"
 #include "xfer/crew.h"
 #include "xfer/flush_in.h"
@@ -19,27 +18,22 @@
 int vel_flushing_check_owner(const struct vel_flushing *flushing, int64_t id,
                              int64_t owner, struct vel_err *err)
 {
-    struct vel_vec owners;
+    struct vel_err why = {0};
     int64_t last = 0;
-    bool is_there = false;
-    int rc = vel_owners_load(flushing->fs, flushing->dir, id, &owners, err);
+    int rc = vel_index_owner(flushing->index, id, &last, NULL, &why);
 
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < owners.n; i++) {
-        last = ((int64_t *)owners.items)[i];
-        is_there |= last == owner;
-    }
-    vel_vec_fini(&owners);
+    if (rc < 0 && rc != VEL_ENOENT)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     if (last > owner)
         return vel_fail(err, VEL_ESTATE,
                         "dataset %" PRId64 " has the owner %" PRId64
                         ", who came after %" PRId64,
                         id, last, owner);
-    return is_there ? 0
-                    : vel_fail(err, VEL_ESTATE,
-                               "dataset %" PRId64 " is gone with its owner %" PRId64,
-                               id, owner);
+    return last == owner
+               ? 0
+               : vel_fail(err, VEL_ESTATE,
+                          "dataset %" PRId64 " is gone with its owner %" PRId64, id,
+                          owner);
 }
 
 /* --- names --- */
@@ -165,7 +159,7 @@ int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *en
     vel_map_destroy(names, NULL);
     if (rc == 0) {
         entry->place = VEL_ON_STAGED;
-        rc = vel_entry_save(flushing->fs, flushing->dir, entry, err);
+        rc = vel_entry_save(flushing->index, entry, err);
     }
     if (rc == 0)
         rc = vel_flushing_check_owner(flushing, id, entry->owner, err);
@@ -231,7 +225,7 @@ int vel_flushing_rivals(const struct vel_flushing *flushing,
     vel_vec_init(&found, sizeof(struct vel_flush_rival));
     r.names = names;
     if (rc == 0)
-        rc = vel_index_each(flushing->fs, flushing->dir, &all, add_rival, &r, err);
+        rc = vel_index_each(flushing->index, &all, add_rival, &r, err);
     vel_map_destroy(names, NULL);
     turn_round(&found);
     if (rc < 0)
@@ -248,6 +242,7 @@ struct vel_crew vel_flushing_crew(const struct vel_flushing *f)
                              .clock = f->clock,
                              .prefix = f->prefix,
                              .dir = f->dir,
+                             .index = f->index,
                              .copy = f->copy,
                              .checks_crc = f->checks_crc,
                              .nodes = 1};
@@ -270,7 +265,7 @@ static int mark_one(void *arg, struct vel_entry *e, struct vel_err *err)
     if (!e->replaced && e->place == VEL_ON_PREFIX && shares(f, t->names, e) &&
         vel_stands_dataset(&t->crew, e, &stands, NULL) == 0 && !stands) {
         e->replaced = t->by->dataset.id;
-        rc = vel_entry_save(f->fs, f->dir, e, err);
+        rc = vel_entry_save(f->index, e, err);
         vel_log(VEL_LOG_INFO,
                 "dataset %" PRId64 " has lost files on the prefix to dataset %" PRId64
                 ", whose files have the same names",
@@ -297,7 +292,7 @@ static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *e
 
     t.names = names;
     if (rc == 0)
-        rc = vel_index_each(f->fs, f->dir, &older, mark_one, &t, err);
+        rc = vel_index_each(f->index, &older, mark_one, &t, err);
     vel_map_destroy(names, NULL);
     return rc;
 }
@@ -343,7 +338,7 @@ int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *
         entry->flushed = vel_clock_wall(flushing->clock) / (int64_t)VEL_CLOCK_S;
         rc = note_left(flushing, entry, err);
         if (rc == 0)
-            rc = vel_entry_save(flushing->fs, flushing->dir, entry, err);
+            rc = vel_entry_save(flushing->index, entry, err);
         if (rc < 0)
             entry->place = before;
     }
@@ -367,7 +362,6 @@ static int finish(const struct vel_flushing *f, const struct vel_flush_job *of,
     for (; rc == 0 && job.list < staged.lists; job.list++)
         rc = vel_flushing_name(f, &job, err);
     entry->owner = of->owner;
-    entry->attempt = 0;
     return rc < 0 ? rc : vel_flushing_publish(f, entry, err);
 }
 
@@ -382,11 +376,10 @@ static int settle(const struct vel_flushing *f, const struct vel_flush_job *job,
     if (entry->place == VEL_ON_FLUSHING)
         rc = vel_flush_take_back(&crew, entry, err);
     entry->owner = job->owner;
-    entry->attempt = 0;
     if (entry->place != VEL_ON_PREFIX && by)
         entry->replaced = by;
     if (rc == 0)
-        rc = vel_entry_save(f->fs, f->dir, entry, err);
+        rc = vel_entry_save(f->index, entry, err);
     return rc == 0 && entry->place == VEL_ON_PREFIX ? tell_published(f, entry, err)
                                                     : rc;
 }
@@ -399,7 +392,7 @@ int vel_flushing_settle(const struct vel_flushing *flushing,
     int rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
 
     if (rc == 0)
-        rc = vel_entry_load(flushing->fs, flushing->dir, job->id, &entry, err);
+        rc = vel_entry_load(flushing->index, job->id, &entry, err);
     if (rc == VEL_ENOENT)
         return rc;
     if (rc == 0)

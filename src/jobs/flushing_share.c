@@ -8,8 +8,6 @@
 
 #include "base/path.h"
 #include "jobs/flushing_in.h"
-#include "meta/entry_in.h"
-#include "meta/owner.h"
 #include "meta/paths.h"
 #include "jobs/part_files.h"
 #include "xfer/container.h"
@@ -28,7 +26,6 @@ void vel_share_fini(struct vel_share *s)
 {
     forget_targets(s);
     vel_flush_files_fini(&s->files);
-    vel_vec_fini(&s->owners);
     vel_delta_close(s->delta);
     vel_copying_fini(&s->note);
     vel_buf_fini(&s->saved);
@@ -42,9 +39,7 @@ struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i)
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err)
 {
-    const struct vel_entry entry = {.dataset = {.id = s->job->id},
-                                    .owner = owner,
-                                    .attempt = owner == 0 ? s->bare_attempt : 0};
+    const struct vel_entry entry = {.dataset = {.id = s->job->id}, .owner = owner};
 
     return vel_flush_target(&s->crew, &entry, &vel_share_file(s, i)->listed, ret, err);
 }
@@ -69,30 +64,9 @@ int vel_share_find_targets(struct vel_share *s)
     return rc;
 }
 
-/* Has a session begun to flush it before leaders did? One whose entry cannot be read
- * may have. */
-static int find_bare(struct vel_share *s)
-{
-    char *path = vel_entry_path(s->flushing->dir, s->job->id, 0);
-    struct vel_entry entry = {0};
-
-    if (!path)
-        return vel_out_of_memory(s->err, "flushing");
-    s->has_bare = vel_fs_exists(s->flushing->fs, path);
-    free(path);
-    if (s->has_bare && vel_entry_load_of(s->flushing->fs, s->flushing->dir, s->job->id,
-                                         0, &entry, NULL) == 0) {
-        s->bare_attempt = entry.attempt;
-        vel_entry_fini(&entry);
-    }
-    return 0;
-}
-
 int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
                    const struct vel_flush_job *job, struct vel_err *err)
 {
-    int rc;
-
     *s = (struct vel_share){.flushing = flushing,
                             .job = job,
                             .err = err,
@@ -100,6 +74,7 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
                                      .clock = flushing->clock,
                                      .prefix = flushing->prefix,
                                      .dir = flushing->dir,
+                                     .index = flushing->index,
                                      .copy = flushing->copy,
                                      .checks_crc = flushing->checks_crc}};
     s->crew.transport = job->transport ? job->transport : flushing->transport;
@@ -107,14 +82,10 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
     s->crew.copy.device = job->device;
     s->crew.copy.watch = job->watch;
     vel_vec_init(&s->files, sizeof(struct vel_flush_file));
-    vel_vec_init(&s->owners, sizeof(int64_t));
     vel_copying_init(&s->note);
     vel_buf_init(&s->saved);
     s->note.id = job->id;
-    rc = find_bare(s);
-    return rc < 0
-               ? rc
-               : vel_owners_load(flushing->fs, flushing->dir, job->id, &s->owners, err);
+    return 0;
 }
 
 /* The files of all parts, by rank. */
@@ -216,12 +187,11 @@ static int remove_one(struct vel_share *s, int64_t owner, size_t i)
 
 int vel_share_remove_file(struct vel_share *s, size_t i)
 {
-    const int64_t *k = s->owners.items;
-    int rc = s->has_bare ? remove_one(s, 0, i) : 0;
+    int rc = 0;
 
-    for (size_t j = 0; rc == 0 && j < s->owners.n && k[j] < s->job->owner; j++)
-        rc = remove_one(s, k[j], i);
-    return rc == 0 ? remove_one(s, s->job->owner, i) : rc;
+    for (int64_t k = 1; rc == 0 && k <= s->job->owner; k++)
+        rc = remove_one(s, k, i);
+    return rc;
 }
 
 int vel_share_remove_of(struct vel_share *s, int64_t owner)
@@ -264,14 +234,13 @@ static int remove_containers(struct vel_share *s)
 
 int vel_share_remove_past(struct vel_share *s)
 {
-    const int64_t *k = s->owners.items;
     int64_t whose = vel_share_whose(s);
     bool has_past = false;
-    int rc = s->has_bare && whose != 0 ? vel_share_remove_of(s, 0) : 0;
+    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < s->owners.n && k[i] < s->job->owner; i++)
-        if (k[i] != whose) {
-            rc = vel_share_remove_of(s, k[i]);
+    for (int64_t k = 1; rc == 0 && k < s->job->owner; k++)
+        if (k != whose) {
+            rc = vel_share_remove_of(s, k);
             has_past = true;
         }
     return rc == 0 && has_past ? remove_containers(s) : rc;

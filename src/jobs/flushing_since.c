@@ -21,25 +21,26 @@ static int is_patched(void *name, const struct vel_listed *file)
 }
 
 /* Is the dataset, which is staged, at changing the file of this name in place? */
-static bool patches(struct vel_fs *fs, const char *dir, int64_t id, const char *name)
+static bool patches(const struct vel_flushing *f, int64_t id, const char *name)
 {
     struct vel_entry entry = {0};
     bool is = false;
 
-    if (vel_entry_load(fs, dir, id, &entry, NULL) < 0)
+    if (vel_entry_load(f->index, id, &entry, NULL) < 0)
         return false;
     if (entry.place == VEL_ON_STAGED)
-        is = vel_filelist_each(fs, dir, id, entry.lists, is_patched,
+        is = vel_filelist_each(f->fs, f->dir, id, entry.lists, is_patched,
                                (void *)(uintptr_t)name) > 0;
     vel_entry_fini(&entry);
     return is;
 }
 
-bool vel_flushing_is_since(struct vel_fs *fs, const char *dir, int64_t id,
+bool vel_flushing_is_since(const struct vel_flushing *flushing, int64_t id,
                            const char *name, const char *path)
 {
     const struct vel_index_range older = {.below = id};
-    char *mark = vel_id_launch_path(dir, id);
+    struct vel_fs *fs = flushing->fs;
+    char *mark = vel_id_launch_path(flushing->dir, id);
     struct vel_stub stub;
     struct stat its, st;
     bool is = mark && vel_fs_lstat(fs, mark, &its, NULL) == 0 &&
@@ -48,8 +49,8 @@ bool vel_flushing_is_since(struct vel_fs *fs, const char *dir, int64_t id,
                    ? st.st_mtim.tv_sec > its.st_mtim.tv_sec
                    : st.st_mtim.tv_nsec > its.st_mtim.tv_nsec) &&
               vel_stub_read(fs, path, &stub, NULL) < 0 &&
-              !vel_stands_put(fs, dir, &older, name, path) &&
-              !patches(fs, dir, id, name);
+              !vel_stands_put(flushing->index, &older, name, path) &&
+              !patches(flushing, id, name);
 
     free(mark);
     return is;

@@ -7,18 +7,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sys/fs.h"
+#include "meta/index.h"
 
-/* Behind the name of a directory that is being removed, which has a dot before it. */
-#define VEL_GONE ".h5v-tmp"
-
-/* Also what flushes have left of its files under temporary names; `dir` is
- * PREFIX/.veloc. */
-int vel_forget_dataset(struct vel_fs *fs, const char *prefix, const char *dir,
-                       int64_t id, struct vel_err *err);
-
-/* One that was killed has left the dataset's directory under the path `gone`. */
-int vel_forget_rest(struct vel_fs *fs, const char *dir, int64_t id, const char *gone,
-                    struct vel_err *err);
+/* Also what flushes have left of its files under temporary names. */
+int vel_forget_dataset(struct vel_index *index, const char *prefix, int64_t id,
+                       struct vel_err *err);
 
 #endif

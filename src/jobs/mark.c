@@ -24,7 +24,13 @@ struct marking {
 
 static int save(const struct marking *m, const struct vel_entry *entry)
 {
-    return vel_entry_save(m->f->fs, m->f->dir, entry, m->err);
+    return vel_entry_save(m->f->index, entry, m->err);
+}
+
+/* What was told of it is the first that is said. */
+static int save_told(const struct marking *m, const struct vel_entry *entry)
+{
+    return vel_entry_enter(m->f->index, entry, m->err);
 }
 
 /* What was told with it. */
@@ -43,14 +49,14 @@ static int told(const struct marking *m, struct vel_entry *ret)
 
 static int load(const struct marking *m, struct vel_entry *ret)
 {
-    return vel_entry_load(m->f->fs, m->f->dir, m->id, ret, m->err);
+    return vel_entry_load(m->f->index, m->id, ret, m->err);
 }
 
 /* Leaders may have entered it meanwhile, and know more. */
 static int enter(const struct marking *m)
 {
     struct vel_entry entry = {0};
-    int rc = vel_entry_load(m->f->fs, m->f->dir, m->id, &entry, NULL);
+    int rc = vel_entry_load(m->f->index, m->id, &entry, NULL);
 
     if (rc == 0) {
         vel_entry_fini(&entry);
@@ -59,7 +65,7 @@ static int enter(const struct marking *m)
     rc = told(m, &entry);
     if (rc < 0)
         return rc;
-    rc = save(m, &entry);
+    rc = save_told(m, &entry);
     vel_entry_fini(&entry);
     return rc;
 }
@@ -75,7 +81,7 @@ static void give_up(const struct marking *m, struct vel_entry *entry, int rc)
     if (rc != VEL_ECORRUPT && rc != VEL_ENOENT)
         return;
     entry->failed = vel_clock_wall(m->f->clock) / (int64_t)VEL_CLOCK_S;
-    if (vel_entry_save(m->f->fs, m->f->dir, entry, &why) < 0)
+    if (vel_entry_save(m->f->index, entry, &why) < 0)
         vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
 }
 
@@ -91,7 +97,7 @@ static int publish(const struct marking *m)
     }
     rc = m->of->settle_rivals(m->of->arg, &entry, m->err);
     if (rc == 0)
-        rc = m->of->claim_owner(m->of->arg, m->id, &job.owner, m->err);
+        rc = vel_index_claim(m->f->index, m->id, &job.owner, m->err);
     if (rc == 0) {
         rc = vel_flushing_settle(m->f, &job, 0, &settled, m->err);
         if (rc < 0)
@@ -105,14 +111,14 @@ static int publish(const struct marking *m)
 static int stage(const struct marking *m)
 {
     struct vel_entry entry = {0};
-    int rc = vel_entry_load(m->f->fs, m->f->dir, m->id, &entry, NULL);
+    int rc = vel_entry_load(m->f->index, m->id, &entry, NULL);
 
     if (rc < 0) { /* else it is asked again */
         rc = told(m, &entry);
         if (rc < 0)
             return rc;
         entry.place = VEL_ON_STAGED;
-        rc = save(m, &entry);
+        rc = save_told(m, &entry);
     }
     vel_entry_fini(&entry);
     return rc == 0 ? publish(m) : rc;
@@ -125,8 +131,9 @@ static int say(const struct marking *m, enum vel_mark what)
     struct vel_entry entry = {0};
     int rc = load(m, &entry);
     int64_t now = vel_clock_wall(m->f->clock) / (int64_t)VEL_CLOCK_S;
+    bool is_new = rc == VEL_ENOENT && what == VEL_MARK_REFUSE;
 
-    if (rc == VEL_ENOENT && what == VEL_MARK_REFUSE)
+    if (is_new)
         rc = told(m, &entry);
     if (rc < 0)
         return rc;
@@ -136,7 +143,7 @@ static int say(const struct marking *m, enum vel_mark what)
         entry.fetched = now;
     if (what == VEL_MARK_FAIL)
         entry.failed = now;
-    rc = save(m, &entry);
+    rc = is_new ? save_told(m, &entry) : save(m, &entry);
     vel_entry_fini(&entry);
     return rc;
 }
@@ -157,7 +164,7 @@ static int look_at(void *arg, struct vel_entry *e, struct vel_err *err)
     if (e->dataset.id != r->m->id && e->place == VEL_ON_PREFIX && !e->replaced &&
         vel_stands_dataset(&r->crew, e, &stands, NULL) == 0 && !stands) {
         e->replaced = r->m->id;
-        rc = vel_entry_save(r->m->f->fs, r->m->f->dir, e, err);
+        rc = vel_entry_save(r->m->f->index, e, err);
         vel_log(VEL_LOG_INFO,
                 "dataset %" PRId64 " (%s %" PRId64
                 ") has lost files on the prefix to dataset %" PRId64
@@ -173,7 +180,7 @@ static int replace(const struct marking *m)
     const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
     struct replacing r = {.m = m, .crew = vel_flushing_crew(m->f)};
 
-    return vel_index_each(m->f->fs, m->f->dir, &all, look_at, &r, m->err);
+    return vel_index_each(m->f->index, &all, look_at, &r, m->err);
 }
 
 /* --- it goes --- */
@@ -198,7 +205,7 @@ static int forget(const struct marking *m)
     char *dir = vel_dataset_dir(m->f->dir, m->id);
     struct vel_vec names;
     bool has_files = false;
-    int rc = dir ? vel_entry_remove(m->f->fs, m->f->dir, m->id, m->err)
+    int rc = dir ? vel_entry_remove(m->f->index, m->id, m->err)
                  : vel_out_of_memory(m->err, "a dataset");
 
     vel_vec_init(&names, sizeof(char *));
@@ -217,7 +224,7 @@ static int remove_it(const struct marking *m, enum vel_mark what)
 {
     struct vel_entry entry = {.dataset = {.id = m->id}};
     const struct vel_crew crew = vel_flushing_crew(m->f);
-    int rc = vel_entry_load(m->f->fs, m->f->dir, m->id, &entry, m->err);
+    int rc = vel_entry_load(m->f->index, m->id, &entry, m->err);
 
     if (rc < 0 && rc != VEL_ENOENT)
         return rc;
@@ -255,7 +262,7 @@ int vel_mark(const struct vel_marking *marking, enum vel_mark what, int64_t id,
     case VEL_MARK_REFUSE:
         return say(&m, what);
     case VEL_MARK_CURRENT:
-        return vel_current_choose(m.f->fs, m.f->dir, id, err);
+        return vel_current_choose(m.f->index, id, err);
     case VEL_MARK_REPLACE:
         return replace(&m);
     case VEL_MARK_DROP:

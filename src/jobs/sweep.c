@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "jobs/sweep_temps.h"
 #include "jobs/writing.h"
 #include "meta/cachename.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/filelist.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
@@ -51,15 +52,12 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path)
     return path && vel_fs_lstat(s->of->fs, path, &st, NULL) == VEL_ENOENT;
 }
 
-/* Asked for one dataset after the other. Once a launch is over it is for good. */
-static bool is_over(struct vel_sweeping *s, const char *launch)
+static bool is_over(const struct vel_sweeping *s, const char *launch)
 {
-    bool is_over = s->overs && vel_map_has(s->overs, launch);
+    bool is_over = false;
 
-    if (!is_over && strcmp(launch, s->of->launch) != 0)
-        vel_launch_is_over(s->of->fs, s->of->dir, launch, &is_over, NULL);
-    if (is_over && s->overs)
-        vel_map_set(s->overs, launch, s->overs, NULL);
+    if (strcmp(launch, s->of->launch) != 0)
+        vel_index_is_over(s->of->index, launch, &is_over, NULL);
     return is_over;
 }
 
@@ -86,18 +84,75 @@ static int remove_launch(struct vel_sweeping *s, const char *launch, const char 
 {
     char *gone = vel_sweep_path(s, ".launch.", launch, VEL_GONE);
     char *view = vel_view_path(s->of->dir, launch);
-    int rc = gone && view ? vel_fs_rename(s->of->fs, dir, gone, err)
-                          : vel_out_of_memory(err, "launches");
+    char *past = vel_launch_past_path(s->of->dir, launch);
+    int rc = gone && view && past ? vel_fs_rename(s->of->fs, dir, gone, err)
+                                  : vel_out_of_memory(err, "launches");
 
     if (rc == 0)
         rc = vel_fs_unlink(s->of->fs, view, err);
+    if (rc == 0)
+        rc = vel_fs_unlink(s->of->fs, past, err);
     if (rc == 0) /* a client of NFS may have the directory open by its old name */
         vel_terms_remove(s->of->fs, gone, NULL);
     if (rc == 0)
         rc = vel_fs_remove_tree(s->of->fs, gone, err);
     s->ret.launches += rc == 0;
+    free(past);
     free(view);
     free(gone);
+    return rc;
+}
+
+static int mark_past(struct vel_sweeping *s, const char *launch, struct vel_err *err)
+{
+    char *past = vel_launch_past_path(s->of->dir, launch);
+    int fd, rc = past ? vel_fs_open(s->of->fs, past, O_WRONLY | O_CREAT | O_NOFOLLOW,
+                                    0600, &fd, err)
+                      : vel_out_of_memory(err, "launches");
+
+    if (rc == 0)
+        rc = vel_fs_close(s->of->fs, fd, past, err);
+    free(past);
+    return rc;
+}
+
+static bool is_marked(const struct vel_sweeping *s, const char *launch)
+{
+    char *past = vel_launch_past_path(s->of->dir, launch);
+    bool is = vel_sweep_is_there(s, past);
+
+    free(past);
+    return is;
+}
+
+/* Only the prefix has datasets of it: of all else that tells of it nothing but its
+ * ledger is needed, and that is marked. */
+static int trim_launch(struct vel_sweeping *s, const char *launch, const char *dir,
+                       struct vel_err *err)
+{
+    char *view = vel_view_path(s->of->dir, launch);
+    struct vel_vec names;
+    int rc = 0;
+
+    if (!view)
+        rc = vel_out_of_memory(err, "launches");
+    else if (!vel_sweep_is_absent(s, view))
+        rc = vel_fs_unlink(s->of->fs, view, err);
+    vel_vec_init(&names, sizeof(char *));
+    if (rc == 0)
+        rc = vel_fs_list(s->of->fs, dir, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path = vel_terms_is_name(name) ? NULL : vel_path_join(dir, name);
+
+        if (path)
+            rc = vel_fs_remove_tree(s->of->fs, path, err);
+        free(path);
+    }
+    if (rc == 0)
+        rc = mark_past(s, launch, err);
+    vel_fs_names_fini(&names);
+    free(view);
     return rc;
 }
 
@@ -126,15 +181,24 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
 {
     struct vel_err why = {0};
     char *dir = vel_launch_dir(s->of->dir, launch);
-    bool has_ended = is_over(s, launch);
+    bool has_ended = is_over(s, launch), is_past = has_ended && is_marked(s, launch);
 
-    if (dir && has_ended)
+    if (dir && has_ended && !is_past)
         vel_writing_sweep(s->of->fs, dir);
-    bool is_needed = true;
-    int rc = has_ended && dir ? vel_sweep_seals(s, launch, &is_needed, &why) : 0;
+    bool is_needed = true, has = true;
+    int rc = has_ended && dir ? vel_index_has(s->of->index, launch, &has, &why) : 0;
 
-    if (rc == 0 && !is_needed && !is_unheard(s, dir))
-        rc = remove_launch(s, launch, dir, &why);
+    if (rc == 0 && is_past)
+        is_needed = false;
+    else if (rc == 0 && has_ended && dir)
+        rc = vel_sweep_seals(s, launch, has, &is_needed, &why);
+    if (rc == 0 && !is_needed && has && !s->is_second &&
+        !vel_vec_push(&s->trimmed, &launch))
+        rc = vel_out_of_memory(&why, "launches");
+    if (rc == 0 && !is_needed && !(has && (s->is_second || is_past)) &&
+        (is_past || !is_unheard(s, dir)))
+        rc = has ? trim_launch(s, launch, dir, &why)
+                 : remove_launch(s, launch, dir, &why);
     if (rc < 0 && rc != VEL_ENOMEM)
         vel_log(VEL_LOG_DEBUG, "seals of launch %s stay for now: %s", launch, why.text);
 
@@ -142,8 +206,8 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
     return rc == VEL_ENOMEM ? vel_out_of_memory(err, "launches") : 0;
 }
 
-/* A view whose launch is gone, by who was interrupted. */
-static int sweep_view(struct vel_sweeping *s, const char *name, const char *launch,
+/* A view, or a mark, whose launch is gone, by who was interrupted. */
+static int sweep_left(struct vel_sweeping *s, const char *name, const char *launch,
                       struct vel_err *err)
 {
     char *dir = vel_launch_dir(s->of->dir, launch);
@@ -233,37 +297,6 @@ static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
     return is;
 }
 
-/* ".dataset.D.h5v-tmp": a sweep that was killed has not finished it. */
-static bool is_gone_dataset(const char *name, int64_t *ret_id)
-{
-    size_t len = strlen(name), tail = strlen(VEL_GONE);
-    char stem[64];
-
-    if (len <= tail || len - tail >= sizeof stem ||
-        strcmp(name + len - tail, VEL_GONE) != 0)
-        return false;
-    memcpy(stem, name, len - tail);
-    stem[len - tail] = '\0';
-    return vel_number_behind(stem, ".dataset.", ret_id);
-}
-
-/* An entry belongs to the directory that has the name. */
-static int sweep_gone_dataset(struct vel_sweeping *s, int64_t id, const char *gone,
-                              struct vel_err *err)
-{
-    char *dir = vel_dataset_dir(s->of->dir, id);
-    int rc = 0;
-
-    if (!dir)
-        return vel_out_of_memory(err, "records");
-    if (vel_sweep_is_absent(s, dir))
-        rc = vel_forget_rest(s->of->fs, s->of->dir, id, gone, err);
-    else if (vel_sweep_is_there(s, dir))
-        rc = vel_fs_remove_tree(s->of->fs, gone, err);
-    free(dir);
-    return rc;
-}
-
 /* All of it is there, and has its names or is still to get them. */
 static bool is_staged(const struct vel_entry *entry)
 {
@@ -275,7 +308,7 @@ static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err
     struct vel_sweeping *s = arg;
     bool is_known = is_staged(entry);
     bool is_over = is_forgotten(s, entry);
-    int rc = is_over ? vel_forget_dataset(s->of->fs, s->of->prefix, s->of->dir,
+    int rc = is_over ? vel_forget_dataset(s->of->index, s->of->prefix,
                                           entry->dataset.id, err)
                      : 0;
 
@@ -295,7 +328,7 @@ static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err
 static bool may_be_staged(const struct vel_sweeping *s, int64_t id)
 {
     struct vel_entry entry = {0};
-    int rc = vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL);
+    int rc = vel_entry_load(s->of->index, id, &entry, NULL);
     bool may = rc == 0 ? is_staged(&entry) : rc != VEL_ENOENT;
 
     if (rc == 0)
@@ -333,7 +366,7 @@ static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
 
     vel_vec_sort(&s->sealed, by_number);
     if (rc == 0)
-        rc = vel_index_each(s->of->fs, s->of->dir, &range, sweep_dataset, s, err);
+        rc = vel_index_each(s->of->index, &range, sweep_dataset, s, err);
     if (s->is_cut)
         return rc < 0 ? rc : 0;
     vel_vec_sort(&s->known, by_number);
@@ -342,7 +375,7 @@ static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
         if (vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
             (id < range.below || vel_view_find_lost(s->of->view, id)) &&
             id <= s->of->view->highest && is_stranded(s, id))
-            rc = vel_sweep_temps(s->of->fs, s->of->prefix, s->of->dir, id, false, err);
+            rc = vel_sweep_temps(s->of->index, s->of->prefix, id, false, err);
     return rc;
 }
 
@@ -408,16 +441,16 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
     if (vel_launch_of(name))
         return sweep_launch(s, vel_launch_of(name), err);
     if (strncmp(name, "view.", 5) == 0 && vel_launch_is_name(name + 5))
-        return sweep_view(s, name, name + 5, err);
+        return sweep_left(s, name, name + 5, err);
+    if (vel_launch_past_of(name))
+        return sweep_left(s, name, vel_launch_past_of(name), err);
     path = vel_sweep_path(s, name, "", "");
     if (!path)
         return vel_out_of_memory(err, "launches");
     if (vel_sweep_is_claim(name)) {
         rc = vel_sweep_claim(s, names, name, path, err);
-    } else if (is_gone_dir(name)) {
+    } else if (is_gone_dir(name) || vel_id_is_going(name, &id)) {
         rc = vel_fs_remove_tree(s->of->fs, path, err);
-    } else if (is_gone_dataset(name, &id)) {
-        rc = sweep_gone_dataset(s, id, path, err);
     }
     free(path);
     return rc;
@@ -425,10 +458,11 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
 
 int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_err *err)
 {
-    struct vel_sweeping s = {.of = sweep, .overs = vel_map_create()};
+    struct vel_sweeping s = {.of = sweep};
     struct vel_vec names;
     int rc;
 
+    vel_vec_init(&s.trimmed, sizeof(char *));
     vel_vec_init(&s.away, sizeof(int64_t));
     vel_vec_init(&s.known, sizeof(int64_t));
     vel_vec_init(&s.sealed, sizeof(int64_t));
@@ -438,16 +472,18 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
     if (rc == 0 && !s.is_cut)
         rc = sweep_datasets(&s, &names, err);
+    s.is_second = true;
+    for (size_t i = 0; rc == 0 && i < s.trimmed.n; i++) /* with the last of them */
+        rc = sweep_launch(&s, *(char **)vel_vec_at(&s.trimmed, i), err);
     if (!s.is_cut && !sweep->leaves_stubs &&
         !vel_sweep_has_unseen_files(sweep->fs, sweep->dir, sweep->view))
         for (size_t i = 0; rc == 0 && i < sweep->view->names.n; i++)
             sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);
+    vel_vec_fini(&s.trimmed);
     vel_vec_fini(&s.away);
     vel_vec_fini(&s.known);
     vel_vec_fini(&s.sealed);
-    if (s.overs)
-        vel_map_destroy(s.overs, NULL);
     *ret = s.ret;
     return rc;
 }

@@ -16,6 +16,7 @@
 struct vel_sweep { /* all borrowed */
     struct vel_fs *fs;
     const char *prefix, *dir; /* PREFIX, PREFIX/.veloc */
+    struct vel_index *index;  /* of that */
     const char *launch;       /* ours */
     const struct vel_view *view;
     bool leaves_stubs; /* to others */

@@ -3,7 +3,6 @@
 #ifndef VEL_JOBS_SWEEP_IN_H
 #define VEL_JOBS_SWEEP_IN_H
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "jobs/sweep.h"
 
@@ -13,7 +12,9 @@ struct vel_sweeping {
                               or a cache that nobody looked at */
     struct vel_vec known;  /* int64_t: those whose entries say that all is there */
     struct vel_vec sealed; /* int64_t: those whose seals are there */
-    struct vel_map *overs; /* launches that are known to be over */
+    struct vel_vec trimmed; /* const char *: launches that only have datasets on the
+                               prefix, to be looked at once more: */
+    bool is_second;         /* when these were swept */
     bool is_cut;     /* there is more than one sweep removes: it ends before the rest */
     int64_t singles; /* datasets of one file that were seen, the newest first */
     struct vel_swept ret;
@@ -26,12 +27,12 @@ bool vel_sweep_is_there(const struct vel_sweeping *s, const char *path);
 /* Surely: what cannot be known is there. */
 bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
 
-/* Of a launch that is over: does anybody want any of its seals? Then those that nobody
- * does go, when they are many; else all are still there, for the launch goes as a
- * whole.
+/* Of a launch that is over: does anybody want any of its seals? Then, or when the
+ * launch stays for something else, those that nobody does go when they are many; else
+ * all are still there, for the launch goes as a whole.
  */
-int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool *ret_needed,
-                    struct vel_err *err);
+int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool stays,
+                    bool *ret_needed, struct vel_err *err);
 
 /* "meet.H.K", "writer.H.K": removed when there is a higher one, or when the launch is
  * gone; but not the last of a meeting without a name. */

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "jobs/sweep_in.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/paths.h"
 #include "view/seals.h"
 
@@ -53,7 +53,7 @@ static bool is_settled(const struct vel_sweeping *s, int64_t id)
     bool is = is_dropped(s, id) || vel_sweep_is_absent(s, claim);
     struct vel_entry entry = {0};
 
-    if (!is && vel_entry_load(s->of->fs, s->of->dir, id, &entry, NULL) == 0) {
+    if (!is && vel_entry_load(s->of->index, id, &entry, NULL) == 0) {
         is = (entry.place == VEL_ON_PREFIX && vel_entry_is_fetchable(&entry)) ||
              entry.replaced > 0;
         vel_entry_fini(&entry);
@@ -190,20 +190,22 @@ static int leave_out(void *arg, const struct vel_ledger_text *now,
 {
     const struct vel_map *unwanted = arg;
     char key[VEL_SEALS_KEY];
+    struct vel_buf kept;
     bool is_less = false;
 
-    vel_buf_clear(facts);
-    for (size_t i = 0; now && i < now->facts.n; i++) {
-        const struct vel_ledger_line *line =
-            &((struct vel_ledger_fact *)vel_vec_at(&now->facts, i))->line;
+    (void)now;
+    vel_buf_init(&kept);
+    for (const char *at = vel_buf_text(facts), *feed; (feed = strchr(at, '\n')) != NULL;
+         at = feed + 1) {
+        const struct vel_ledger_line line = {at, (size_t)(feed - at)};
 
-        if (vel_seals_is(line, key) && vel_map_has(unwanted, key)) {
+        if (vel_seals_is(&line, key) && vel_map_has(unwanted, key))
             is_less = true;
-            continue;
-        }
-        vel_buf_append(facts, line->text, line->len);
-        vel_buf_puts(facts, "\n");
+        else
+            vel_buf_append(&kept, at, line.len + 1);
     }
+    vel_buf_fini(facts);
+    *facts = kept;
     return vel_buf_status(facts, err) < 0 ? VEL_ENOMEM : is_less;
 }
 
@@ -220,8 +222,8 @@ static int begin_without(struct launch *l, struct vel_err *err)
                         unwanted, NULL) < 0)
             rc = vel_out_of_memory(err, "seals");
     if (rc == 0)
-        rc = vel_terms_change(l->s->of->fs, l->seals->launch_dir, &self, leave_out,
-                              unwanted, &is_changed, err);
+        rc = vel_terms_change(l->s->of->fs, l->seals->follow.launch_dir, &self,
+                              leave_out, unwanted, &is_changed, err);
     if (unwanted)
         vel_map_destroy(unwanted, NULL);
     return rc;
@@ -250,8 +252,8 @@ static int remove_many(struct launch *l, struct vel_err *err)
     return keep_rest(l, err) < 0 ? VEL_ENOMEM : rc;
 }
 
-int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool *ret_needed,
-                    struct vel_err *err)
+int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool stays,
+                    bool *ret_needed, struct vel_err *err)
 {
     struct launch l = {.s = s, .newest = vel_map_create()};
     struct vel_seals *seals = NULL;
@@ -264,7 +266,7 @@ int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool *ret_needed
         rc = look_at_all(&l, err);
     if (rc == 0 && l.is_needed)
         rc = spare_newest(&l, err);
-    if (rc == 0 && l.is_needed)
+    if (rc == 0 && (l.is_needed || stays))
         rc = remove_many(&l, err);
     for (size_t i = 0; i < l.unwanted.n; i++)
         candidate_fini(vel_vec_at(&l.unwanted, i));

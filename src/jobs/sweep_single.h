@@ -6,7 +6,7 @@
 #ifndef VEL_JOBS_SWEEP_SINGLE_H
 #define VEL_JOBS_SWEEP_SINGLE_H
 
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "view/view.h"
 
 /* So many of the newest datasets of one file keep their records: each costs whoever

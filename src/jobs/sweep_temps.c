@@ -7,7 +7,6 @@
 #include "jobs/sweep_temps.h"
 #include "meta/cachename.h"
 #include "meta/filelist.h"
-#include "meta/owner.h"
 #include "meta/paths.h"
 #include "xfer/temp.h"
 
@@ -16,7 +15,7 @@ struct of_dataset {
     const char *prefix, *dir;
     int64_t id;
     bool keeps_lists;
-    struct vel_vec owners; /* int64_t */
+    int64_t last; /* the number of its newest owner; 0: it has no directory */
 };
 
 static int remove_of(const struct of_dataset *of, const char *name, int64_t owner,
@@ -26,7 +25,7 @@ static int remove_of(const struct of_dataset *of, const char *name, int64_t owne
     int rc = vel_cachename_path(of->prefix, name, &path, err);
 
     if (rc == 0)
-        rc = vel_xfer_temp_owned(path, (uint64_t)of->id, (uint64_t)owner, 0, &temporary,
+        rc = vel_xfer_temp_owned(path, (uint64_t)of->id, (uint64_t)owner, &temporary,
                                  err);
     if (rc == 0)
         rc = vel_fs_unlink(of->fs, temporary, err);
@@ -50,8 +49,8 @@ static int remove_list(const struct of_dataset *of, int list, struct vel_err *er
     for (size_t i = 0; rc == 0 && i < files.n; i++) {
         const struct vel_listed *file = vel_vec_at(&files, i);
 
-        for (size_t k = 0; rc == 0 && file->container < 0 && k < of->owners.n; k++)
-            rc = remove_of(of, file->name, *(int64_t *)vel_vec_at(&of->owners, k), err);
+        for (int64_t k = 1; rc == 0 && file->container < 0 && k <= of->last; k++)
+            rc = remove_of(of, file->name, k, err);
     }
     vel_filelist_fini(&files);
     if (rc == 0 && !of->keeps_lists)
@@ -72,24 +71,28 @@ static int remove_container(const struct of_dataset *of, const char *its,
     return rc;
 }
 
-int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int64_t id,
+int vel_sweep_temps(struct vel_index *index, const char *prefix, int64_t id,
                     bool keeps_lists, struct vel_err *err)
 {
-    struct of_dataset of = {
-        .fs = fs, .prefix = prefix, .dir = dir, .id = id, .keeps_lists = keeps_lists};
-    char *its = vel_dataset_dir(dir, id);
+    struct of_dataset of = {.fs = vel_index_fs(index),
+                            .prefix = prefix,
+                            .dir = vel_index_dir(index),
+                            .id = id,
+                            .keeps_lists = keeps_lists};
+    char *its = vel_dataset_dir(of.dir, id);
     struct vel_vec names;
     int64_t list;
-    int rc = its ? vel_owners_load(fs, dir, id, &of.owners, err)
-                 : vel_out_of_memory(err, "a dataset");
+    struct vel_err why = {0};
+    int rc = its ? vel_index_owner(index, id, &of.last, NULL, &why)
+                 : vel_out_of_memory(&why, "a dataset");
 
     if (rc < 0) {
         free(its);
-        return rc;
+        return rc == VEL_ENOENT ? 0
+                                : vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }
     vel_vec_init(&names, sizeof(char *));
-    if (of.owners.n > 0) /* else it is a session's, which looks after its own */
-        rc = vel_fs_list(fs, its, &names, err);
+    rc = vel_fs_list(of.fs, its, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
 
@@ -100,7 +103,6 @@ int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int6
             rc = remove_list(&of, (int)list, err);
     }
     vel_fs_names_fini(&names);
-    vel_vec_fini(&of.owners);
     free(its);
     return rc;
 }

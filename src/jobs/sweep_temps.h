@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sys/fs.h"
+#include "meta/index.h"
 
-/* Remove them, of all its owners, or the files alone and keep the lists; `dir` is
- * PREFIX/.veloc. The caller knows that nobody flushes it. */
-int vel_sweep_temps(struct vel_fs *fs, const char *prefix, const char *dir, int64_t id,
+/* Remove them, of all its owners, or the files alone and keep the lists. The caller
+ * knows that nobody flushes it. */
+int vel_sweep_temps(struct vel_index *index, const char *prefix, int64_t id,
                     bool keeps_lists, struct vel_err *err);
 
 #endif

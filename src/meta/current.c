@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "meta/current.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/ids.h"
 #include "record/record.h"
 
@@ -16,9 +16,10 @@ struct choice {
     int64_t id, above;
 };
 
-int vel_current_choose(struct vel_fs *fs, const char *dir, int64_t id,
-                       struct vel_err *err)
+int vel_current_choose(struct vel_index *index, int64_t id, struct vel_err *err)
 {
+    struct vel_fs *fs = vel_index_fs(index);
+    const char *dir = vel_index_dir(index);
     struct vel_node *body = vel_node_object();
     char *path = vel_path_join(dir, "current");
     int64_t above = 0;
@@ -81,12 +82,12 @@ static int look(void *arg, struct vel_entry *entry, struct vel_err *err)
            (s->newest && id <= s->chosen.id);
 }
 
-int vel_current_find(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                     struct vel_err *err)
+int vel_current_find(struct vel_index *index, int64_t *ret_id, struct vel_err *err)
 {
     const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
-    struct search s = {.chosen = load_choice(fs, dir)};
-    int rc = vel_index_each(fs, dir, &all, look, &s, err);
+    struct search s = {.chosen =
+                           load_choice(vel_index_fs(index), vel_index_dir(index))};
+    int rc = vel_index_each(index, &all, look, &s, err);
 
     if (rc < 0)
         return rc;

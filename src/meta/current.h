@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* current - the dataset that a restart takes first of those on the prefix. That is the
  * newest checkpoint there, unless somebody has chosen another one since (record
- * "current", doc/format-meta.txt 5). `dir` is PREFIX/.veloc.
+ * "current", doc/format-meta.txt 5).
  */
 #ifndef VEL_META_CURRENT_H
 #define VEL_META_CURRENT_H
@@ -9,14 +9,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sys/fs.h"
+#include "meta/index.h"
 
 /* Choose `id`, until a checkpoint that is not there yet comes to the prefix. */
-int vel_current_choose(struct vel_fs *fs, const char *dir, int64_t id,
-                       struct vel_err *err);
+int vel_current_choose(struct vel_index *index, int64_t id, struct vel_err *err);
 
 /* The one that is current; 0: there is none. */
-int vel_current_find(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                     struct vel_err *err);
+int vel_current_find(struct vel_index *index, int64_t *ret_id, struct vel_err *err);
 
 #endif

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "meta/entry_in.h"
+#include "meta/entry.h"
 #include "meta/paths.h"
 #include "record/record.h"
 
-enum { FORMAT = 2, PLAIN = 1 };
+enum { FORMAT = 1 };
 
 static const char *const places[] = {"CACHE", "FLUSHING", "REMOVING", "STAGED",
                                      "PREFIX"};
@@ -40,32 +39,10 @@ static int put(struct vel_node *body, const struct vel_entry *entry)
            vel_node_set_int(body, "flushed", entry->flushed) ||
            vel_node_set_int(body, "fetched", entry->fetched) ||
            vel_node_set_int(body, "failed", entry->failed) ||
-           put_mark(body, "attempt", entry->attempt) ||
            put_mark(body, "refused", entry->refused) ||
            put_mark(body, "replaced", entry->replaced) ||
            put_mark(body, "encoded", entry->is_encoded) ||
            put_mark(body, "owner", entry->owner);
-}
-
-/* Whoever knows nothing of attempts would look for files under other temporary names.
- */
-static int format_of(const struct vel_entry *entry)
-{
-    return entry->attempt && entry->place != VEL_ON_PREFIX ? FORMAT : PLAIN;
-}
-
-int vel_entry_save(struct vel_fs *fs, const char *dir, const struct vel_entry *entry,
-                   struct vel_err *err)
-{
-    struct vel_node *body = vel_node_object();
-    char *path = vel_entry_path(dir, entry->dataset.id, entry->owner);
-    int rc = !body || !path || put(body, entry)
-                 ? vel_out_of_memory(err, "an index entry")
-                 : vel_record_save(fs, path, "entry", format_of(entry), body, err);
-
-    free(path);
-    vel_node_destroy(body);
-    return rc;
 }
 
 static int get_place(const struct vel_node *body, enum vel_place_on_prefix *ret,
@@ -94,7 +71,7 @@ static int get_mark(const struct vel_node *body, const char *key, int64_t least,
 static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err *err)
 {
     const struct vel_node *dataset;
-    int64_t lists, attempt = 0, encoded = 0;
+    int64_t lists, encoded = 0;
     int rc;
 
     if ((rc = get_place(body, &e->place, err)) < 0 ||
@@ -105,7 +82,6 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
                                err)) < 0 ||
         (rc = vel_node_get_int(body, "failed", INT64_MIN, INT64_MAX, &e->failed, err)) <
             0 ||
-        (rc = get_mark(body, "attempt", 0, INT32_MAX, &attempt, err)) < 0 ||
         (rc = get_mark(body, "refused", INT64_MIN, INT64_MAX, &e->refused, err)) < 0 ||
         (rc = get_mark(body, "replaced", 1, INT64_MAX, &e->replaced, err)) < 0 ||
         (rc = get_mark(body, "encoded", 0, 1, &encoded, err)) < 0 ||
@@ -114,47 +90,22 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
         (rc = vel_dataset_from_node(dataset, &e->dataset, err)) < 0)
         return rc;
     e->lists = (int)lists;
-    e->attempt = (int)attempt;
     e->is_encoded = encoded;
     return 0;
-}
-
-int vel_entry_load_of(struct vel_fs *fs, const char *dir, int64_t id, int64_t owner,
-                      struct vel_entry *ret, struct vel_err *err)
-{
-    struct vel_entry entry = {0};
-    struct vel_node *body = NULL;
-    char *path = vel_entry_path(dir, id, owner);
-    int version, rc;
-
-    if (!path)
-        return vel_out_of_memory(err, "an index entry");
-    rc = vel_record_load(fs, path, "entry", FORMAT, &version, &body, err);
-    if (rc == 0)
-        rc = get(body, &entry, err);
-    if (rc == 0 && (entry.dataset.id != id || entry.owner != owner))
-        rc = vel_fail(err, VEL_ECORRUPT,
-                      "%s: it is the entry of dataset %" PRId64 ", owner %" PRId64,
-                      path, entry.dataset.id, entry.owner);
-    vel_node_destroy(body);
-    free(path);
-    if (rc < 0)
-        vel_entry_fini(&entry);
-    else
-        *ret = entry;
-    return rc;
 }
 
 int vel_entry_encode(const struct vel_entry *entry, struct vel_buf *ret,
                      struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
-    int rc = !body || put(body, entry)
-                 ? vel_out_of_memory(err, "an index entry")
-                 : vel_record_encode("entry", format_of(entry), body, ret, err);
+    int rc = 0;
 
+    if (!body || put(body, entry))
+        rc = vel_out_of_memory(err, "an entry");
+    else
+        vel_node_print(body, ret);
     vel_node_destroy(body);
-    return rc;
+    return rc == 0 ? vel_buf_status(ret, err) : rc;
 }
 
 int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
@@ -162,9 +113,8 @@ int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
 {
     struct vel_entry entry = {0};
     struct vel_node *body = NULL;
-    int version, rc;
+    int rc = vel_node_parse(bytes, len, &body, err);
 
-    rc = vel_record_decode(bytes, len, "entry", FORMAT, &version, &body, err);
     if (rc == 0)
         rc = get(body, &entry, err);
     vel_node_destroy(body);
@@ -182,7 +132,7 @@ int vel_dropped_save(struct vel_fs *fs, const char *dir, int64_t id,
     char *path = vel_dropped_path(dir, id);
     int rc = !body || !path || vel_node_set_int(body, "dataset", id)
                  ? vel_out_of_memory(err, "a tombstone")
-                 : vel_record_save(fs, path, "dropped", PLAIN, body, err);
+                 : vel_record_save(fs, path, "dropped", FORMAT, body, err);
 
     free(path);
     vel_node_destroy(body);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "meta/entry.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
 #include "meta/paths.h"
@@ -40,25 +39,21 @@ int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-/* Above all that is there; two programs may look at the same time. What a session could
- * not claim may be in the index all the same. */
+/* Above all that is there, or just goes; two programs may look at the same time. */
 static int last_above(struct vel_fs *fs, const char *dir, int64_t *ret_id,
                       struct vel_err *err)
 {
     struct vel_vec names;
     int64_t id = 0;
-    int rc = vel_index_last(fs, dir, &id, err);
+    int rc = vel_fs_list(fs, dir, &names, err);
 
-    if (rc == 0)
-        rc = vel_fs_list(fs, dir, &names, err);
     if (rc < 0)
         return rc;
-    *ret_id = id > *ret_id ? id : *ret_id;
     for (size_t i = 0; i < names.n; i++) {
         const char *name = ((char **)names.items)[i];
 
         if ((vel_number_behind(name, "dataset.", &id) ||
-             vel_number_behind(name, "dropped.", &id)) &&
+             vel_number_behind(name, "dropped.", &id) || vel_id_is_going(name, &id)) &&
             id > *ret_id)
             *ret_id = id;
     }
@@ -124,6 +119,19 @@ int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
     if (rc == 0)
         *ret_id = id;
     return rc;
+}
+
+bool vel_id_is_going(const char *name, int64_t *ret_id)
+{
+    size_t len = strlen(name), tail = strlen(VEL_GONE);
+    char stem[64];
+
+    if (len <= tail || len - tail >= sizeof stem ||
+        strcmp(name + len - tail, VEL_GONE) != 0)
+        return false;
+    memcpy(stem, name, len - tail);
+    stem[len - tail] = '\0';
+    return vel_number_behind(stem, ".dataset.", ret_id);
 }
 
 static int load(struct vel_fs *fs, const char *dir, int64_t id,

@@ -45,6 +45,9 @@ int vel_id_made(struct vel_fs *fs, const char *dir, int64_t id, struct vel_made 
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
                   bool *ret_is_leaders, struct vel_err *err);
 
+/* Is it the name of a directory that is being removed, and of which dataset? */
+bool vel_id_is_going(const char *name, int64_t *ret_id);
+
 /* Surely: one that has no such record, or a damaged one, is not. */
 bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id);
 

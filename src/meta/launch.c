@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "meta/launch.h"
 #include "meta/terms.h"
 #include "sys/host.h"
 
-static const char head[] = "launch.";
+static const char head[] = "launch.", past_head[] = "past.";
 
 bool vel_launch_is_name(const char *launch)
 {
@@ -23,6 +24,23 @@ const char *vel_launch_of(const char *name)
         return NULL;
     name += strlen(head);
     return vel_launch_is_name(name) ? name : NULL;
+}
+
+const char *vel_launch_past_of(const char *name)
+{
+    if (strncmp(name, past_head, strlen(past_head)) != 0)
+        return NULL;
+    name += strlen(past_head);
+    return vel_launch_is_name(name) ? name : NULL;
+}
+
+char *vel_launch_past_path(const char *dir, const char *launch)
+{
+    struct vel_buf path;
+
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/%s%s", dir, past_head, launch);
+    return vel_buf_take(&path, NULL);
 }
 
 char *vel_launch_dir(const char *dir, const char *launch)
@@ -43,33 +61,54 @@ char *vel_launch_path(const char *dir, const char *launch, const char *name)
     return path;
 }
 
+static int find_past(const struct vel_vec *names, struct vel_map *ret)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < names->n; i++) {
+        const char *launch = vel_launch_past_of(*(char **)vel_vec_at(names, i));
+
+        if (launch)
+            rc = vel_map_set(ret, launch, ret, NULL);
+    }
+    return rc;
+}
+
 int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                     struct vel_err *err)
 {
+    struct vel_map *past = vel_map_create();
     struct vel_vec names;
     int rc;
 
     vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(fs, dir, &names, err);
+    rc = past ? vel_fs_list(fs, dir, &names, err) : vel_out_of_memory(err, "launches");
+    if (rc == 0 && find_past(&names, past) < 0)
+        rc = vel_out_of_memory(err, "launches");
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *launch = vel_launch_of(*(char **)vel_vec_at(&names, i));
-        char *copy = launch ? strdup(launch) : NULL;
+        char *copy = NULL;
 
-        if (launch && (!copy || !vel_vec_push(ret, &copy))) {
+        if (!launch || vel_map_has(past, launch))
+            continue;
+        copy = strdup(launch);
+        if (!copy || !vel_vec_push(ret, &copy)) {
             free(copy);
             rc = vel_out_of_memory(err, "launches");
         }
     }
     vel_fs_names_fini(&names);
+    if (past)
+        vel_map_destroy(past, NULL);
     return rc;
 }
 
-static int find_dir(struct vel_fs *fs, const char *of, bool *ret_is,
-                    struct vel_err *err)
+static int find(struct vel_fs *fs, const char *path, bool *ret_is, struct vel_err *err)
 {
     struct vel_err why = {0};
     struct stat st;
-    int rc = vel_fs_lstat(fs, of, &st, &why);
+    int rc =
+        path ? vel_fs_lstat(fs, path, &st, &why) : vel_out_of_memory(&why, "a launch");
 
     *ret_is = rc == 0;
     return rc < 0 && rc != VEL_ENOENT
@@ -77,26 +116,41 @@ static int find_dir(struct vel_fs *fs, const char *of, bool *ret_is,
                : 0;
 }
 
+int vel_launch_is_gone(struct vel_fs *fs, const char *dir, const char *launch,
+                       bool *ret_is, struct vel_err *err)
+{
+    char *of = vel_launch_dir(dir, launch), *past = vel_launch_past_path(dir, launch);
+    bool is_past = false, is_there = false;
+    int rc = find(fs, past, &is_past, err);
+
+    if (rc == 0 && !is_past)
+        rc = find(fs, of, &is_there, err);
+    free(past);
+    free(of);
+    *ret_is = rc == 0 && !is_there;
+    return rc;
+}
+
 int vel_launch_fate(struct vel_fs *fs, const char *dir, const char *launch,
                     enum vel_launch_fate *ret, struct vel_err *err)
 {
     char *of = vel_launch_dir(dir, launch);
-    bool is_there = false, is_over = false;
+    bool is_gone = false, is_over = false;
     struct vel_err why = {0};
-    int rc = of ? find_dir(fs, of, &is_there, err) : vel_out_of_memory(err, "a launch");
+    int rc = of ? vel_launch_is_gone(fs, dir, launch, &is_gone, err)
+                : vel_out_of_memory(err, "a launch");
 
-    if (rc == 0 && is_there) {
+    if (rc == 0 && !is_gone) {
         rc = vel_terms_are_over(fs, of, &is_over, &why);
-        if (rc < 0 && find_dir(fs, of, &is_there, NULL) == 0 && !is_there)
+        if (rc < 0 && vel_launch_is_gone(fs, dir, launch, &is_gone, NULL) == 0 &&
+            is_gone)
             rc = 0; /* it was removed meanwhile */
         if (rc < 0)
             vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }
     free(of);
     if (rc == 0)
-        *ret = !is_there ? VEL_LAUNCH_GONE
-               : is_over ? VEL_LAUNCH_ENDED
-                         : VEL_LAUNCH_OPEN;
+        *ret = is_gone ? VEL_LAUNCH_GONE : is_over ? VEL_LAUNCH_ENDED : VEL_LAUNCH_OPEN;
     return rc;
 }
 

@@ -21,14 +21,22 @@ const char *vel_launch_of(const char *name);
 char *vel_launch_dir(const char *dir, const char *launch);
 char *vel_launch_path(const char *dir, const char *launch, const char *name);
 
-/* Append the launches that have a directory, char *. */
+/* The mark of a launch that is over, and of which nothing but what its ledger says of
+ * datasets is needed: to all who do not ask for that it is gone. A new string, or NULL;
+ * and the launch to which one of this name belongs, or NULL. */
+char *vel_launch_past_path(const char *dir, const char *launch);
+const char *vel_launch_past_of(const char *name);
+int vel_launch_is_gone(struct vel_fs *fs, const char *dir, const char *launch,
+                       bool *ret_is, struct vel_err *err);
+
+/* Append the launches that have a directory, and are not gone, char *. */
 int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                     struct vel_err *err);
 
 enum vel_launch_fate {
     VEL_LAUNCH_OPEN,
     VEL_LAUNCH_ENDED, /* by itself, or another */
-    VEL_LAUNCH_GONE,  /* it has no directory, not yet or not any more */
+    VEL_LAUNCH_GONE,  /* the same; or it has no directory, not yet or not any more */
 };
 
 int vel_launch_fate(struct vel_fs *fs, const char *dir, const char *launch,

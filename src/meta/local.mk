@@ -4,19 +4,20 @@ core_sources += \
 	%D%/cachename.c %D%/cachename.h \
 	%D%/current.c %D%/current.h \
 	%D%/dataset.c %D%/dataset.h \
-	%D%/entry.c %D%/entry.h %D%/entry_in.h %D%/entry_index.c \
+	%D%/entry.c %D%/entry.h \
 	%D%/events.c %D%/events.h %D%/events_read.c \
 	%D%/filelist.c %D%/filelist.h \
 	%D%/filemap.c %D%/filemap.h \
+	%D%/follow.c %D%/follow.h \
 	%D%/halt.c %D%/halt.h \
 	%D%/halt_test.c \
 	%D%/halt_watch.c %D%/halt_watch.h \
 	%D%/ids.c %D%/ids.h \
+	%D%/index.c %D%/index.h %D%/index_all.c %D%/index_in.h %D%/index_write.c \
 	%D%/launch.c %D%/launch.h \
 	%D%/made.c %D%/made.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/over.c %D%/over.h \
-	%D%/owner.c %D%/owner.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/prefix.c %D%/prefix.h \
 	%D%/settlement.c %D%/settlement.h \

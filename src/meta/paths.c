@@ -28,12 +28,6 @@ char *vel_veloc_dir(const char *prefix)
     return vel_path_join(prefix, ".veloc");
 }
 
-char *vel_entry_path(const char *dir, int64_t id, int64_t owner)
-{
-    return owner ? make("%s/index/dataset.%" PRId64 ".%" PRId64, dir, id, owner)
-                 : make("%s/index/dataset.%" PRId64, dir, id);
-}
-
 char *vel_dataset_dir(const char *dir, int64_t id)
 {
     return make("%s/dataset.%" PRId64, dir, id);
@@ -114,20 +108,4 @@ bool vel_number_behind(const char *name, const char *text, int64_t *ret_number)
     size_t len = strlen(text);
 
     return strncmp(name, text, len) == 0 && scan_number(name + len, '\0', ret_number);
-}
-
-bool vel_entry_parse(const char *name, int64_t *ret_id, int64_t *ret_owner)
-{
-    static const char text[] = "dataset.";
-    int64_t id, owner = 0;
-    const char *end;
-
-    if (strncmp(name, text, sizeof text - 1) != 0)
-        return false;
-    end = scan_number(name + sizeof text - 1, '.', &id);
-    if (!end || (*end && (!scan_number(end + 1, '\0', &owner) || owner == 0)))
-        return false;
-    *ret_id = id;
-    *ret_owner = owner;
-    return true;
 }

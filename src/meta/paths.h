@@ -9,7 +9,6 @@
 
 /* below PREFIX/.veloc, which is `dir` */
 char *vel_veloc_dir(const char *prefix);
-char *vel_entry_path(const char *dir, int64_t id, int64_t owner); /* 0: the engine's */
 char *vel_dataset_dir(const char *dir, int64_t id);
 char *vel_dropped_path(const char *dir, int64_t id);
 char *vel_files_path(const char *dir, int64_t id, int list);
@@ -27,7 +26,7 @@ char *vel_cache_aside_path(const char *level, int64_t id);
 /* Is `name` the text and then a decimal number as we write it, from 0? */
 bool vel_number_behind(const char *name, const char *text, int64_t *ret_number);
 
-/* Is `name` that of an entry in the index, of which dataset, and whose? */
-bool vel_entry_parse(const char *name, int64_t *ret_id, int64_t *ret_owner);
+/* Behind the name of a directory that is being removed, which has a dot before it. */
+#define VEL_GONE ".h5v-tmp"
 
 #endif

@@ -91,31 +91,50 @@ static int make(struct vel_fs *fs, const char *dir, const char *path,
     return rc;
 }
 
+/* Nobody reads what was written before entries were facts. */
+static int check_edition(struct vel_fs *fs, const char *dir, struct vel_err *err)
+{
+    char *index = vel_path_join(dir, "index");
+    struct stat st;
+    bool is_old = index && vel_fs_lstat(fs, index, &st, NULL) == 0;
+
+    if (!index)
+        return vel_out_of_memory(err, "the prefix");
+    free(index);
+    return is_old ? vel_fail(err, VEL_EUNSUP,
+                             "%s was written by an earlier h5veloc, and is not read: "
+                             "move it away",
+                             dir)
+                  : 0;
+}
+
 static int open_prefix(struct vel_fs *fs, const char *dir, bool may_make,
                        char ret_id[VEL_PREFIX_ID], struct vel_err *err)
 {
-    char *path = vel_path_join(dir, "id"), *index = vel_path_join(dir, "index");
+    char *path = vel_path_join(dir, "id");
     struct vel_err why = {0};
     int rc;
 
-    if (!path || !index) {
+    if (!path) {
         rc = vel_out_of_memory(err, "the identity of the prefix");
         goto out;
     }
+    rc = check_edition(fs, dir, err);
+    if (rc < 0)
+        goto out;
     rc = load(fs, path, ret_id, &why);
     if (rc != VEL_ENOENT || !may_make) {
         if (rc < 0)
             vel_fail(err, (enum vel_status)rc, "%s", why.text);
         goto out;
     }
-    rc = vel_fs_make_dirs(fs, index, 0777, err);
+    rc = vel_fs_make_dirs(fs, dir, 0777, err);
     if (rc == 0)
         rc = make(fs, dir, path, err);
     /* who was the first may have swept our half of it away */
     if (rc == 0 || rc == VEL_ENOENT)
         rc = load(fs, path, ret_id, err);
 out:
-    free(index);
     free(path);
     return rc < 0 ? vel_wrap(err, rc, "opening the prefix") : 0;
 }
@@ -139,8 +158,7 @@ static bool is_unfinished(const char *name)
            (vel_fs_is_temporary(name) && strncmp(name, ".id.", 4) == 0);
 }
 
-void vel_prefix_sweep(struct vel_fs *fs, const char *dir, vel_index_busy_f *is_busy,
-                      void *arg)
+void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
 {
     struct vel_vec names = {0};
 
@@ -155,5 +173,4 @@ void vel_prefix_sweep(struct vel_fs *fs, const char *dir, vel_index_busy_f *is_b
         }
         vel_fs_names_fini(&names);
     }
-    vel_index_sweep(fs, dir, is_busy, arg);
 }

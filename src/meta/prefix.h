@@ -5,7 +5,6 @@
 #define VEL_META_PREFIX_H
 
 #include "base/err.h"
-#include "meta/entry.h"
 #include "sys/fs.h"
 
 enum { VEL_PREFIX_ID = 37 }; /* room for a uuid as text */
@@ -16,11 +15,9 @@ enum { VEL_PREFIX_ID = 37 }; /* room for a uuid as text */
 int vel_prefix_open(struct vel_fs *fs, const char *dir, char ret_id[VEL_PREFIX_ID],
                     struct vel_err *err);
 
-/* Remove what launches that died have left half written: identities, and entries of the
- * index, but for those that their owners may be writing (vel_index_sweep()). What
- * cannot be removed stays. */
-void vel_prefix_sweep(struct vel_fs *fs, const char *dir, vel_index_busy_f *is_busy,
-                      void *arg);
+/* Remove identities that launches which died have left half written. What cannot be
+ * removed stays. */
+void vel_prefix_sweep(struct vel_fs *fs, const char *dir);
 
 /* The same as vel_prefix_open without leaving a trace: VEL_ENOENT when there
  * is none. */

@@ -6,12 +6,20 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "meta/paths.h"
 #include "meta/terms_in.h"
 
 struct vel_ledger_dir vel_terms_dir(struct vel_fs *fs, const char *launch_dir,
                                     bool writes)
 {
     return (struct vel_ledger_dir){.fs = fs, .path = launch_dir, .is_shared = writes};
+}
+
+bool vel_terms_is_name(const char *name)
+{
+    int64_t term;
+
+    return vel_number_behind(name, "1.", &term);
 }
 
 /* --- titles --- */

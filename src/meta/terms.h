@@ -52,13 +52,18 @@ int vel_terms_end(struct vel_fs *fs, const char *launch_dir,
                   const struct vel_terms_self *self, struct vel_ledger *own,
                   bool *ret_is_mine, struct vel_err *err);
 
-/* Does a term say so? */
+/* The line that says so. Does a term? */
+int vel_terms_put_done(const struct vel_terms_self *self, struct vel_buf *ret,
+                       struct vel_err *err);
 bool vel_terms_has_done(const struct vel_ledger_text *text);
 
 /* Has that been said? VEL_ENOENT: there is no such directory; VEL_EBUSY: it was, and
  * somebody may leave it out, who has claimed a term before that. */
 int vel_terms_are_over(struct vel_fs *fs, const char *launch_dir, bool *ret_are,
                        struct vel_err *err);
+
+/* Is it the name of one in that directory? */
+bool vel_terms_is_name(const char *name);
 
 /* Remove all terms, the lowest first: who looks for a newer one is to find it. */
 int vel_terms_remove(struct vel_fs *fs, const char *launch_dir, struct vel_err *err);

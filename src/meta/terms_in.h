@@ -16,9 +16,10 @@ enum {
 struct vel_ledger_dir vel_terms_dir(struct vel_fs *fs, const char *launch_dir,
                                     bool writes);
 
-/* Whose a term is: its chair's; that of a leader which cannot reach the chair; or of a
- * later launch, which ends this one, or adds to one that is over, so that it says
- * `done` whatever it says. The address of a title has that, and who the chair is. */
+/* Whose a term is: its chair's; of a leader which cannot reach the chair, or one of
+ * another launch that has something to say of a dataset; or of a later launch, which
+ * ends this one, or adds to one that is over, so that it says `done` whatever it says.
+ * The address of a title has that, and who the chair is. */
 enum vel_terms_by { VEL_TERMS_CHAIR, VEL_TERMS_LEADER, VEL_TERMS_OTHER };
 
 /* The address, into *ret, and from a title; *ret_node is in it. false: it is none. */

@@ -3,17 +3,21 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/path.h"
 #include "facts/facts.h"
 #include "ledger/carry.h"
-#include "meta/launch.h"
+#include "meta/paths.h"
 #include "meta/terms_in.h"
 
 static const int64_t LAST = 1000000000000000000; /* names of higher terms are none */
+
+enum { KEY = 32 };
 
 /* A claim, and what counts below it. */
 struct taking {
@@ -61,16 +65,129 @@ static int claim(const struct vel_ledger_dir *dir, const struct vel_terms_self *
     return rc == 0 ? vel_terms_read_below(dir, name.term, &ret->counting, err) : rc;
 }
 
-static int put_facts(const struct vel_terms_counting *counting, struct vel_buf *ret,
+/* --- what a begin says of what counted --- */
+
+/* Of a dataset what was said last is kept, and of one that is gone nothing. */
+struct keeping {
+    struct vel_map *last;  /* facts, by dataset */
+    struct vel_vec names;  /* beside the launch: those of datasets among them */
+    struct vel_map *there; /* the same; NULL: nobody knows */
+};
+
+static void keeping_fini(struct keeping *keeping)
+{
+    vel_map_destroy(keeping->last, NULL);
+    if (keeping->there)
+        vel_map_destroy(keeping->there, NULL);
+    vel_fs_names_fini(&keeping->names);
+}
+
+static bool is_entry(const struct vel_ledger_fact *fact, char ret_key[KEY])
+{
+    struct vel_fields fields;
+
+    if (!vel_line_is(&fact->line, "entry", &fields))
+        return false;
+    snprintf(ret_key, KEY, "dataset.%" PRId64, vel_fields_int(&fields));
+    return true;
+}
+
+static int find_last(const struct vel_ledger_text *text, struct keeping *keeping,
                      struct vel_err *err)
 {
-    for (size_t i = 0; counting->has && i < counting->text.facts.n; i++) {
-        const struct vel_ledger_fact *fact = vel_vec_at(&counting->text.facts, i);
+    char key[KEY];
+    int rc = 0;
 
+    for (size_t i = 0; rc == 0 && i < text->facts.n; i++) {
+        const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
+
+        if (is_entry(fact, key) &&
+            vel_map_set(keeping->last, key, (void *)(uintptr_t)fact, NULL) < 0)
+            rc = vel_out_of_memory(err, "a ledger");
+    }
+    return rc;
+}
+
+static int find_there(const struct vel_ledger_dir *dir, struct keeping *keeping,
+                      struct vel_err *err)
+{
+    char *above = vel_path_dir(dir->path);
+    struct vel_map *there = vel_map_create();
+    int rc = above && there ? vel_fs_list(dir->fs, above, &keeping->names, NULL)
+                            : vel_out_of_memory(err, "a ledger");
+    bool is_known = rc == 0;
+
+    for (size_t i = 0; is_known && i < keeping->names.n; i++)
+        if (vel_map_set(there, *(char **)vel_vec_at(&keeping->names, i), there, NULL) <
+            0)
+            rc = vel_out_of_memory(err, "a ledger");
+    free(above);
+    if (is_known && rc == 0)
+        keeping->there = there;
+    else if (there)
+        vel_map_destroy(there, NULL);
+    return rc == VEL_ENOMEM ? rc : 0;
+}
+
+static int keeping_init(const struct vel_ledger_dir *dir,
+                        const struct vel_ledger_text *text, struct keeping *ret,
+                        struct vel_err *err)
+{
+    int rc;
+
+    *ret = (struct keeping){.last = vel_map_create()};
+    vel_vec_init(&ret->names, sizeof(char *));
+    rc = ret->last ? find_last(text, ret, err) : vel_out_of_memory(err, "a ledger");
+    if (rc == 0 && vel_map_count(ret->last) > 0)
+        rc = find_there(dir, ret, err);
+    return rc;
+}
+
+/* Where lines are damaged what a term before has is not the last word. */
+static bool is_kept(const struct keeping *keeping, const struct vel_ledger_text *text,
+                    const struct vel_ledger_fact *fact)
+{
+    char key[KEY];
+
+    return !is_entry(fact, key) ||
+           (vel_map_get(keeping->last, key) == fact &&
+            (!keeping->there || vel_map_has(keeping->there, key)) &&
+            (text->wrong == 0 || fact->of.term == text->name.term));
+}
+
+static int put_doubt(struct vel_buf *ret, struct vel_err *err)
+{
+    const struct vel_fact doubt = {.kind = VEL_FACT_DOUBT,
+                                   .u.doubt = {VEL_TERMS_NUMBER}};
+    int rc = vel_fact_put(&doubt, ret, err);
+
+    vel_buf_puts(ret, "\n");
+    return rc;
+}
+
+static int put_facts(const struct vel_ledger_dir *dir,
+                     const struct vel_terms_counting *counting, struct vel_buf *ret,
+                     struct vel_err *err)
+{
+    const struct vel_ledger_text *text = &counting->text;
+    struct keeping keeping;
+    int rc;
+
+    if (!counting->has)
+        return 0;
+    rc = keeping_init(dir, text, &keeping, err);
+    if (rc == 0 && text->wrong > 0)
+        rc = put_doubt(ret, err);
+    for (size_t i = 0; rc == 0 && i < text->facts.n; i++) {
+        const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
+
+        if (!is_kept(&keeping, text, fact))
+            continue;
         vel_buf_append(ret, fact->line.text, fact->line.len);
         vel_buf_puts(ret, "\n");
     }
-    return vel_buf_status(ret, err);
+    keeping_fini(&keeping);
+    return rc < 0 ? rc : vel_buf_status(ret, err);
 }
 
 /* `done` is the last one: see terms_over.c. */
@@ -131,7 +248,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
     if (rc == 0) {
         is_first = !taking.counting.has && !taking.counting.damage.status;
         is_over = taking.counting.has && vel_terms_has_done(&taking.counting.text);
-        rc = put_facts(&taking.counting, &facts, err);
+        rc = put_facts(dir, &taking.counting, &facts, err);
     }
     if (rc == 0) /* also of what is over: else nobody could be sure of it */
         rc = begin(dir, &taking, &facts, err);
@@ -182,13 +299,14 @@ int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
 
 /* --- one thing to say --- */
 
-static int ask(const struct vel_terms_counting *counting, vel_terms_change_f *change,
+static int ask(const struct vel_ledger_dir *dir,
+               const struct vel_terms_counting *counting, vel_terms_change_f *change,
                void *arg, struct vel_buf *facts, struct vel_err *err)
 {
     int rc;
 
     vel_buf_clear(facts);
-    rc = put_facts(counting, facts, err);
+    rc = put_facts(dir, counting, facts, err);
     if (rc == 0)
         rc = change(arg, counting->has ? &counting->text : NULL, facts, err);
     if (rc > 0 && vel_buf_status(facts, err) < 0)
@@ -198,7 +316,7 @@ static int ask(const struct vel_terms_counting *counting, vel_terms_change_f *ch
 
 /* Does what counts say all that already, for sure? */
 static int is_said(const struct vel_ledger_dir *dir, vel_terms_change_f *change,
-                   void *arg, bool *ret_is, struct vel_err *err)
+                   void *arg, bool *ret_is, bool *ret_is_over, struct vel_err *err)
 {
     struct vel_terms_counting counting;
     struct vel_buf facts;
@@ -206,12 +324,22 @@ static int is_said(const struct vel_ledger_dir *dir, vel_terms_change_f *change,
 
     vel_buf_init(&facts);
     if (rc == 0)
-        rc = ask(&counting, change, arg, &facts, err);
+        rc = ask(dir, &counting, change, arg, &facts, err);
     *ret_is =
         rc == 0 && (!counting.has || vel_ledger_trust(dir, &counting.text, NULL) == 0);
+    *ret_is_over = rc >= 0 && counting.has && vel_terms_has_done(&counting.text);
     vel_terms_counting_fini(&counting);
     vel_buf_fini(&facts);
     return rc < 0 ? rc : 0;
+}
+
+/* Nothing is to be said after all. */
+static void begin_unchanged(const struct vel_ledger_dir *dir, struct taking *taking,
+                            struct vel_buf *facts)
+{
+    vel_buf_clear(facts);
+    if (put_facts(dir, &taking->counting, facts, NULL) == 0)
+        begin(dir, taking, facts, NULL);
 }
 
 /* VEL_EEXIST, VEL_ECANCEL: another has a term that is as new, or newer. A term that was
@@ -234,9 +362,11 @@ static int change_once(const struct vel_ledger_dir *dir,
     if (rc == 0)
         rc = claim(dir, self, around.highest, address.data, &taking, err);
     if (rc == 0)
-        rc = changes = ask(&taking.counting, change, arg, &facts, err);
+        rc = changes = ask(dir, &taking.counting, change, arg, &facts, err);
     if (rc >= 0)
         rc = begin(dir, &taking, &facts, err);
+    else if (taking.ledger && changes < 0)
+        begin_unchanged(dir, &taking, &facts);
     *ret_is_changed = rc == 0 && changes > 0;
     taking_fini(&taking);
     vel_buf_fini(&facts);
@@ -250,17 +380,16 @@ int vel_terms_change(struct vel_fs *fs, const char *launch_dir,
                      void *arg, bool *ret_is_changed, struct vel_err *err)
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, true);
-    const char *launch = vel_launch_of(vel_path_base(launch_dir));
-    bool is_own = launch && strcmp(launch, self->launch) == 0, is = false;
+    bool is = false, is_over = false;
     int rc = VEL_EEXIST;
 
     *ret_is_changed = false;
     for (int round = 0;
          round < VEL_TERMS_ROUNDS && (rc == VEL_EEXIST || rc == VEL_ECANCEL); round++) {
-        rc = is_said(&dir, change, arg, &is, err);
+        rc = is_said(&dir, change, arg, &is, &is_over, err);
         if (rc < 0 || is)
             return rc;
-        rc = change_once(&dir, self, is_own ? VEL_TERMS_LEADER : VEL_TERMS_OTHER,
+        rc = change_once(&dir, self, is_over ? VEL_TERMS_OTHER : VEL_TERMS_LEADER,
                          change, arg, ret_is_changed, err);
     }
     return rc;
@@ -294,8 +423,8 @@ int vel_terms_remove(struct vel_fs *fs, const char *launch_dir, struct vel_err *
 
 /* --- the end --- */
 
-static int put_done(const struct vel_terms_self *self, struct vel_buf *ret,
-                    struct vel_err *err)
+int vel_terms_put_done(const struct vel_terms_self *self, struct vel_buf *ret,
+                       struct vel_err *err)
 {
     const struct vel_fact done = {
         .kind = VEL_FACT_DONE,
@@ -313,7 +442,7 @@ static int add_done(void *arg, const struct vel_ledger_text *now, struct vel_buf
 
     if (now && vel_terms_has_done(now))
         return 0;
-    rc = put_done(arg, facts, err);
+    rc = vel_terms_put_done(arg, facts, err);
     return rc < 0 ? rc : 1;
 }
 
@@ -344,13 +473,15 @@ int vel_terms_end(struct vel_fs *fs, const char *launch_dir,
     *ret_is_mine = false;
     vel_buf_init(&done);
     if (rc == 0)
-        rc = put_done(self, &done, err);
+        rc = vel_terms_put_done(self, &done, err);
     if (rc == 0 && own) {
         is = *ret_is_mine = vel_ledger_is_good(own) &&
                             vel_ledger_tell(own, done.data, done.len, NULL) == 0;
     } else if (rc == 0) {
         /* not of one's own term: what could not be written may be read for a while */
-        rc = is_said(&dir, add_done, (void *)(uintptr_t)self, &is, err);
+        bool is_over;
+
+        rc = is_said(&dir, add_done, (void *)(uintptr_t)self, &is, &is_over, err);
     }
     vel_buf_fini(&done);
     for (int round = 0; rc == 0 && !is && round < VEL_TERMS_ROUNDS; round++) {

@@ -75,7 +75,10 @@ static int copy_of(struct vel_service *service, const struct vel_service_of *of,
                             err) < 0)
         return VEL_ENOMEM;
     service->fs = vel_fs_limit_fs(service->limit);
-    return 0;
+    if (vel_index_open(service->fs, service->dir, &service->index, err) < 0)
+        return VEL_ENOMEM;
+    return vel_index_sign(service->index, service->launch, service->host.node,
+                          vel_service_keep_term, service, err);
 }
 
 static int listen_everywhere(struct vel_service *service, struct vel_err *err)
@@ -113,6 +116,7 @@ static int describe_flushing(struct vel_service *service, struct vel_err *err)
     vel_flushing_init(&service->flushing, service->conf, service->fs, service->clock);
     service->flushing.prefix = service->prefix;
     service->flushing.dir = service->dir;
+    service->flushing.index = service->index;
     service->flushing.node = service->host.node;
     service->flushing.names = &vel_service_names;
     service->flushing.arg = service;
@@ -217,7 +221,7 @@ static void unmake(struct vel_service *service)
         vel_view_fini(service->view);
     free(service->view);
     vel_endpoint_fini(&service->endpoint);
-    vel_service_forget_term(service);
+    vel_index_close(service->index);
     vel_seals_destroy(service->seals);
     vel_placeholders_destroy(service->placeholders);
     vel_service_forget_batches(service);
@@ -366,6 +370,7 @@ static void *run(void *arg)
     int rc = 0;
 
     vel_fs_limit_bind(service->limit);
+    vel_index_bind(service->index, service->limit_ms * VEL_CLOCK_MS / HANGS);
     vel_service_adopt(service);
     vel_leader_begin(service->leader, vel_clock_monotonic(service->clock));
     while (rc == 0 && !service->is_asked_to_stop && !service->is_resigning)

@@ -49,7 +49,7 @@ static int next_checkpoint(struct vel_service *service, int64_t *ret,
     int rc = 0;
 
     if (service->checkpoints == 0) {
-        rc = vel_index_load(service->fs, service->dir, &entries, err);
+        rc = vel_index_load(service->index, &entries, err);
         if (rc < 0)
             return rc;
         for (size_t i = 0; i < entries.n; i++)

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "meta/settlement.h"
-#include "ident/once.h"
 #include "jobs/mark.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
@@ -90,66 +89,32 @@ int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
 
 /* --- owners --- */
 
-/* The first is who has made the seal: in the launch whose dataset it is. */
-static int is_own_owner(struct vel_service *service, const char *dir, int64_t id,
-                        int64_t k, bool *ret_is, struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    const char *launch = "";
-    char *made = NULL;
-    int rc;
-
-    if (k == 1) {
-        rc = vel_id_launch(service->fs, service->dir, id, &made, NULL, err);
-        launch = made;
-    } else {
-        rc = vel_claim_load(service->fs, dir, "owner", k, "owner", FORMAT, &body, err);
-        if (rc == 0)
-            rc = vel_node_get_text(body, "launch", &launch, err);
-    }
-    *ret_is = rc == 0 && strcmp(launch, service->launch) == 0;
-    vel_node_destroy(body);
-    free(made);
-    return rc == VEL_ENOENT && k == 1 ? 0 : rc;
-}
-
+/* Of a dataset without a directory nobody is. */
 int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                       struct vel_err *err)
 {
     struct vel_service *service = arg;
-    char *dir = vel_dataset_dir(service->dir, id);
-    int64_t newest = 0;
-    int rc = dir ? vel_claim_newest(service->fs, dir, "owner", &newest, err)
-                 : vel_out_of_memory(err, "a dataset");
+    struct vel_err why = {0};
+    char *launch = NULL;
+    int rc = vel_index_owner(service->index, id, ret_newest,
+                             ret_is_ours ? &launch : NULL, &why);
 
-    newest = newest > 0 ? newest : 1;
-    if (rc == 0 && ret_is_ours)
-        rc = is_own_owner(service, dir, id, newest, ret_is_ours, err);
-    if (rc == 0)
-        *ret_newest = newest;
-    free(dir);
-    return rc;
+    if (ret_is_ours)
+        *ret_is_ours = rc == 0 && strcmp(launch, service->launch) == 0;
+    free(launch);
+    if (rc == VEL_ENOENT)
+        *ret_newest = 1;
+    return rc < 0 && rc != VEL_ENOENT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
 }
 
 int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
                             struct vel_err *err)
 {
     struct vel_service *service = arg;
-    char *dir = vel_dataset_dir(service->dir, id);
-    struct vel_node *body = vel_node_object();
-    int64_t above = 0;
-    int rc = vel_service_owner(service, id, &above, NULL, err);
 
-    if (rc == 0)
-        rc = !dir || !body || vel_node_set_text(body, "launch", service->launch) ||
-                     vel_node_set_text(body, "node", service->host.node)
-                 ? vel_out_of_memory(err, "a claim")
-                 : vel_claim(service->fs, dir, "owner", above, "owner", FORMAT, body,
-                             ret_owner, err);
-
-    vel_node_destroy(body);
-    free(dir);
-    return rc;
+    return vel_index_claim(service->index, id, ret_owner, err);
 }
 
 /* --- entries --- */
@@ -159,9 +124,9 @@ static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry
                        struct vel_err *err)
 {
     struct vel_made made;
-    int rc = vel_entry_load(service->fs, service->dir, id, ret, err);
+    int rc = vel_entry_load(service->index, id, ret, err);
 
-    if (rc != VEL_ENOENT)
+    if (rc != VEL_ENOENT && rc != VEL_ECORRUPT)
         return rc;
     rc = vel_settled_made(service->fs, service->dir, id, &made, err);
     if (rc < 0)
@@ -258,7 +223,6 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
         vel_seal_nodes_fini(&nodes);
     }
     entry.owner = seal->owner;
-    entry.attempt = 0; /* a session's: our names have our number */
     entry.is_encoded = seal->is_encoded;
     if (by > 0)
         entry.replaced = by;
@@ -276,7 +240,7 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
             vel_service_tidy(service);
     } else {
         entry.place = place;
-        rc = vel_entry_save(service->fs, service->dir, &entry, err);
+        rc = vel_entry_save(service->index, &entry, err);
     }
     vel_entry_fini(&entry);
     return rc;
@@ -291,7 +255,7 @@ int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *er
     const struct vel_flush_job job = {
         .id = seal->id, .owner = seal->owner, .home = home};
     struct vel_entry entry = {0}, settled = {0};
-    int rc = vel_entry_load(service->fs, service->dir, seal->id, &entry, err);
+    int rc = vel_entry_load(service->index, seal->id, &entry, err);
 
     if (rc == 0)
         rc = settle_rivals(service, &entry, err);
@@ -306,7 +270,6 @@ int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *er
 int vel_service_mark(struct vel_service_job *job, struct vel_err *err)
 {
     const struct vel_marking marking = {.flushing = &job->service->flushing,
-                                        .claim_owner = vel_service_claim_owner,
                                         .settle_rivals = vel_service_settle_rivals,
                                         .arg = job->service};
     int rc = vel_buf_status(&job->bytes, err);
@@ -355,7 +318,7 @@ int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *fl
 {
     struct vel_service *service = job->service;
     struct vel_entry entry = {0};
-    int rc = vel_entry_load(service->fs, service->dir, flush->id, &entry, err);
+    int rc = vel_entry_load(service->index, flush->id, &entry, err);
     bool is_named = rc == 0 && entry.place == VEL_ON_PREFIX;
 
     vel_entry_fini(&entry);

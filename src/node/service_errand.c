@@ -15,7 +15,7 @@
 #include "jobs/forget.h"
 #include "jobs/sweep.h"
 #include "meta/cache.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
@@ -57,6 +57,7 @@ static int sweep(void *arg, const struct vel_work_job *how, struct vel_err *err)
     struct vel_sweep of = {.fs = service->fs,
                            .prefix = service->prefix,
                            .dir = service->dir,
+                           .index = service->index,
                            .launch = service->launch,
                            /* tools before a program do it, and tell how many */
                            .leaves_stubs = !tools || vel_fs_exists(service->fs, tools)};
@@ -105,8 +106,7 @@ static int tidy(void *arg, const struct vel_work_job *how, struct vel_err *err)
         char *home = vel_service_home_of(service, id);
 
         if (!home)
-            rc =
-                vel_forget_dataset(service->fs, service->prefix, service->dir, id, err);
+            rc = vel_forget_dataset(service->index, service->prefix, id, err);
         free(home);
     }
     vel_vec_fini(&ids);
@@ -126,7 +126,7 @@ static bool is_on_prefix(struct vel_service *service, int64_t id, char **ret_nam
     struct vel_entry entry = {0};
     bool is;
 
-    if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
+    if (vel_entry_load(service->index, id, &entry, NULL) < 0)
         return false;
     is = entry.place == VEL_ON_PREFIX && vel_entry_is_fetchable(&entry);
     if (is && ret_name)
@@ -141,7 +141,7 @@ static bool is_replaced(struct vel_service *service, int64_t id)
     struct vel_entry entry = {0};
     bool is;
 
-    if (vel_entry_load(service->fs, service->dir, id, &entry, NULL) < 0)
+    if (vel_entry_load(service->index, id, &entry, NULL) < 0)
         return false;
     is = entry.place == VEL_ON_PREFIX && entry.replaced > 0;
     vel_entry_fini(&entry);

@@ -21,7 +21,7 @@ static int look_at(struct vel_service *service, struct vel_leader_found *found,
 
     if (rc < 0)
         return rc;
-    rc = vel_entry_load(service->fs, service->dir, found->seal.id, &entry, err);
+    rc = vel_entry_load(service->index, found->seal.id, &entry, err);
     if (rc < 0 && !vel_status_is_final(rc))
         return rc;
     if (rc == 0 && entry.owner > 0) {

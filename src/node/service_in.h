@@ -150,9 +150,10 @@ struct vel_service {
     size_t n_movers;
     struct vel_transport *transports[VEL_SERVICE_TRANSPORTS]; /* NULL: not needed */
     struct vel_endpoint endpoint;
-    int64_t chair; /* the number of this one while, or when, it is the chair; */
-    struct vel_ledger *term; /* and what it writes then */
-    uint64_t term_at;        /* when another one may be begun */
+    int64_t chair;    /* the number of this one while, or when, it is the chair */
+    uint64_t term_at; /* when another term may be begun */
+    bool is_out;      /* it is none any more, as it has found when it wanted one */
+    struct vel_index *index;
     struct vel_seals *seals; /* of this launch */
     struct vel_view *view;
 
@@ -232,9 +233,8 @@ int vel_service_endpoint(void *arg, const char *present, struct vel_err *err);
 int64_t vel_service_epoch(void *arg);
 int vel_service_chair(void *arg, struct vel_leader_chair *ret, struct vel_err *err);
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err);
-void vel_service_forget_term(struct vel_service *service);
 /* Of the chair: can its term be written? Else it begins another one. */
-int vel_service_keep_term(struct vel_service *service, struct vel_err *err);
+int vel_service_keep_term(void *arg, struct vel_err *err);
 int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
                      struct vel_err *err);
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err);

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "ident/endpoint.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/paths.h"
 #include "node/about.h"
 #include "node/service_in.h"
@@ -248,7 +248,7 @@ static bool is_settled(struct vel_service *service, int64_t id)
         !dropped || is_absent(service, claim) || vel_fs_exists(service->fs, dropped);
     struct vel_entry entry = {0};
 
-    if (!settled && vel_entry_load(service->fs, service->dir, id, &entry, NULL) == 0) {
+    if (!settled && vel_entry_load(service->index, id, &entry, NULL) == 0) {
         settled = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
         vel_entry_fini(&entry);
     }

@@ -276,8 +276,7 @@ static bool is_replaced(struct vel_service_job *job, const char *cached,
 
     return check_replaced(service, job->name, cached, name, &is) == 0
                ? is
-               : vel_flushing_is_since(service->fs, service->dir, name->id, cached,
-                                       job->name);
+               : vel_flushing_is_since(&service->flushing, name->id, cached, job->name);
 }
 
 /* While nobody knows yet what can be restored: is there anything newer than what stands
@@ -304,7 +303,7 @@ static bool is_flushed(struct vel_service *service, int64_t id)
     struct vel_entry entry = {0};
     char *dir = vel_dataset_dir(service->dir, id);
     struct stat st;
-    int rc = vel_entry_load(service->fs, service->dir, id, &entry, NULL);
+    int rc = vel_entry_load(service->index, id, &entry, NULL);
     bool is = rc == 0 && (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
 
     if (rc == 0)

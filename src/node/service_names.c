@@ -81,7 +81,7 @@ static int publish_unrecorded(struct vel_service *service,
 
     if (rc < 0)
         return rc;
-    if (vel_flushing_is_since(service->fs, service->dir, job->id, of->name, path) &&
+    if (vel_flushing_is_since(&service->flushing, job->id, of->name, path) &&
         !vel_service_renew_touched(service, job->id, of, path))
         return publish_left(service, job, temporary, path, ret_path, err);
     free(path);

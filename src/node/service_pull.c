@@ -239,7 +239,7 @@ int vel_service_pull(struct vel_service_job *job,
     struct vel_err why = {0};
     int rc;
 
-    if (vel_entry_load(service->fs, service->dir, dataset->about.id, &entry, NULL) == 0)
+    if (vel_entry_load(service->index, dataset->about.id, &entry, NULL) == 0)
         what.entry = &entry;
     rc = pull(service, &what, watch, ret, &why);
     if (what.entry)

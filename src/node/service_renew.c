@@ -19,7 +19,7 @@ bool vel_service_has_put(struct vel_service *service, int64_t above, int64_t bel
 {
     const struct vel_index_range between = {.above = above, .below = below};
 
-    return vel_stands_put(service->fs, service->dir, &between, name, path);
+    return vel_stands_put(service->index, &between, name, path);
 }
 
 struct touched {
@@ -62,7 +62,7 @@ bool vel_service_renew_touched(struct vel_service *service, int64_t id,
     const struct vel_index_range older = {.below = id};
     struct touched t = {.service = service, .name = of->name, .path = path};
 
-    return vel_index_each(service->fs, service->dir, &older, has_bytes, &t, NULL) > 0 &&
+    return vel_index_each(service->index, &older, has_bytes, &t, NULL) > 0 &&
            (!*of->dir || /* it is not here */
             vel_placeholders_set(service->placeholders, of, path, &maker, NULL) == 0);
 }

@@ -140,6 +140,7 @@ int vel_service_seal_again(struct vel_service *service, const char *launch,
 static int seal_here(struct vel_service *service, const struct vel_seal *seal,
                      bool *ret_is_mine, struct vel_err *err)
 {
+    struct vel_ledger **term = vel_index_term(service->index);
     const struct vel_seals *seals;
     char key[VEL_SEALS_KEY];
     struct vel_buf line;
@@ -153,9 +154,42 @@ static int seal_here(struct vel_service *service, const struct vel_seal *seal,
     vel_buf_init(&line);
     rc = vel_seals_put(seal, &line, err);
     if (rc == 0)
-        rc = vel_ledger_tell(service->term, line.data, line.len, err);
+        rc = vel_ledger_tell(*term, line.data, line.len, err);
     *ret_is_mine = rc == 0;
     vel_buf_fini(&line);
+    return rc;
+}
+
+/* It was read by who has begun a later term. */
+static bool is_ours(struct vel_service *service, const struct vel_seal *seal)
+{
+    char key[VEL_SEALS_KEY];
+    struct vel_seal found;
+    bool is;
+
+    vel_seals_key(seal, key);
+    if (vel_seals_find(service->seals, key, &found, NULL) < 0)
+        return false;
+    is = found.id == seal->id &&
+         memcmp(found.encoding, seal->encoding, sizeof found.encoding) == 0;
+    vel_seal_fini(&found);
+    return is;
+}
+
+/* Another launch may have said something of a dataset in a term of its own. */
+static int seal_as_chair(struct vel_service *service, const struct vel_seal *seal,
+                         bool *ret_is_mine, struct vel_err *err)
+{
+    int rc = vel_index_hold(service->index, err);
+
+    if (rc < 0)
+        return rc;
+    rc = seal_here(service, seal, ret_is_mine, err);
+    if (rc == VEL_ECANCEL) {
+        rc = seal_here(service, seal, ret_is_mine, err);
+        *ret_is_mine = *ret_is_mine || (rc == 0 && is_ours(service, seal));
+    }
+    vel_index_release(service->index);
     return rc;
 }
 
@@ -224,7 +258,7 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 
     if (rc == 0)
         rc = vel_leader_is_chair(service->leader)
-                 ? seal_here(service, seal, &is_mine, err)
+                 ? seal_as_chair(service, seal, &is_mine, err)
                  : seal_apart(service, service->launch, &seal, 1, &is_mine, err);
     seal->owner = rc == 0 && is_mine && is_first(service, seal->id);
     if (rc == 0 && is_mine && *seal->template)

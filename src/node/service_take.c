@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "jobs/compose.h"
 #include "jobs/take.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "view/seals.h"
@@ -282,7 +282,7 @@ static bool needs_all(struct vel_service *service, const struct vel_seal *seal)
     struct vel_entry entry = {0};
     bool is_single = true, needs;
 
-    if (vel_entry_load(service->fs, service->dir, seal->id, &entry, NULL) < 0)
+    if (vel_entry_load(service->index, seal->id, &entry, NULL) < 0)
         return seal->verdict == VEL_VERDICT_SEALED;
     for (size_t i = 0; i < seal->members.n; i++)
         is_single = is_single && vel_seal_member(seal, i)->scheme == VEL_SINGLE;

@@ -60,6 +60,15 @@ static void note_result(struct vel_service *service, int rc)
                                   : 0;
 }
 
+/* It is held. */
+static void forget_term(struct vel_service *service)
+{
+    struct vel_ledger **term = vel_index_term(service->index);
+
+    vel_ledger_close(*term);
+    *term = NULL;
+}
+
 int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -69,11 +78,16 @@ int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
 
     if (rc < 0)
         return rc;
-    vel_service_forget_term(service);
-    rc = vel_terms_claim(service->fs, service->launch_dir, term, &self, &service->term,
-                         &is_first, err);
+    rc = vel_index_hold(service->index, err);
+    if (rc < 0)
+        return rc;
+    forget_term(service);
+    rc = vel_terms_claim(service->fs, service->launch_dir, term, &self,
+                         vel_index_term(service->index), &is_first, err);
+    vel_index_release(service->index);
     note_result(service, rc);
     service->chair = rc == 0 ? term : 0;
+    service->is_out = false;
     service->is_first_chair = rc == 0 && is_first;
     if (service->is_first_chair)
         vel_books_tell(service->books, &(struct vel_event){.kind = VEL_EVENT_RUN_START,
@@ -81,31 +95,30 @@ int vel_service_claim_chair(void *arg, int64_t term, struct vel_err *err)
     return rc;
 }
 
-int vel_service_keep_term(struct vel_service *service, struct vel_err *err)
+int vel_service_keep_term(void *arg, struct vel_err *err)
 {
+    struct vel_service *service = arg;
     const struct vel_terms_self self = self_of(service);
-    struct vel_ledger *term;
+    struct vel_ledger **own = vel_index_term(service->index), *term;
     int rc;
 
-    if (service->term && vel_ledger_is_good(service->term))
+    if (*own && vel_ledger_is_good(*own) && !vel_ledger_is_long(*own))
         return 0;
+    if (service->is_out)
+        return vel_fail(err, VEL_ECANCEL, "launch %s is over, or has another chair",
+                        service->launch);
     rc = check_failed(service, err);
     if (rc < 0)
         return rc;
     rc = vel_terms_go_on(service->fs, service->launch_dir, service->chair, &self, &term,
                          err);
     note_result(service, rc);
+    service->is_out = rc == VEL_ECANCEL;
     if (rc < 0)
         return rc;
-    vel_service_forget_term(service);
-    service->term = term;
+    forget_term(service);
+    *own = term;
     return 0;
-}
-
-void vel_service_forget_term(struct vel_service *service)
-{
-    vel_ledger_close(service->term);
-    service->term = NULL;
 }
 
 /* --- ends --- */
@@ -113,7 +126,7 @@ void vel_service_forget_term(struct vel_service *service)
 int vel_service_is_launch_over(struct vel_service *service, const char *launch,
                                bool *ret_is_over, struct vel_err *err)
 {
-    return vel_launch_is_over(service->fs, service->dir, launch, ret_is_over, err);
+    return vel_index_is_over(service->index, launch, ret_is_over, err);
 }
 
 /* Once. What is nowhere but in caches is not lost, when its records are. */
@@ -139,22 +152,45 @@ static void tell_over(struct vel_service *service)
                 service->launch_dir, service->homes[0]);
 }
 
+/* Is our term the newest? Then the launch is not over. */
+static int look(struct vel_service *service, struct vel_err *err)
+{
+    struct vel_ledger *term;
+    int rc = vel_index_hold(service->index, err);
+
+    if (rc < 0)
+        return rc;
+    term = *vel_index_term(service->index);
+    rc = term && vel_ledger_is_good(term) ? vel_ledger_look(term, err) : VEL_ECANCEL;
+    vel_index_release(service->index);
+    return rc;
+}
+
+static void keep_term(struct vel_service *service)
+{
+    if (vel_index_hold(service->index, NULL) < 0)
+        return;
+    vel_service_keep_term(service, NULL);
+    vel_index_release(service->index);
+}
+
 int vel_service_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
 {
     struct vel_service *service = arg;
-    int rc = VEL_ECANCEL;
+    int rc = look(service, err);
 
     *ret_is_ended = false;
-    if (service->term && vel_ledger_is_good(service->term))
-        rc = vel_ledger_look(service->term, err);
-    if (rc == 0)
+    if (rc == 0) {
+        if (vel_leader_is_chair(service->leader))
+            keep_term(service); /* one that is long is begun anew */
         return 0;
+    }
     /* there is a newer term, which may be the last one; or no room to look by a name */
     rc = vel_service_is_launch_over(service, service->launch, ret_is_ended, err);
     if (rc == 0 && *ret_is_ended)
         tell_over(service);
     else if (rc == 0 && vel_leader_is_chair(service->leader))
-        vel_service_keep_term(service, NULL);
+        keep_term(service);
     return rc;
 }
 
@@ -192,8 +228,13 @@ int vel_service_end(void *arg, struct vel_err *err)
     int rc;
 
     vel_service_tell_unused(service);
-    rc = end(service, service->launch, service->term, &is_mine, err);
-    vel_service_forget_term(service); /* it may say so, whatever the answer was */
+    rc = vel_index_hold(service->index, err);
+    if (rc == 0) {
+        rc = end(service, service->launch, *vel_index_term(service->index), &is_mine,
+                 err);
+        forget_term(service); /* it may say so, whatever the answer was */
+        vel_index_release(service->index);
+    }
     event.nodes = vel_leader_nodes(service->leader);
     event.text = is_well ? "all processes have ended in good order" : NULL;
     if (rc == 0 &&

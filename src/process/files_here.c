@@ -42,6 +42,7 @@ static struct here {
     struct vel_conf *own, *conf; /* as they were read, and in force */
     struct vel_host host;
     char *cwd, *prefix, *dir, *node;
+    struct vel_index *index;
     char prefix_id[VEL_PREFIX_ID];
     char launch[VEL_LAUNCH_ROOM];
     struct vel_homes homes;
@@ -61,6 +62,8 @@ static struct vel_fs *fs(void)
 static void forget(void)
 {
     vel_homes_fini(&here.homes);
+    vel_index_close(here.index);
+    here.index = NULL;
     free(here.dir);
     free(here.prefix);
     free(here.node);
@@ -87,7 +90,10 @@ static int find_prefix(struct vel_err *err)
     free(path);
     if (rc == 0)
         here.dir = vel_veloc_dir(here.prefix);
-    return rc < 0 || here.dir ? rc : vel_out_of_memory(err, "the prefix");
+    if (rc == 0)
+        rc = here.dir ? vel_index_open(fs(), here.dir, &here.index, err)
+                      : vel_out_of_memory(err, "the prefix");
+    return rc;
 }
 
 static void find_rank(const struct vel_files_of *of)
@@ -318,6 +324,11 @@ const char *vel_files_prefix(void)
 const char *vel_files_dir(void)
 {
     return here.dir;
+}
+
+struct vel_index *vel_files_index(void)
+{
+    return here.index;
 }
 
 char *vel_files_launch_dir(void)

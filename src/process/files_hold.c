@@ -164,7 +164,7 @@ static bool is_put(const char *name, const char *path)
 {
     const struct vel_index_range any = {.below = INT64_MAX};
 
-    return vel_stands_put(vel_fs_posix(), vel_files_dir(), &any, name, path);
+    return vel_stands_put(vel_files_index(), &any, name, path);
 }
 
 /* As it was; or, where nothing stood, empty or a stub. */

@@ -50,7 +50,8 @@ int vel_files_ask_view(const char *name, struct vel_err *err);
 int vel_files_view(struct vel_view *ret, struct vel_err *err);
 
 const char *vel_files_prefix(void);
-const char *vel_files_dir(void);  /* PREFIX/.veloc */
+const char *vel_files_dir(void); /* PREFIX/.veloc */
+struct vel_index *vel_files_index(void);
 char *vel_files_launch_dir(void); /* below it, a new string; NULL: in no launch */
 const struct vel_launcher *vel_files_launcher(void);
 const char *vel_files_user(void);

@@ -134,8 +134,7 @@ static int add_published(struct listing *l, const struct vel_view_dataset *datas
                          struct vel_err *err)
 {
     struct vel_entry entry = {0};
-    int rc =
-        vel_entry_load(vel_fs_posix(), vel_files_dir(), dataset->about.id, &entry, err);
+    int rc = vel_entry_load(vel_files_index(), dataset->about.id, &entry, err);
 
     for (int list = 0; rc == 0 && list < entry.lists; list++)
         rc = add_listed(l, dataset, list, err);

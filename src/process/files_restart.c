@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "meta/settlement.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "process/files_in.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +50,7 @@ static bool is_before(int64_t id)
 static bool is_on_prefix(int64_t id)
 {
     struct vel_entry entry = {0};
-    bool is = vel_entry_load(vel_fs_posix(), vel_files_dir(), id, &entry, NULL) == 0;
+    bool is = vel_entry_load(vel_files_index(), id, &entry, NULL) == 0;
 
     if (is) {
         is = entry.place == VEL_ON_PREFIX || entry.replaced > 0;

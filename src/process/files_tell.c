@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "conf/rules.h"
 #include "meta/settlement.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
 #include "process/files_in.h"
@@ -299,7 +299,6 @@ void vel_files_tell_unheeded(void)
 /* --- the end --- */
 
 struct datasets {
-    const char *launch;
     int64_t there, files, coming, staying;
     int64_t newest;
     char *name; /* of the newest that can be restored */
@@ -321,19 +320,14 @@ static bool stays_in_caches(int64_t id)
 static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     struct datasets *all = arg;
-    char *launch = NULL;
-    bool is_ours = vel_id_launch(vel_fs_posix(), vel_files_dir(), entry->dataset.id,
-                                 &launch, NULL, NULL) == 0 &&
-                   strcmp(launch, all->launch) == 0;
 
     (void)err;
-    free(launch);
-    if (is_ours && entry->place != VEL_ON_PREFIX && !entry->replaced) {
+    if (entry->place != VEL_ON_PREFIX && !entry->replaced) {
         bool stays = stays_in_caches(entry->dataset.id);
 
         all->staying += stays;
         all->coming += !stays;
-    } else if (is_ours && entry->place == VEL_ON_PREFIX) {
+    } else if (entry->place == VEL_ON_PREFIX) {
         all->there++;
         all->files += entry->dataset.files;
         if (!all->name && vel_entry_is_fetchable(entry)) { /* newest first */
@@ -347,12 +341,15 @@ static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
 
 static void say_datasets(struct vel_buf *text)
 {
-    const struct vel_index_range newer = {.above = told.above, .below = INT64_MAX};
     char *dir = vel_files_launch_dir();
-    struct datasets all = {.launch = dir ? vel_launch_of(vel_path_base(dir)) : NULL};
+    const struct vel_index_range newer = {
+        .above = told.above,
+        .below = INT64_MAX,
+        .launch = dir ? vel_launch_of(vel_path_base(dir)) : NULL};
+    struct datasets all = {.there = 0};
 
-    if (all.launch)
-        vel_index_each(vel_fs_posix(), vel_files_dir(), &newer, add, &all, NULL);
+    if (newer.launch)
+        vel_index_each(vel_files_index(), &newer, add, &all, NULL);
     vel_buf_printf(text, "%" PRId64 " dataset%s of %" PRId64 " file%s complete at %s",
                    all.there, all.there == 1 ? "" : "s", all.files,
                    all.files == 1 ? "" : "s",

@@ -31,7 +31,9 @@ static int name_things(struct vel_prerun *p, struct vel_err *err)
     p->dir = vel_veloc_dir(of->prefix);
     if (!p->dir)
         return vel_out_of_memory(err, "the prefix");
-    rc = vel_prefix_look(of->fs, p->dir, p->prefix_id, err);
+    rc = vel_index_open(of->fs, p->dir, &p->index, err);
+    if (rc == 0)
+        rc = vel_prefix_look(of->fs, p->dir, p->prefix_id, err);
     if (rc == 0)
         rc = vel_node_name(of->conf, of->host, of->node, of->nodes, &p->node, err);
     if (rc < 0)
@@ -427,6 +429,7 @@ static void tear_down(struct vel_prerun *p, bool is_well)
     vel_comm_destroy(p->world);
     vel_host_fini(&p->host);
     free(p->node);
+    vel_index_close(p->index);
     free(p->dir);
 }
 

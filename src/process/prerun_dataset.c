@@ -87,8 +87,8 @@ static int rest(struct vel_prerun_work *w, struct vel_err *err)
         w->owed[1] |= !!(before & VEL_OWE_FLUSH);
     }
     if (rc == 0)
-        w->has_entry = vel_entry_load(w->p->of->fs, w->p->dir, w->d->about.id,
-                                      &w->entry, NULL) == 0;
+        w->has_entry =
+            vel_entry_load(w->p->index, w->d->about.id, &w->entry, NULL) == 0;
     w->owed[2] = w->has_entry && w->entry.place == VEL_ON_PREFIX;
     return rc;
 }

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "comm/comm.h"
 #include "engine/background.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/filemap.h"
 #include "meta/launch.h"
 #include "meta/prefix.h"
@@ -20,6 +20,7 @@
 struct vel_prerun {
     const struct vel_prerun_of *of;
     char *dir; /* PREFIX/.veloc */
+    struct vel_index *index;
     char prefix_id[VEL_PREFIX_ID];
     char *node;             /* this one's name */
     struct vel_host host;   /* the same, and the user */

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "pull/give.h"
 #include "sys/fs.h"
 #include "view/view.h"

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "meta/cachename.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/paths.h"
 #include "recover/scrub_in.h"
 #include "red/rebuild.h"
@@ -118,15 +118,19 @@ static int take_files(struct vel_scrub *s, const char *prefix, size_t first, siz
 {
     int64_t dataset = member_at(s, first)->dataset;
     char *dir = vel_veloc_dir(prefix);
+    struct vel_index *index = NULL;
     struct vel_entry entry;
-    int rc = 0;
+    bool is_there;
+    int rc = dir ? vel_index_open(s->fs, dir, &index, s->err)
+                 : vel_out_of_memory(s->err, "scrubbing");
 
-    if (!dir)
-        return vel_out_of_memory(s->err, "scrubbing");
-    if (vel_entry_load(s->fs, dir, dataset, &entry, NULL) < 0 ||
-        entry.place != VEL_ON_PREFIX) {
+    is_there = rc == 0 && vel_entry_load(index, dataset, &entry, NULL) == 0;
+    vel_index_close(index);
+    if (!is_there || entry.place != VEL_ON_PREFIX) {
+        if (is_there)
+            vel_entry_fini(&entry);
         free(dir);
-        return 0;
+        return rc;
     }
     for (int l = 0; rc == 0 && l < entry.lists; l++) {
         struct vel_vec files;

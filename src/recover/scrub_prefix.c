@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "meta/cachename.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/paths.h"
 #include "recover/scrub_in.h"
 #include "xfer/container.h"
@@ -133,9 +133,13 @@ int vel_scrub_prefix(struct vel_scrub *s, const char *prefix)
     struct target t = {.s = s, .prefix = prefix, .dir = dir, .taken = vel_map_create()};
     struct vel_vec entries = {0};
     const struct vel_entry *e;
-    int rc = dir && t.taken ? vel_index_load(s->fs, dir, &entries, s->err)
+    struct vel_index *index = NULL;
+    int rc = dir && t.taken ? vel_index_open(s->fs, dir, &index, s->err)
                             : vel_out_of_memory(s->err, "scrubbing");
 
+    if (rc == 0)
+        rc = vel_index_load(index, &entries, s->err);
+    vel_index_close(index);
     e = entries.items;
     for (size_t i = 0; rc == 0 && i < entries.n; i++) {
         if (e[i].place < VEL_ON_STAGED)

@@ -124,14 +124,7 @@ static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal
 static int is_absent(struct gather *g, const char *launch, bool *ret_is,
                      struct vel_err *err)
 {
-    char *dir = vel_launch_dir(g->dir, launch);
-    struct vel_err why = {0};
-    struct stat st;
-    int rc = dir ? vel_fs_lstat(g->fs, dir, &st, &why) : no_memory(&why);
-
-    free(dir);
-    *ret_is = rc == VEL_ENOENT;
-    return rc == 0 || *ret_is ? 0 : vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    return vel_launch_is_gone(g->fs, g->dir, launch, ret_is, err);
 }
 
 /* Whoever has made a view removes a launch that nobody needs any more, at any moment:
@@ -227,11 +220,12 @@ static int add_gone(struct gather *g, struct vel_err *err)
 
 /* --- all --- */
 
-int vel_evidence_load(struct vel_fs *fs, const char *dir, struct vel_vec *over,
+int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
                       struct vel_evidence *ret, struct vel_err *err)
 {
     struct vel_evidence all = {.over = *over};
-    struct gather g = {.fs = fs, .dir = dir, .all = &all};
+    struct gather g = {
+        .fs = vel_index_fs(index), .dir = vel_index_dir(index), .all = &all};
     int rc;
 
     vel_vec_init(over, sizeof(char *));
@@ -244,9 +238,9 @@ int vel_evidence_load(struct vel_fs *fs, const char *dir, struct vel_vec *over,
     /* after the seals: one is removed when the entry says that the prefix has it; and
      * before the makers: who has an entry without one was made without a leader */
     if (rc == 0)
-        rc = vel_index_load(fs, dir, &all.entries, err);
+        rc = vel_index_load(index, &all.entries, err);
     if (rc == 0)
-        rc = vel_dropped_load(fs, dir, &all.dropped, err);
+        rc = vel_dropped_load(g.fs, g.dir, &all.dropped, err);
     if (rc == 0)
         rc = add_makers(&g, err);
     if (rc == 0)

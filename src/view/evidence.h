@@ -22,10 +22,10 @@ struct vel_evidence {
     struct vel_vec dropped; /* int64_t */
 };
 
-/* From `dir`, PREFIX/.veloc. Items of *over are char *, launches that are over, and are
+/* Of a prefix. Items of *over are char *, launches that are over, and are
  * the evidence's from now on, also on failure. One among them that has no end is taken
  * as if it ended now: its seals count as they are there. */
-int vel_evidence_load(struct vel_fs *fs, const char *dir, struct vel_vec *over,
+int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
                       struct vel_evidence *ret, struct vel_err *err);
 void vel_evidence_fini(struct vel_evidence *evidence);
 

@@ -149,7 +149,6 @@ static void forget(struct vel_seals *seals)
     vel_vec_fini(&seals->items);
     vel_vec_init(&seals->items, sizeof(struct vel_sealed));
     seals->sorted = 0;
-    seals->has_term = false;
 }
 
 /* --- to read --- */
@@ -158,16 +157,14 @@ int vel_seals_create(struct vel_fs *fs, const char *dir, const char *launch,
                      struct vel_seals **ret, struct vel_err *err)
 {
     struct vel_seals *seals = calloc(1, sizeof *seals);
+    int rc = seals ? vel_follow_init(&seals->follow, fs, dir, launch, err)
+                   : vel_out_of_memory(err, "seals");
 
-    if (seals) {
-        *seals =
-            (struct vel_seals){.fs = fs, .launch_dir = vel_launch_dir(dir, launch)};
-        vel_vec_init(&seals->items, sizeof(struct vel_sealed));
+    if (rc < 0) {
+        free(seals);
+        return rc;
     }
-    if (!seals || !seals->launch_dir) {
-        vel_seals_destroy(seals);
-        return vel_out_of_memory(err, "seals");
-    }
+    vel_vec_init(&seals->items, sizeof(struct vel_sealed));
     *ret = seals;
     return 0;
 }
@@ -177,7 +174,7 @@ void vel_seals_destroy(struct vel_seals *seals)
     if (!seals)
         return;
     forget(seals);
-    free(seals->launch_dir);
+    vel_follow_fini(&seals->follow);
     free(seals);
 }
 
@@ -211,11 +208,15 @@ static int take_line(struct vel_seals *seals, const struct vel_ledger_text *text
     return rc == 0 ? keep(seals, &sealed, err) : rc;
 }
 
-static int take(struct vel_seals *seals, const struct vel_ledger_text *text,
-                uint64_t begin, struct vel_err *err)
+/* What a term leaves out is not wanted any more. */
+static int take(void *arg, const struct vel_follow_text *read, struct vel_err *err)
 {
+    struct vel_seals *seals = arg;
+    const struct vel_ledger_text *text = read->text;
     int rc = 0;
 
+    if (read->is_anew)
+        forget(seals);
     for (size_t i = 0; rc == 0 && i < text->facts.n; i++) {
         const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
         struct vel_fields fields;
@@ -223,67 +224,21 @@ static int take(struct vel_seals *seals, const struct vel_ledger_text *text,
 
         if (!vel_line_is(&fact->line, "sealed", &fields))
             continue;
-        rc = take_line(seals, text, &fact->line, begin, &why);
+        rc = take_line(seals, text, &fact->line, read->from, &why);
         if (rc == VEL_ECORRUPT) {
-            vel_log(VEL_LOG_WARN, "a seal in %s does not count: %s", seals->launch_dir,
-                    why.text);
+            vel_log(VEL_LOG_WARN, "a seal in %s does not count: %s",
+                    seals->follow.launch_dir, why.text);
             rc = 0;
         } else if (rc < 0) {
             vel_fail(err, (enum vel_status)rc, "%s", why.text);
         }
     }
-    seals->name = text->name;
-    seals->salt = text->salt;
-    seals->end = text->end;
-    seals->has_term = rc == 0;
     return rc;
-}
-
-/* Is the term that was read still the last one? */
-static bool is_last(const struct vel_seals *seals, const struct vel_ledger_dir *dir)
-{
-    const struct vel_ledger_name next = {seals->name.launch, seals->name.term + 1};
-    struct vel_ledger_text title;
-    int rc = vel_ledger_title(dir, next, &title, NULL);
-
-    if (rc == 0)
-        vel_ledger_text_fini(&title);
-    return rc == VEL_ENOENT;
-}
-
-/* 1: it was read. 0: all is to be read anew. */
-static int read_more(struct vel_seals *seals, struct vel_err *err)
-{
-    const struct vel_ledger_dir dir = {.fs = seals->fs, .path = seals->launch_dir};
-    struct vel_ledger_text text;
-    int rc = 0;
-
-    if (!seals->has_term || !is_last(seals, &dir) ||
-        vel_ledger_load_more(&dir, seals->name, seals->salt, seals->end, &text, NULL) <
-            0)
-        return 0;
-    bool is_whole = text.wrong == 0; /* else it was read while it was written */
-    if (is_whole)
-        rc = take(seals, &text, seals->end, err);
-    vel_ledger_text_fini(&text);
-    return rc < 0 ? rc : is_whole;
 }
 
 int vel_seals_read(struct vel_seals *seals, struct vel_err *err)
 {
-    struct vel_ledger_text text;
-    bool has = false;
-    int rc = read_more(seals, err);
-
-    if (rc != 0)
-        return rc < 0 ? rc : 0;
-    rc = vel_terms_load(seals->fs, seals->launch_dir, &text, &has, err);
-    if (rc < 0 || !has)
-        return rc;
-    forget(seals); /* what a term leaves out is not wanted any more */
-    rc = take(seals, &text, 0, err);
-    vel_ledger_text_fini(&text);
-    return rc;
+    return vel_follow_read(&seals->follow, take, seals, err);
 }
 
 int vel_seals_load(struct vel_fs *fs, const char *dir, const char *launch,
@@ -323,9 +278,10 @@ static int decode_line(const char *text, size_t len, struct vel_seal *ret,
 static int decode(const struct vel_seals *seals, const struct vel_sealed *sealed,
                   struct vel_seal *ret, struct vel_err *err)
 {
-    const struct vel_ledger_dir dir = {.fs = seals->fs, .path = seals->launch_dir};
+    const struct vel_follow *of = &seals->follow;
+    const struct vel_ledger_dir dir = {.fs = of->fs, .path = of->launch_dir};
     const struct vel_ledger_spot spot = {
-        .name = seals->name, .salt = seals->salt, .at = sealed->at, .len = sealed->len};
+        .name = of->name, .salt = of->salt, .at = sealed->at, .len = sealed->len};
     struct vel_buf text;
     int rc;
 
@@ -334,7 +290,7 @@ static int decode(const struct vel_seals *seals, const struct vel_sealed *sealed
     vel_buf_init(&text);
     rc = vel_ledger_load_line(&dir, &spot, &text, err);
     if (rc == VEL_ENOENT)
-        rc = vel_fail(err, VEL_EBUSY, "the ledger in %s changes", seals->launch_dir);
+        rc = vel_fail(err, VEL_EBUSY, "the ledger in %s changes", of->launch_dir);
     if (rc == 0)
         rc = decode_line(text.data, text.len, ret, err);
     vel_buf_fini(&text);

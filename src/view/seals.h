@@ -7,21 +7,16 @@
 
 #include "base/vec.h"
 #include "brain/seal.h"
-#include "meta/terms.h"
+#include "meta/follow.h"
 
 enum { VEL_SEALS_KEY = 64 };
 
 /* Who follows a launch for long keeps of each seal only where it stands. */
 struct vel_seals {
-    struct vel_fs *fs;
-    char *launch_dir;
+    struct vel_follow follow;
     bool keeps_texts;
     struct vel_vec items; /* struct vel_sealed */
     size_t sorted;        /* so many of them are sorted, by hash */
-    /* the term that was read, and how far */
-    struct vel_ledger_name name;
-    uint64_t salt, end;
-    bool has_term;
 };
 
 struct vel_sealed {

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "meta/dataset.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "record/node.h"
 #include "view/inventory.h"
 

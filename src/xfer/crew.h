@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "comm/comm.h"
+#include "meta/index.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "xfer/copy.h"
@@ -27,6 +28,7 @@ struct vel_crew {
     struct vel_clock *clock;
     const char *prefix;
     const char *dir;                 /* PREFIX/.veloc */
+    struct vel_index *index;         /* of that */
     struct vel_transport *transport; /* who moves to the prefix */
     struct vel_copy_how copy;        /* how this process copies */
     int fetch_width;                 /* nodes that move at once; 0: all */

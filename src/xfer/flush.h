@@ -10,7 +10,7 @@
 #define VEL_XFER_FLUSH_H
 
 #include "base/vec.h"
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/filelist.h"
 #include "xfer/crew.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/path.h"
 #include "meta/cachename.h"
-#include "meta/owner.h"
 #include "meta/paths.h"
 #include "xfer/container.h"
 #include "xfer/flush_in.h"
@@ -25,7 +24,7 @@ static int mark(const struct vel_crew *crew, struct vel_entry *entry,
     int rc;
 
     entry->place = place;
-    rc = vel_entry_save(crew->fs, crew->dir, entry, err);
+    rc = vel_entry_save(crew->index, entry, err);
     if (rc < 0)
         entry->place = before;
     return rc;
@@ -44,8 +43,7 @@ int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
         rc = vel_out_of_memory(err, "flushing");
     return rc < 0 ? rc
                   : vel_xfer_temp_owned(ret->dest, (uint64_t)entry->dataset.id,
-                                        (uint64_t)entry->owner, entry->attempt,
-                                        &ret->temporary, err);
+                                        (uint64_t)entry->owner, &ret->temporary, err);
 }
 
 void vel_flush_target_fini(struct vel_flush_target *target)
@@ -87,19 +85,20 @@ int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_e
 }
 
 /* What is done with each file of the lists; of those in a container it is the last one.
- * `past` are the numbers of all owners that there were. */
+ * `last` is the number of the newest owner. */
 typedef int listed_f(const struct vel_crew *crew, const struct vel_entry *entry,
-                     const struct vel_listed *file, const struct vel_vec *past,
-                     struct vel_err *err);
+                     const struct vel_listed *file, int64_t last, struct vel_err *err);
 
 static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
                     listed_f *act, struct vel_err *err)
 {
-    struct vel_vec past;
-    int rc = vel_owners_load(crew->fs, crew->dir, entry->dataset.id, &past, err);
+    struct vel_err none = {0};
+    int64_t newest = 0; /* without its directory nobody has owned it */
+    int rc = vel_index_owner(crew->index, entry->dataset.id, &newest, NULL, &none);
 
-    if (rc < 0)
-        return rc;
+    if (rc < 0 && rc != VEL_ENOENT)
+        return vel_fail(err, (enum vel_status)rc, "%s", none.text);
+    rc = 0;
     for (int l = 0; rc == 0 && l < entry->lists; l++) {
         struct vel_vec files;
         struct vel_listed *file;
@@ -118,10 +117,9 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
         file = files.items;
         for (size_t i = files.n; rc == 0 && i-- > 0;)
             if (vel_container_ends(&file[i], &last))
-                rc = act(crew, entry, &file[i], &past, err);
+                rc = act(crew, entry, &file[i], newest, err);
         vel_filelist_fini(&files);
     }
-    vel_vec_fini(&past);
     return rc;
 }
 
@@ -246,16 +244,14 @@ static void remove_empty(const struct vel_crew *crew, const char *path)
 
 /* What other owners than the entry's have left of it. */
 static int remove_past(const struct vel_crew *crew, const struct vel_entry *entry,
-                       const struct vel_listed *file, const struct vel_vec *past,
-                       struct vel_err *err)
+                       const struct vel_listed *file, int64_t last, struct vel_err *err)
 {
     struct vel_entry other = *entry;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < past->n; i++) {
+    for (other.owner = 1; rc == 0 && other.owner <= last; other.owner++) {
         struct vel_flush_target target = {0};
 
-        other.owner = *(int64_t *)vel_vec_at(past, i);
         rc = vel_flush_target(crew, &other, file, &target, err);
         if (rc == 0)
             rc = vel_flush_remove_temporary(crew, entry->dataset.id, file,
@@ -266,8 +262,7 @@ static int remove_past(const struct vel_crew *crew, const struct vel_entry *entr
 }
 
 static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry,
-                      const struct vel_listed *file, const struct vel_vec *past,
-                      struct vel_err *err)
+                      const struct vel_listed *file, int64_t last, struct vel_err *err)
 {
     struct vel_flush_target target = {0};
     int rc;
@@ -281,7 +276,7 @@ static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry
         rc = vel_flush_remove_temporary(crew, entry->dataset.id, file, target.temporary,
                                         err);
     if (rc == 0)
-        rc = remove_past(crew, entry, file, past, err);
+        rc = remove_past(crew, entry, file, last, err);
     if (rc == 0)
         remove_empty(crew, target.dest);
     vel_flush_target_fini(&target);
@@ -318,7 +313,7 @@ int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
                   : 0;
 }
 
-/* With it go the claims: an owner that finds none any more stops. */
+/* With it go the entry and the claims: an owner that finds it gone stops. */
 static int remove_dataset_dir(const struct vel_crew *crew, int64_t id,
                               struct vel_err *err)
 {
@@ -341,8 +336,6 @@ int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
         if (rc == 0)
             rc = remove_files(crew, entry, err);
     }
-    if (rc == 0)
-        rc = vel_entry_remove(crew->fs, crew->dir, id, err);
     if (rc == 0)
         rc = remove_dataset_dir(crew, id, err);
     return rc < 0

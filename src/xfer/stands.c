@@ -167,11 +167,13 @@ static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
     return has;
 }
 
-bool vel_stands_put(struct vel_fs *fs, const char *dir,
-                    const struct vel_index_range *range, const char *name,
-                    const char *path)
+bool vel_stands_put(struct vel_index *index, const struct vel_index_range *range,
+                    const char *name, const char *path)
 {
-    struct putting p = {.fs = fs, .dir = dir, .name = name, .path = path};
+    struct putting p = {.fs = vel_index_fs(index),
+                        .dir = vel_index_dir(index),
+                        .name = name,
+                        .path = path};
 
-    return vel_index_each(fs, dir, range, has_put, &p, NULL) > 0;
+    return vel_index_each(index, range, has_put, &p, NULL) > 0;
 }

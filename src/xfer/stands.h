@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "meta/entry.h"
+#include "meta/index.h"
 #include "meta/filelist.h"
 #include "xfer/crew.h"
 #include "xfer/flush.h"
@@ -38,10 +38,9 @@ int vel_stands_sum_up(const struct vel_crew *crew, struct vel_vec *files,
                       struct vel_err *err);
 
 /* Is what stands at `path` what a dataset of that range has put there as its file
- * `name`? dir is PREFIX/.veloc. */
-bool vel_stands_put(struct vel_fs *fs, const char *dir,
-                    const struct vel_index_range *range, const char *name,
-                    const char *path);
+ * `name`? */
+bool vel_stands_put(struct vel_index *index, const struct vel_index_range *range,
+                    const char *name, const char *path);
 
 /* Of a dataset on the prefix, as its lists tell: is every file untouched? Containers
  * are nobody else's. */

@@ -19,25 +19,23 @@ enum { NAME_MOST = 255, SUM_LEN = 9 }; /* of a file name; of "~" and a checksum 
 int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
                        struct vel_err *err)
 {
-    return vel_xfer_temp_owned(dest, dataset_id, 0, 0, ret_name, err);
+    return vel_xfer_temp_owned(dest, dataset_id, 0, ret_name, err);
 }
 
 int vel_xfer_temp_owned(const char *dest, uint64_t dataset_id, uint64_t owner,
-                        int attempt, char **ret_name, struct vel_err *err)
+                        char **ret_name, struct vel_err *err)
 {
     const char *base = vel_path_base(dest);
     struct vel_buf buf;
-    char tail[96], of[24] = "", again[16] = "";
+    char tail[96], of[24] = "";
     size_t len = strlen(base);
 
     if (len == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
         return vel_fail(err, VEL_EINVAL, "cannot write '%s': that names no file", dest);
     if (owner)
         snprintf(of, sizeof of, ".%" PRIu64, owner);
-    if (attempt > 0)
-        snprintf(again, sizeof again, "-%d", attempt);
-    int n = snprintf(tail, sizeof tail, "%s%" PRIu64 "%s%s%s", mark, dataset_id, of,
-                     again, ending);
+    int n =
+        snprintf(tail, sizeof tail, "%s%" PRIu64 "%s%s", mark, dataset_id, of, ending);
     size_t most = NAME_MOST - 1 - (size_t)n;
     vel_buf_init(&buf);
     vel_buf_append(&buf, dest, (size_t)(base - dest));
@@ -71,7 +69,7 @@ static bool take_number(const char **at, uintmax_t most, uintmax_t *ret_number)
 bool vel_xfer_temp_parse_owned(const char *name, uint64_t *ret_id, uint64_t *ret_owner)
 {
     const char *at = NULL, *next;
-    uintmax_t id, owner = 0, part;
+    uintmax_t id, owner = 0;
 
     if (name[0] != '.')
         return false;
@@ -85,11 +83,6 @@ bool vel_xfer_temp_parse_owned(const char *name, uint64_t *ret_id, uint64_t *ret
     if (at[0] == '.' && at[1] >= '1' && at[1] <= '9') {
         at++;
         if (!take_number(&at, UINT64_MAX, &owner))
-            return false;
-    }
-    if (at[0] == '-' && at[1] >= '1' && at[1] <= '9') {
-        at++;
-        if (!take_number(&at, INT32_MAX, &part))
             return false;
     }
     if (strcmp(at, ending) != 0)

@@ -15,11 +15,10 @@
 int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
                        struct vel_err *err);
 
-/* The same for owner K of the dataset (doc/protocol-leader.txt, 3), 0: none; and for a
- * flush that is tried again (attempt A > 0) while a service may still write to the
- * names of the last one: ".<base>.h5v-<id>[.<K>][-<A>].tmp". */
+/* The same for owner K of the dataset (doc/protocol-leader.txt, 3), 0: none:
+ * ".<base>.h5v-<id>[.<K>].tmp". */
 int vel_xfer_temp_owned(const char *dest, uint64_t dataset_id, uint64_t owner,
-                        int attempt, char **ret_name, struct vel_err *err);
+                        char **ret_name, struct vel_err *err);
 
 /* Is `name`, without directory, such a name of any kind, and of which dataset? ret_id
  * may be NULL.

@@ -20,6 +20,7 @@
 #include "jobs/delta.h"
 #include "meta/entry.h"
 #include "meta/paths.h"
+#include "tap/indexlab.h"
 
 enum { CHUNK = 1 << 20, PAGE = 4096 };
 
@@ -165,7 +166,8 @@ static int do_delta(void *arg)
     struct vel_err err = {0};
     double begun = bench_now();
 
-    check(vel_delta_open(vel_fs_posix(), w->dir, w->id, 0, &delta, &err), &err);
+    check(vel_delta_open(indexlab_keep(vel_fs_posix(), w->dir), w->id, 0, &delta, &err),
+          &err);
     check(vel_delta_copy(delta, how(), &file, w->delta.dest, true, &resume, &listed,
                          &copied, &err),
           &err);
@@ -176,7 +178,7 @@ static int do_delta(void *arg)
     if (w->id > 1 && vel_delta_counts(delta).compared == 0 && w->changed < w->size / 2)
         bench_die("nothing was compared");
     vel_delta_close(delta);
-    check(vel_entry_save(vel_fs_posix(), w->dir, &entry, &err), &err);
+    check(indexlab_save(vel_fs_posix(), w->dir, &entry, &err), &err);
     return 0;
 }
 

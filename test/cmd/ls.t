@@ -127,8 +127,7 @@ anew
 lab part 1 10 XOR
 lab publish 1
 lab entry 2 PREFIX
-printf x | dd of=p/.veloc/index/dataset.1 bs=1 seek=40 conv=notrunc status=none
-: >p/.veloc/index/dataset.2
+sed -i 's/"place"/"plaCe"/' p/.veloc/launch.lab/1.*
 expected unreadable -l
 
 # --- files of the connector that are of no dataset yet

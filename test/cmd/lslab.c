@@ -33,6 +33,7 @@
 #include "sys/clock.h"
 #include "sys/host.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/redlab.h"
 #include "tap/tap.h"
 #include "jobs/batches.h"
@@ -223,7 +224,7 @@ static void save_entry(int64_t dataset, enum vel_place_on_prefix place,
         entry.refused = begun();
     else if (mark)
         entry.replaced = strtoll(mark, NULL, 10);
-    must(vel_entry_save(redlab_fs(), veloc, &entry, &err), &err);
+    must(indexlab_save(redlab_fs(), veloc, &entry, &err), &err);
     vel_filemap_fini(&map);
 }
 
@@ -379,7 +380,7 @@ static void obey(int argc, char **argv)
     } else if (strcmp(command, "owe") == 0) {
         owe(dataset, third, fourth);
     } else if (strcmp(command, "current") == 0) {
-        must(vel_current_choose(redlab_fs(), veloc, dataset, &err), &err);
+        must(indexlab_choose(redlab_fs(), veloc, dataset, &err), &err);
     } else if (strcmp(command, "drop") == 0) {
         must(vel_dropped_save(redlab_fs(), veloc, dataset, &err), &err);
     } else {

@@ -172,7 +172,7 @@ the nodes that wrote it and will put it here. Programs with HDF5_VOL_CONNECTOR=v
 already. h5veloc-ls tells more.
 EOF
 echo mine >out/step-4/part-3.bin
-rm -rf .veloc/index # what was flushed is gone as well
+rm -rf .veloc/dataset.* # what was flushed is gone as well
 on 4
 is "$codes$(cat out.0)" '0 0 0 0 no dataset in the caches can be restored
 1 placeholders of lost files removed' 'two of four nodes are lost: nothing is left, and that is told'

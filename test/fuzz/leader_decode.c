@@ -121,6 +121,19 @@ static void seal(struct vel_fs *fs)
     vel_seal_fini(&seal);
 }
 
+static int evidence_of(struct vel_fs *fs, struct vel_vec *over,
+                       struct vel_evidence *ret, struct vel_err *err)
+{
+    struct vel_index *index;
+    int rc;
+
+    if (vel_index_open(fs, "/p/.veloc", &index, err) < 0)
+        abort();
+    rc = vel_evidence_load(index, over, ret, err);
+    vel_index_close(index);
+    return rc;
+}
+
 static void launch(struct vel_fs *fs)
 {
     struct vel_evidence evidence;
@@ -131,7 +144,7 @@ static void launch(struct vel_fs *fs)
     vel_vec_init(&over, sizeof(char *));
     if (!name || !vel_vec_push(&over, &name))
         abort();
-    int rc = vel_evidence_load(fs, "/p/.veloc", &over, &evidence, &err);
+    int rc = evidence_of(fs, &over, &evidence, &err);
     told(rc, &err);
     if (rc == 0)
         vel_evidence_fini(&evidence);

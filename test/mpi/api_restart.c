@@ -10,6 +10,7 @@
 #include "meta/entry.h"
 #include "tap/apilab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/mtap.h"
 #include "veloc.h"
 
@@ -156,7 +157,7 @@ static struct vel_entry entry_of(int64_t id)
 {
     struct vel_entry entry = {0};
 
-    if (vel_entry_load(vel_fs_posix(), apilab_at("prefix/.veloc"), id, &entry, NULL) ==
+    if (indexlab_load(vel_fs_posix(), apilab_at("prefix/.veloc"), id, &entry, NULL) ==
         0)
         vel_entry_fini(&entry);
     return entry;
@@ -164,10 +165,7 @@ static struct vel_entry entry_of(int64_t id)
 
 static int64_t current(void)
 {
-    int64_t id = -1;
-
-    vel_current_find(vel_fs_posix(), apilab_at("prefix/.veloc"), &id, NULL);
-    return id;
+    return indexlab_current(vel_fs_posix(), apilab_at("prefix/.veloc"));
 }
 
 /* The caches are lost, and a file of that version says something else. */

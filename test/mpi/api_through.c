@@ -10,6 +10,7 @@
 #include "meta/entry.h"
 #include "tap/apilab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/mtap.h"
 #include "veloc.h"
 
@@ -173,11 +174,11 @@ static void is_finished(void)
     save(1);
     apilab_end(0);
     unlink(apilab_at("prefix/cached.1.%d", me));
-    if (me == 0 && vel_entry_load(vel_fs_posix(), apilab_at("prefix/.veloc"), 1, &entry,
-                                  NULL) == 0) {
+    if (me == 0 && indexlab_load(vel_fs_posix(), apilab_at("prefix/.veloc"), 1, &entry,
+                                 NULL) == 0) {
         entry.place = VEL_ON_FLUSHING;
-        fine = vel_entry_save(vel_fs_posix(), apilab_at("prefix/.veloc"), &entry,
-                              NULL) == 0;
+        fine = indexlab_save(vel_fs_posix(), apilab_at("prefix/.veloc"), &entry,
+                             NULL) == 0;
         vel_entry_fini(&entry);
     }
     mok(fine && apilab_begin() && restores(1),

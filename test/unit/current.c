@@ -9,6 +9,7 @@
 #include "meta/current.h"
 #include "meta/entry.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"
 
@@ -31,25 +32,20 @@ static void put(const char *dir, int64_t id, enum vel_place_on_prefix place,
         .lists = 1,
         .failed = kind == FAILED};
 
-    if (vel_entry_save(vel_fs_posix(), dir, &entry, NULL) < 0)
+    if (indexlab_save(vel_fs_posix(), dir, &entry, NULL) < 0)
         bail_out("cannot write in %s", dir);
 }
 
 static int64_t current(const char *dir)
 {
-    struct vel_err err = {0};
-    int64_t id = -1;
-
-    if (vel_current_find(vel_fs_posix(), dir, &id, &err) < 0)
-        note("%s", err.text);
-    return id;
+    return indexlab_current(vel_fs_posix(), dir);
 }
 
 static void choose(const char *dir, int64_t id)
 {
     struct vel_err err = {0};
 
-    if (vel_current_choose(vel_fs_posix(), dir, id, &err) < 0)
+    if (indexlab_choose(vel_fs_posix(), dir, id, &err) < 0)
         bail_out("%s", err.text);
 }
 
@@ -93,11 +89,7 @@ static void chosen(const char *dir)
 
 static void prepare(const char *dir, void *arg)
 {
-    char path[1200];
-
     (void)arg;
-    snprintf(path, sizeof path, "%s/index", dir);
-    mkdir(path, 0700);
     put(dir, 5, VEL_ON_PREFIX, CHECKPOINT);
     put(dir, 6, VEL_ON_PREFIX, CHECKPOINT);
     put(dir, 7, VEL_ON_PREFIX, CHECKPOINT);
@@ -108,7 +100,7 @@ static int choose_other(struct vel_fs *fs, const char *dir, void *arg,
                         struct vel_err *err)
 {
     (void)arg;
-    return vel_current_choose(fs, dir, 5, err);
+    return indexlab_choose(fs, dir, 5, err);
 }
 
 static enum sweep_state check(const char *dir, void *arg)

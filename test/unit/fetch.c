@@ -17,6 +17,7 @@
 #include "tap/crewlab.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 #include "xfer/container.h"
 #include "xfer/fetch.h"
@@ -73,7 +74,7 @@ static int fetch_all(struct crewlab_rank *r, struct scene *scene)
     struct vel_vec files = {0};
     char dir[PATH];
     int64_t whole = 0;
-    int rc = vel_entry_load(vel_fs_posix(), r->crew.dir, 1, &entry, &r->err);
+    int rc = indexlab_load(vel_fs_posix(), r->crew.dir, 1, &entry, &r->err);
 
     snprintf(dir, sizeof dir, "%s/fetched.%d", scene->lab.cache, r->crew.world->rank);
     if (rc == 0)

@@ -13,6 +13,7 @@
 #include "meta/ids.h"
 #include "node/service_in.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/launchlab.h"
 #include "tap/tap.h"
 #include "view/view_in.h"
@@ -63,7 +64,7 @@ static void finds(enum vel_place_on_prefix place, bool is_encoded,
     struct vel_vec all;
 
     entry.dataset.name = strdup("ck");
-    must(vel_entry_save(service.fs, service.dir, &entry, &err));
+    must(indexlab_save(service.fs, service.dir, &entry, &err));
     vel_entry_fini(&entry);
     vel_vec_init(&all, sizeof *found);
     must(vel_service_find(&service, VEL_LOOK_ONE, &(struct vel_seal){.id = ID}, &all,
@@ -181,7 +182,8 @@ static void names(void)
     put_list(10, "state.3.h5");
     put_list(14, "state.3.h5");
     put_list(15, "state.4.h5");
-    service.flushing = (struct vel_flushing){.fs = service.fs, .dir = service.dir};
+    service.flushing = (struct vel_flushing){
+        .fs = service.fs, .dir = service.dir, .index = service.index};
     ok(!vel_service_shares(&service, 10, 14, false),
        "a chair with no file of two datasets does not know their names");
     ok(vel_service_shares(&service, 10, 14, true), "but by the lists on the prefix");
@@ -309,7 +311,7 @@ int main(void)
                                    .launch_dir = strdup(tap_path("veloc/launch.L")),
                                    .host = {.node = (char *)"n1"}};
     must(vel_fs_make_dirs(service.fs, service.launch_dir, 0700, &err));
-    must(vel_fs_make_dirs(service.fs, tap_path("veloc/index"), 0700, &err));
+    service.index = indexlab_keep(service.fs, dir);
     put_seal("L", ID, "", "");
     finds(VEL_ON_CACHE, true, VEL_DATASET_ENCODED,
           "who did not hear that it is encoded finds it so");

@@ -9,6 +9,7 @@
 #include "node/service_in.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 
 enum { LARGE = 100000 };
@@ -87,7 +88,7 @@ static void late_rename(void)
     snprintf(temp, sizeof temp, "%s/out.0/.r0.0.h5v-1.1.tmp", lab.prefix);
     ok(rename(temp, flushlab_path(&lab, 1, 0, 0)) < 0 && flushlab_shows_all(&lab, 2, 2),
        "a rename of the frozen one that comes late finds nothing");
-    vel_entry_load(vel_fs_posix(), lab.dir, 1, &entry, &err);
+    indexlab_load(vel_fs_posix(), lab.dir, 1, &entry, &err);
     is_int(entry.replaced, 2, "and the older one is known to be replaced");
     vel_entry_fini(&entry);
     is_int(flushlab_current(&lab), 2, "the current one stays the newest");
@@ -169,7 +170,7 @@ static void dropped(void)
     flushlab_copy_all(&lab, 1, 1);
     snprintf(path, sizeof path, "%s/dataset.1", lab.dir);
     vel_fs_remove_tree(vel_fs_posix(), path, NULL);
-    is_int(flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err), VEL_ESTATE,
+    is_int(flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err), VEL_ENOENT,
            "an owner whose dataset was removed stops");
 }
 
@@ -208,7 +209,7 @@ static void rivals(void)
     flushlab_copy_all(&lab, 7, 1);
     flushlab_owner(&lab, 7, 1, vel_flushing_stage, &err); /* of other names */
     flushlab_node(&lab, vel_fs_posix(), 4, 1, 0, &node);
-    vel_entry_load(vel_fs_posix(), lab.dir, 4, &entry, &err);
+    indexlab_load(vel_fs_posix(), lab.dir, 4, &entry, &err);
     is_int(vel_flushing_rivals(&node.flushing, &entry, &found, &err), 0,
            "others of the same names are found");
     r = found.items;
@@ -219,80 +220,6 @@ static void rivals(void)
     vel_entry_fini(&entry);
 }
 
-/* --- a session's dataset --- */
-
-static void of_a_session(void)
-{
-    struct flushlab lab;
-    struct vel_err err = {0};
-    char temp[700];
-
-    flushlab_init(&lab, "session", 100);
-    flushlab_parts(&lab, 1);
-    flushlab_entry(&lab, 1, 0, FLUSHLAB_RANKS, VEL_ON_FLUSHING);
-    snprintf(temp, sizeof temp, "%s/out.1", lab.prefix);
-    vel_fs_make_dirs(vel_fs_posix(), temp, 0700, NULL);
-    snprintf(temp, sizeof temp, "%s/out.1/.r0.0.h5v-1.tmp", lab.prefix);
-    tap_put_file(temp, "half");
-    ok(flushlab_flush(&lab, 1, 1) && flushlab_shows_all(&lab, 1, 1) &&
-           flushlab_strays(&lab) == 0,
-       "what a session has left of its flush is replaced by the first owner's: %s",
-       err.text);
-}
-
-/* A session that has tried again while a service might still write: its names have the
- * number of the attempt, those of owners never. */
-static void after_attempts(void)
-{
-    struct flushlab lab;
-    struct flushlab_node node;
-    char name[] = "heat", launch[] = "l", temp[700];
-    struct vel_entry entry = {.dataset = {.id = 1,
-                                          .name = name,
-                                          .use = VEL_USE_CHECKPOINT,
-                                          .ranks = FLUSHLAB_RANKS,
-                                          .nodes = FLUSHLAB_RANKS,
-                                          .files = FLUSHLAB_RANKS * FLUSHLAB_FILES},
-                              .place = VEL_ON_FLUSHING,
-                              .lists = FLUSHLAB_RANKS,
-                              .attempt = 2},
-                     told = {0};
-    struct vel_seal seal = {.id = 1, .owner = 1};
-    struct vel_err err = {0};
-
-    flushlab_init(&lab, "attempts", 100);
-    flushlab_parts(&lab, 1);
-    if (vel_entry_save(vel_fs_posix(), lab.dir, &entry, &err) < 0)
-        bail_out("%s", err.text);
-    snprintf(temp, sizeof temp, "%s/out.1", lab.prefix);
-    vel_fs_make_dirs(vel_fs_posix(), temp, 0700, NULL);
-    snprintf(temp, sizeof temp, "%s/out.1/.r0.0.h5v-1-2.tmp", lab.prefix);
-    tap_put_file(temp, "half");
-    flushlab_claim(&lab, 1, 1);
-    struct vel_service service = {
-        .fs = vel_fs_posix(), .dir = lab.dir, .launch = launch};
-    is_int(vel_service_entry(&service, &seal, VEL_ON_FLUSHING, 0, &err), 0,
-           "a leader goes on with what a session has tried three times");
-    vel_entry_load(vel_fs_posix(), lab.dir, 1, &told, &err);
-    ok(told.owner == 1 && told.attempt == 0, "under names that say only whose it is");
-    vel_entry_fini(&told);
-    flushlab_copy_all(&lab, 1, 1);
-    is_int(flushlab_strays(&lab), FLUSHLAB_RANKS * FLUSHLAB_FILES,
-           "and removes those of the session");
-
-    flushlab_init(&lab, "settled", 100);
-    entry.lists = 0;
-    vel_entry_save(vel_fs_posix(), lab.dir, &entry, &err);
-    flushlab_claim(&lab, 1, 1);
-    flushlab_node(&lab, vel_fs_posix(), 1, 1, 0, &node);
-    ok(vel_flushing_settle(&node.flushing, &(struct vel_flush_job){.id = 1, .owner = 1},
-                           0, &told, &err) == 0 &&
-           told.place == VEL_ON_CACHE && told.owner == 1 && told.attempt == 0,
-       "nor has what an owner takes back a number that its own would not have: %s",
-       err.text);
-    vel_entry_fini(&told);
-}
-
 int main(void)
 {
     thawed();
@@ -300,7 +227,5 @@ int main(void)
     frozen();
     dropped();
     rivals();
-    of_a_session();
-    after_attempts();
     return done_testing();
 }

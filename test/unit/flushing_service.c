@@ -17,6 +17,7 @@
 #include "sdk/sdk.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 
 /* The service: it has the files there when it was asked often enough. */
@@ -176,7 +177,7 @@ static bool finishes(int64_t owner)
 
     node_of(owner, &node);
     is = vel_flushing_copy(&node.flushing, &node.job, &copied, &err) == 0 &&
-         vel_entry_load(vel_fs_posix(), lab.dir, 1, &entry, &err) == 0;
+         indexlab_load(vel_fs_posix(), lab.dir, 1, &entry, &err) == 0;
     if (is) {
         entry.owner = owner;
         is = vel_flushing_stage(&node.flushing, &entry, &err) == 0 &&

@@ -16,6 +16,7 @@
 #include "meta/ids.h"
 #include "meta/paths.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"
 #include "xfer/crew.h"
@@ -47,23 +48,6 @@ static struct lab lab_in(struct vel_fs *fs, const char *dir)
 
 /* --- who does it --- */
 
-static int claim(void *arg, int64_t id, int64_t *ret_owner, struct vel_err *err)
-{
-    struct lab *lab = arg;
-    char *dir = vel_dataset_dir(lab->dir, id);
-    struct vel_node *body = vel_node_object();
-    int64_t above = 0;
-    int rc = dir && body ? vel_claim_newest(lab->fs, dir, "owner", &above, err)
-                         : vel_out_of_memory(err, "a claim");
-
-    if (rc == 0)
-        rc = vel_claim(lab->fs, dir, "owner", above > 0 ? above : 1, "owner", 1, body,
-                       ret_owner, err);
-    vel_node_destroy(body);
-    free(dir);
-    return rc;
-}
-
 static int no_rivals(void *arg, const struct vel_entry *entry, struct vel_err *err)
 {
     (void)arg, (void)entry, (void)err;
@@ -91,12 +75,11 @@ static int mark(struct lab *lab, enum vel_mark what, int64_t id, struct vel_err 
         .clock = vel_clock_system(),
         .prefix = lab->prefix,
         .dir = lab->dir,
+        .index = indexlab_keep(lab->fs, lab->dir),
         .node = "here",
         .copy = {.fs = lab->fs, .clock = vel_clock_system()}};
-    const struct vel_marking marking = {.flushing = &flushing,
-                                        .claim_owner = claim,
-                                        .settle_rivals = no_rivals,
-                                        .arg = lab};
+    const struct vel_marking marking = {
+        .flushing = &flushing, .settle_rivals = no_rivals, .arg = lab};
     struct vel_entry entry = entry_of(id, VEL_ON_CACHE);
     struct vel_buf record;
     int rc;
@@ -142,8 +125,8 @@ static void put_files(const struct lab *lab, int64_t id, bool are_named)
     must(vel_fs_make_dirs(lab->fs, path, 0777, &err), &err);
     snprintf(path, sizeof path, "%s/dataset.%" PRId64, lab->dir, id);
     must(vel_fs_make_dirs(lab->fs, path, 0777, &err), &err);
-    snprintf(path, sizeof path, "%s/index", lab->dir);
-    must(vel_fs_make_dirs(lab->fs, path, 0777, &err), &err);
+    snprintf(path, sizeof path, "%s/launch.lab", lab->dir);
+    must(vel_fs_make_dirs(lab->fs, path, 0700, &err), &err);
     for (int l = 0; l < LISTS; l++) {
         struct vel_vec files;
 
@@ -168,7 +151,7 @@ static void put_entry(const struct lab *lab, int64_t id, enum vel_place_on_prefi
     struct vel_entry entry = entry_of(id, place);
     struct vel_err err = {0};
 
-    must(vel_entry_save(lab->fs, lab->dir, &entry, &err), &err);
+    must(indexlab_save(lab->fs, lab->dir, &entry, &err), &err);
 }
 
 /* How many of its files stand at their names. */
@@ -191,7 +174,7 @@ static int place_of(const struct lab *lab, int64_t id)
     struct vel_entry entry = {0};
     int place = -1;
 
-    if (vel_entry_load(vel_fs_posix(), lab->dir, id, &entry, NULL) == 0)
+    if (indexlab_load(vel_fs_posix(), lab->dir, id, &entry, NULL) == 0)
         place = (int)entry.place;
     vel_entry_fini(&entry);
     return place;
@@ -292,13 +275,15 @@ static void sweeps(void)
                               .action = act,
                               .check = check_removed,
                               .arg = &remove,
-                              .is_lazy = true});
+                              .is_lazy = true,
+                              .is_temporary = indexlab_is_temporary});
     sweep_run(&(struct sweep){.name = "it does, and caches hold it",
                               .prepare = make_published,
                               .action = act,
                               .check = check_withdrawn,
                               .arg = &withdraw,
-                              .is_lazy = true});
+                              .is_lazy = true,
+                              .is_temporary = indexlab_is_temporary});
     sweep_run(&(struct sweep){.name = "what a session has staged gets its names",
                               .prepare = make_written,
                               .action = act,
@@ -319,7 +304,7 @@ static void said(void)
     struct lab lab = fresh("said");
     struct vel_entry entry = {0};
     struct vel_err err = {0};
-    int64_t current = 0;
+    int64_t current;
 
     put_files(&lab, 3, true);
     is_int(mark(&lab, VEL_MARK_FETCH, 3, &err), VEL_ENOENT,
@@ -333,16 +318,16 @@ static void said(void)
     is_int(place_of(&lab, 3), VEL_ON_PREFIX,
            "who evicts it from the caches takes nothing from the prefix");
     must(mark(&lab, VEL_MARK_CURRENT, 3, &err), &err);
-    must(vel_current_find(lab.fs, lab.dir, &current, &err), &err);
+    current = indexlab_current(lab.fs, lab.dir);
     is_int(current, 3, "it is current");
     must(mark(&lab, VEL_MARK_FAIL, 3, &err), &err);
     must(mark(&lab, VEL_MARK_REFUSE, 3, &err), &err);
-    must(vel_entry_load(lab.fs, lab.dir, 3, &entry, &err), &err);
+    must(indexlab_load(lab.fs, lab.dir, 3, &entry, &err), &err);
     ok(entry.fetched > 0 && entry.failed > 0 && entry.refused > 0,
        "a fetch, its failure and a refusal are noted");
     vel_entry_fini(&entry);
     must(mark(&lab, VEL_MARK_REFUSE, 4, &err), &err);
-    must(vel_entry_load(lab.fs, lab.dir, 4, &entry, &err), &err);
+    must(indexlab_load(lab.fs, lab.dir, 4, &entry, &err), &err);
     ok(entry.refused > 0, "what has no entry is refused as well");
     vel_entry_fini(&entry);
 }
@@ -391,10 +376,10 @@ static void replaced(void)
     path_of(&lab, 1, 1, 1, path, sizeof path);
     tap_put_file(path, "of 3, which has a file of that name");
     must(mark(&lab, VEL_MARK_REPLACE, 3, &err), &err);
-    must(vel_entry_load(lab.fs, lab.dir, 1, &entry, &err), &err);
+    must(indexlab_load(lab.fs, lab.dir, 1, &entry, &err), &err);
     is_int(entry.replaced, 3, "who has lost a file is replaced");
     vel_entry_fini(&entry);
-    must(vel_entry_load(lab.fs, lab.dir, 2, &entry, &err), &err);
+    must(indexlab_load(lab.fs, lab.dir, 2, &entry, &err), &err);
     is_int(entry.replaced, 0, "and nobody else");
     vel_entry_fini(&entry);
 }
@@ -413,7 +398,7 @@ static void lost(void)
     unlink(temporary);
     ok(mark(&lab, VEL_MARK_STAGE, 5, &err) < 0, "what is lost is not published: %s",
        err.text);
-    must(vel_entry_load(lab.fs, lab.dir, 5, &entry, &err), &err);
+    must(indexlab_load(lab.fs, lab.dir, 5, &entry, &err), &err);
     ok(entry.place == VEL_ON_STAGED && entry.failed > 0, "and has failed for good");
     vel_entry_fini(&entry);
     free(temporary);

@@ -15,6 +15,11 @@ unit_tests += test/unit/current.t
 test_unit_current_t_SOURCES = %D%/current.c
 test_unit_current_t_CPPFLAGS = $(test_cppflags)
 test_unit_current_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/index.t
+test_unit_index_t_SOURCES = %D%/index.c
+test_unit_index_t_CPPFLAGS = $(test_cppflags)
+test_unit_index_t_LDADD = $(test_ldadd)
+
 unit_tests += test/unit/entry.t
 test_unit_entry_t_SOURCES = %D%/entry.c
 test_unit_entry_t_CPPFLAGS = $(test_cppflags)

@@ -12,6 +12,7 @@
 #include "jobs/sweep_temps.h"
 #include "meta/paths.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/packlab.h"
 #include "tap/tap.h"
 #include "xfer/container.h"
@@ -148,7 +149,7 @@ static void apart(void)
            packlab_is_whole(&lab, 3),
        "which has all of its own as well");
     for (int64_t id = 1; id < 4; id++) {
-        packlab_must(vel_entry_load(vel_fs_posix(), lab.dir, id, &entry, &err), &err);
+        packlab_must(indexlab_load(vel_fs_posix(), lab.dir, id, &entry, &err), &err);
         ok(entry.replaced == 0 && vel_entry_is_fetchable(&entry),
            "dataset %d can be fetched", (int)id);
         vel_entry_fini(&entry);
@@ -178,7 +179,7 @@ static void rivals(void)
     packlab_must(flushlab_owner(&lab, 2, 1, vel_flushing_stage, &err), &err);
     packlab_node(&lab, vel_fs_posix(), 1, 1, 0, PACKLAB_NODES, &pack);
     for (int64_t id = 1; id < 3; id++) {
-        packlab_must(vel_entry_load(vel_fs_posix(), lab.dir, id, &entry, &err), &err);
+        packlab_must(indexlab_load(vel_fs_posix(), lab.dir, id, &entry, &err), &err);
         packlab_must(vel_flushing_rivals(&pack.node.flushing, &entry, &found, &err),
                      &err);
         n += (int)found.n;
@@ -219,7 +220,8 @@ static void taken_back(void)
 
     packlab_parts(&lab, 2);
     packlab_must(packlab_stage(&lab, vel_fs_posix(), 2, 1, &err), &err);
-    ok(vel_sweep_temps(vel_fs_posix(), lab.prefix, lab.dir, 2, false, &err) == 0 &&
+    ok(vel_sweep_temps(indexlab_keep(vel_fs_posix(), lab.dir), lab.prefix, 2, false,
+                       &err) == 0 &&
            packlab_temporaries(&lab, 2) == 0 && packlab_count(&lab, 2, "files.") == 0,
        "a sweep finds what nobody goes on with");
 }
@@ -229,14 +231,15 @@ static void finished(void)
 {
     struct flushlab lab;
     struct flushlab_node node;
-    const struct vel_crew crew = {.fs = vel_fs_posix(),
-                                  .clock = vel_clock_system(),
-                                  .prefix = lab.prefix,
-                                  .dir = lab.dir};
+    struct vel_crew crew = {.fs = vel_fs_posix(),
+                            .clock = vel_clock_system(),
+                            .prefix = lab.prefix,
+                            .dir = lab.dir};
     struct vel_entry entry;
     struct vel_err err = {0};
 
     packlab_fresh(&lab, "finished");
+    crew.index = indexlab_keep(vel_fs_posix(), lab.dir);
     packlab_parts(&lab, 1);
     packlab_must(packlab_stage(&lab, vel_fs_posix(), 1, 1, &err), &err);
     packlab_must(packlab_name(&lab, vel_fs_posix(), 1, 1, 0, &err), &err);

@@ -21,21 +21,9 @@ static void number(const char *name, int64_t want)
        want >= 0 ? "'%s' has its number" : "'%s' has none", name);
 }
 
-static void entry(const char *name, int64_t want_id, int64_t want_owner)
-{
-    int64_t id = 77, owner = 77;
-    bool is_one = vel_entry_parse(name, &id, &owner);
-
-    ok(is_one == (want_id >= 0) && id == (is_one ? want_id : 77) &&
-           owner == (is_one ? want_owner : 77),
-       is_one ? "'%s' is an entry" : "'%s' is none", name);
-}
-
 int main(void)
 {
     path_is(vel_veloc_dir("/p"), "/p/.veloc");
-    path_is(vel_entry_path("/p/.veloc", 12, 0), "/p/.veloc/index/dataset.12");
-    path_is(vel_entry_path("/p/.veloc", 12, 3), "/p/.veloc/index/dataset.12.3");
     path_is(vel_dataset_dir("/p/.veloc", 12), "/p/.veloc/dataset.12");
     path_is(vel_dropped_path("/p/.veloc", 12), "/p/.veloc/dropped.12");
     path_is(vel_files_path("/p/.veloc", 12, 3), "/p/.veloc/dataset.12/files.3");
@@ -61,17 +49,5 @@ int main(void)
     number("dataset.9223372036854775808", -1);
     number("dataset.18446744073709551617", -1);
     number("dataset.99999999999999999999999999", -1);
-    entry("dataset.12", 12, 0);
-    entry("dataset.12.3", 12, 3);
-    entry("dataset.0.10", 0, 10);
-    entry("dataset.12.0", -1, 0);
-    entry("dataset.12.03", -1, 0);
-    entry("dataset.012.3", -1, 0);
-    entry("dataset.12.", -1, 0);
-    entry("dataset..3", -1, 0);
-    entry("dataset.12.3.4", -1, 0);
-    entry("dataset.12.3x", -1, 0);
-    entry("dataset.12.-3", -1, 0);
-    entry("dataset.12.99999999999999999999", -1, 0);
     return done_testing();
 }

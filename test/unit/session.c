@@ -16,9 +16,11 @@
 #include "meta/current.h"
 #include "meta/entry.h"
 #include "meta/filemap.h"
+#include "meta/ids.h"
 #include "meta/paths.h"
 #include "sys/host.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/seslab.h"
 #include "tap/tap.h"
 
@@ -94,22 +96,6 @@ static void lose_cache(const struct seslab *lab)
 /* --- failures ----------------------------------------------------------------------
  */
 
-/* A file system that fails in one directory. */
-static struct vel_fs_fault *fault_below(const char *dir, unsigned kinds)
-{
-    struct vel_fs_fault *fault = NULL;
-    const struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_LASTING,
-                                           .kinds = kinds,
-                                           .at = 1,
-                                           .errnum = 28 /* ENOSPC */,
-                                           .below = dir};
-
-    if (vel_fs_fault_create(vel_fs_posix(), NULL, &fault, NULL) < 0)
-        bail_out("no twin");
-    vel_fs_fault_arm(fault, &plan);
-    return fault;
-}
-
 static void mend(struct vel_fs_fault *fault)
 {
     const struct vel_fs_fault_plan none = {.mode = VEL_FS_FAULT_NONE};
@@ -117,22 +103,48 @@ static void mend(struct vel_fs_fault *fault)
     vel_fs_fault_arm(fault, &none);
 }
 
+static void break_below(struct vel_fs_fault *fault, const char *dir, unsigned kinds)
+{
+    const struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_LASTING,
+                                           .kinds = kinds,
+                                           .at = 1,
+                                           .errnum = 28 /* ENOSPC */,
+                                           .below = dir};
+
+    vel_fs_fault_arm(fault, &plan);
+}
+
+/* A file system that fails in one directory. */
+static struct vel_fs_fault *fault_below(const char *dir, unsigned kinds)
+{
+    struct vel_fs_fault *fault = NULL;
+
+    if (vel_fs_fault_create(vel_fs_posix(), NULL, &fault, NULL) < 0)
+        bail_out("no twin");
+    break_below(fault, dir, kinds);
+    return fault;
+}
+
 static void no_index(void)
 {
     struct seslab lab;
     struct vel_session *s;
     struct vel_err err = {0};
-    char index[600];
+    char dir[600];
 
     seslab_init(&lab, 1);
-    snprintf(index, sizeof index, "%s/.veloc/index", lab.prefix);
-    struct vel_fs_fault *fault = fault_below(index, VEL_FS_KIND_RENAME);
+    snprintf(dir, sizeof dir, "%s/.veloc", lab.prefix);
+    struct vel_fs_fault *fault = fault_below(dir, 0);
+    mend(fault);
+    lab.leaders_fs = vel_fs_fault_fs(fault);
     s = launch(&lab, vel_fs_fault_fs(fault));
+    break_below(fault, dir, VEL_FS_KIND_LINK);
     is_int(seslab_checkpoint(&lab, s, 1, &err), 0,
            "a prefix without room for an entry fails no checkpoint in the cache");
     is_int(seslab_checkpoint(&lab, s, 2, &err), 0, "nor the next one");
     is_int(newest(s), 2, "and they can be restored");
     end(s, NULL);
+    lab.leaders_fs = NULL;
     s = launch(&lab, vel_fs_posix());
     is_int(newest(s), 2, "by the next launch as well");
     end(s, NULL);
@@ -213,10 +225,7 @@ static void fetched_again(void)
 
 static int64_t current(const struct seslab *lab)
 {
-    int64_t id = -1;
-
-    vel_current_find(vel_fs_posix(), on_prefix(lab, ".veloc"), &id, NULL);
-    return id;
+    return indexlab_current(vel_fs_posix(), on_prefix(lab, ".veloc"));
 }
 
 static void failed_fetch(void)
@@ -264,8 +273,7 @@ static void broken_fetch(void)
     ok(vel_fs_fault_fired(fault) && where == VEL_WHERE_PREFIX,
        "what cannot be fetched is still offered");
     end(s, NULL);
-    ok(vel_entry_load(vel_fs_posix(), on_prefix(&lab, ".veloc"), 1, &entry, &err) ==
-               0 &&
+    ok(indexlab_load(vel_fs_posix(), on_prefix(&lab, ".veloc"), 1, &entry, &err) == 0 &&
            entry.fetched > 0 && entry.failed == 0 && current(&lab) == 1,
        "that it was tried is recorded, and says nothing against it");
     vel_entry_fini(&entry);
@@ -310,14 +318,20 @@ static void put_old_part(const struct seslab *lab, int64_t id)
     vel_node_destroy(map.descriptor);
 }
 
-/* Leaders are about to forget it: its directory is gone. */
+/* Of leaders, who are about to forget it. */
 static void put_old_entry(const struct seslab *lab, int64_t id)
 {
+    const struct vel_id_owner maker = {.launch = "gone", .is_leaders = true};
     struct vel_entry entry = {.dataset = old, .owner = 1, .place = VEL_ON_PREFIX};
     struct vel_err err = {0};
+    char dir[1200];
 
     entry.dataset.id = id;
-    if (vel_entry_save(vel_fs_posix(), on_prefix(lab, ".veloc"), &entry, &err) < 0)
+    snprintf(dir, sizeof dir, "%s/dataset.%d", on_prefix(lab, ".veloc"), (int)id);
+    vel_fs_make_dirs(vel_fs_posix(), dir, 0777, &err);
+    if (vel_id_say(vel_fs_posix(), on_prefix(lab, ".veloc"), id, &maker, NULL, &err) <
+            0 ||
+        indexlab_save(vel_fs_posix(), on_prefix(lab, ".veloc"), &entry, &err) < 0)
         bail_out("%s", err.text);
 }
 
@@ -343,8 +357,8 @@ static void old_files(void)
     seslab_checkpoint(&lab, s, 2, &err);
     is_int(seslab_id(&lab, 2), 4, "their numbers are not given again");
     end(s, NULL);
-    is_int(vel_entry_load(vel_fs_posix(), on_prefix(&lab, ".veloc"), 3, &entry, &err),
-           0, "nor is the entry touched of those that leaders are about to forget");
+    is_int(indexlab_load(vel_fs_posix(), on_prefix(&lab, ".veloc"), 3, &entry, &err), 0,
+           "nor is the entry touched of those that leaders are about to forget");
     vel_entry_fini(&entry);
 }
 

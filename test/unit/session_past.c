@@ -17,6 +17,7 @@
 #include "recover/scrub.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/seslab.h"
 #include "tap/tap.h"
 
@@ -108,8 +109,8 @@ static void two_of_a_number(void)
     one = (struct job){.lab = &lab, .save = 1};
     launch(&one, 2);
     snprintf(first, sizeof first, "%s", seslab_node(&lab, 0));
-    shell("mv '%s' '%s.one' && rm -r '%s' '%s'/index/*", first, first,
-          seslab_node(&lab, 1), veloc(&lab));
+    shell("mv '%s' '%s.one' && rm -rf '%s' '%s'/launch.* '%s'/dataset.*", first, first,
+          seslab_node(&lab, 1), veloc(&lab), veloc(&lab));
     two = (struct job){.lab = &lab, .save = 2};
     launch(&two, 2);
     shell("rm -r '%s' && mv '%s.one' '%s'", first, first, first);
@@ -123,6 +124,20 @@ static void two_of_a_number(void)
 
 /* --- one name, two files -------------------------------------------------------------
  */
+
+/* Its entry says that it has all its files. */
+static void forget_replaced(const struct seslab *lab, int64_t id)
+{
+    struct vel_entry entry;
+    struct vel_err err = {0};
+
+    if (indexlab_load(vel_fs_posix(), veloc(lab), id, &entry, &err) < 0)
+        bail_out("%s", err.text);
+    entry.replaced = 0;
+    if (indexlab_save(vel_fs_posix(), veloc(lab), &entry, &err) < 0)
+        bail_out("%s", err.text);
+    vel_entry_fini(&entry);
+}
 
 /* Version 2 has files of the same names and sizes as version 1 had, and the index says
  * that both can be fetched. */
@@ -139,10 +154,9 @@ static void replaced(const char *key, const char *value, int ranks, const char *
         seslab_set(&lab, key, value);
     old = (struct job){.lab = &lab, .save = 1};
     launch(&old, 2);
-    shell("cp '%s'/index/dataset.1 '%s'/old", veloc(&lab), veloc(&lab));
     new = (struct job){.lab = &lab, .save = 2};
     launch(&new, 2);
-    shell("mv '%s'/old '%s'/index/dataset.1", veloc(&lab), veloc(&lab));
+    forget_replaced(&lab, 1);
     tap_fresh_dir(lab.cache);
     later = (struct job){.lab = &lab, .restart = 1};
     launch(&later, ranks);
@@ -186,10 +200,10 @@ static void stage_again(const struct seslab *lab, int64_t id)
     struct vel_entry entry;
     struct vel_err err = {0};
 
-    if (vel_entry_load(vel_fs_posix(), veloc(lab), id, &entry, &err) < 0)
+    if (indexlab_load(vel_fs_posix(), veloc(lab), id, &entry, &err) < 0)
         bail_out("%s", err.text);
     entry.place = VEL_ON_STAGED;
-    if (vel_entry_save(vel_fs_posix(), veloc(lab), &entry, &err) < 0)
+    if (indexlab_save(vel_fs_posix(), veloc(lab), &entry, &err) < 0)
         bail_out("%s", err.text);
     vel_entry_fini(&entry);
 }

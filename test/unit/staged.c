@@ -15,6 +15,7 @@
 #include "meta/entry.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 
 enum { NODES = 3 };
@@ -42,7 +43,7 @@ static void wait_staged(const struct filelab *lab)
     for (int i = 0; i < 1000 && place != VEL_ON_STAGED; i++) {
         struct vel_entry entry = {0};
 
-        if (vel_entry_load(vel_fs_posix(), lab->dir, 1, &entry, NULL) == 0)
+        if (indexlab_load(vel_fs_posix(), lab->dir, 1, &entry, NULL) == 0)
             place = entry.place;
         vel_entry_fini(&entry);
         vel_clock_sleep(vel_clock_system(), 10 * VEL_CLOCK_MS);

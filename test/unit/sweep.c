@@ -13,6 +13,7 @@
 #include "meta/filelist.h"
 #include "meta/ids.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 #include "xfer/temp.h"
 
@@ -29,7 +30,7 @@ static char *temporary(const char *name, int64_t id, int64_t owner)
     char path[4200], *ret = NULL;
 
     snprintf(path, sizeof path, "%s/%s", prefix, name);
-    if (vel_xfer_temp_owned(path, (uint64_t)id, (uint64_t)owner, 0, &ret, &err) < 0)
+    if (vel_xfer_temp_owned(path, (uint64_t)id, (uint64_t)owner, &ret, &err) < 0)
         bail_out("%s", err.text);
     return ret;
 }
@@ -58,7 +59,6 @@ static int64_t begin(const char *launch)
     struct vel_listed files[] = {{.name = (char[]){"a"}, .container = -1},
                                  {.name = (char[]){"b"}, .container = -1}};
     struct vel_vec list;
-    char path[4400];
     int64_t id;
 
     vel_vec_init(&list, sizeof files[0]);
@@ -67,11 +67,7 @@ static int64_t begin(const char *launch)
     if (vel_id_claim(fs(), dir, 0, &maker, &id, &err) < 0 ||
         vel_filelist_save(fs(), dir, id, 1, &list, &err) < 0)
         bail_out("%s", err.text);
-    for (int64_t k = 1; k <= 2; k++) {
-        snprintf(path, sizeof path, "%s/dataset.%lld/owner.%lld", dir, (long long)id,
-                 (long long)k);
-        tap_put_file(path, "");
-    }
+    indexlab_claim_up_to(fs(), dir, id, 2);
     put_temporary("a", id, 1);
     put_temporary("a", id, 2);
     put_temporary("b", id, 2);
@@ -93,7 +89,7 @@ static bool has_all(int64_t id)
 int main(void)
 {
     struct vel_view view = {.launch = (char[]){"now"}, .highest = 100};
-    const struct vel_sweep sweep = {
+    struct vel_sweep sweep = {
         .fs = fs(), .prefix = prefix, .dir = dir, .launch = "now", .view = &view};
     struct vel_entry entry = {.owner = 2, .lists = 2, .place = VEL_ON_STAGED};
     struct vel_view_lost some = {.reason = VEL_VIEW_PARTIAL, .why = (char[]){"late"}},
@@ -108,8 +104,9 @@ int main(void)
     tap_fresh_dir(dir);
     snprintf(path, sizeof path, "%s/launch.lives", dir);
     tap_fresh_dir(path);
-    snprintf(path, sizeof path, "%s/index", dir);
-    tap_fresh_dir(path);
+    snprintf(path, sizeof path, "%s/launch.lives/about", dir);
+    tap_put_file(path, "");
+    sweep.index = indexlab_keep(fs(), dir);
     vel_vec_init(&view.nodes, sizeof(char *));
     vel_vec_init(&view.alive, sizeof(int64_t));
     vel_vec_init(&view.datasets, sizeof(struct vel_view_dataset));
@@ -117,7 +114,7 @@ int main(void)
     vel_vec_init(&view.names, sizeof(struct vel_view_name));
 
     int64_t lost = begin("over"), alive = begin("lives"), staged = begin("over"),
-            unread = begin("over"), last;
+            unread = begin("torn"), last;
     aside.id = begin("over");
     some.id = begin("over");
     vel_vec_push(&view.lost, &some); /* newest first */
@@ -130,10 +127,13 @@ int main(void)
                                          .use = 1,
                                          .ranks = 1,
                                          .nodes = 1};
-    if (vel_entry_save(fs(), dir, &entry, &err) < 0)
+    if (indexlab_save(fs(), dir, &entry, &err) < 0)
         bail_out("%s", err.text);
-    snprintf(path, sizeof path, "%s/index/dataset.%lld.2", dir, (long long)unread);
-    tap_put_file(path, "torn");
+    entry.dataset.id = unread;
+    entry.dataset.name = (char[]){"torn"};
+    if (indexlab_save(fs(), dir, &entry, &err) < 0)
+        bail_out("%s", err.text);
+    indexlab_damage(dir, "torn", "torn");
     put_temporary("a", 77, 1);
 
     ok(vel_sweep(&sweep, &swept, &err) == 0, "launches that are over are tidied");

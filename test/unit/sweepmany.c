@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "jobs/sweep_single.h"
+#include "meta/launch.h"
 #include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/sweeplab.h"
@@ -57,9 +58,13 @@ static void seals_go(void)
     id[4] = sweeplab_publish("done", NULL, "other", "n");
     sweeplab_put_seal("done", id[4], "other");
     sweeplab_end("done");
+    sweeplab_make_launch("gone");
+    sweeplab_end("gone");
 
     ok(sweeplab_sweep(fs(), &swept) == 0 && swept.launches == 1,
-       "a launch whose seals nobody wants goes");
+       "a launch without anything goes");
+    ok(!sweeplab_has_seal("done", id[4]) && sweeplab_is_recorded(id[4]),
+       "one that has only datasets on the prefix keeps no seals");
     ok(!sweeplab_has_seal("steps", id[0]) && !sweeplab_has_seal("steps", id[2]),
        "of one that is needed those of datasets that are only on the prefix go");
     ok(sweeplab_has_seal("steps", id[3]), "but not of one that a cache has");
@@ -69,6 +74,55 @@ static void seals_go(void)
     is_str(sweeplab_sealed("steps"), left, "and there are no others");
     ok(sweeplab_is_recorded(id[0]) && sweeplab_is_recorded(id[2]),
        "their datasets stay");
+}
+
+/* In PREFIX/.veloc. */
+static bool is_there(const char *name)
+{
+    char path[4400];
+
+    snprintf(path, sizeof path, "%s/%s", sweeplab_dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static size_t launches(void)
+{
+    struct vel_vec list;
+    size_t n;
+
+    vel_vec_init(&list, sizeof(char *));
+    must(vel_launch_list(fs(), sweeplab_dir, &list, &err));
+    n = list.n;
+    vel_fs_names_fini(&list);
+    return n;
+}
+
+/* There may be one for each dataset: only who asks for datasets looks into them. */
+static void past_ones(void)
+{
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
+    struct vel_swept swept;
+    char name[4400];
+
+    sweeplab_fresh();
+    sweeplab_make_launch("done");
+    int64_t id = sweeplab_publish("done", NULL, "other", "n");
+    sweeplab_end("done");
+    is_int((long long)launches(), 1, "a launch that has ended is looked at by others");
+    must(sweeplab_sweep(fs(), &swept));
+    must(vel_launch_fate(fs(), sweeplab_dir, "done", &fate, &err));
+    ok(fate == VEL_LAUNCH_GONE && launches() == 0 && is_there("launch.done") &&
+           sweeplab_is_recorded(id),
+       "until it is only needed for its datasets");
+    snprintf(name, sizeof name, "%s/dataset.%lld", sweeplab_dir, (long long)id);
+    must(vel_fs_remove_tree(fs(), name, &err));
+    must(sweeplab_sweep(fs(), &swept));
+    ok(!is_there("launch.done") && !is_there("past.done") && swept.launches == 1,
+       "then it goes");
+    snprintf(name, sizeof name, "%s/past.none", sweeplab_dir);
+    tap_put_file(name, "");
+    must(sweeplab_sweep(fs(), &swept));
+    ok(!is_there("past.none"), "and so does the mark of one that is not there");
 }
 
 static void singles_go(void)
@@ -431,6 +485,7 @@ static void two_at_once(void)
 int main(void)
 {
     seals_go();
+    past_ones();
     singles_go();
     newest_stays();
     evidence_stays();

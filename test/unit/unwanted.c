@@ -14,6 +14,7 @@
 #include "node/service_in.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"
+#include "tap/indexlab.h"
 #include "tap/tap.h"
 
 enum { LARGE = 100000 };
@@ -255,6 +256,8 @@ static void between_looks(void)
     const struct vel_placeholder_file of = {node.job.home, 0, "out.0/r0.1"};
     struct vel_service service = {.fs = &fs,
                                   .dir = lab.dir,
+                                  .index = indexlab_keep(&fs, lab.dir),
+                                  .flushing = node.flushing,
                                   .launch = launch,
                                   .launch_dir = lab.dir,
                                   .placeholders =

@@ -26,11 +26,12 @@ enum {
     TIMES = 6,          /* it is measured so often, every so many files: datasets */
     APART = 24,         /* that are over are forgotten some dozens at a time, */
     SLACK = 600000,     /* bytes: and keys 256 at a time, of 2.5 KB each */
-    PER_FILE = 90       /* bytes, see below */
+    PER_FILE = 140      /* bytes, see below */
 };
 
 /* How often each of the newest 65536 names was used stands in three tables, 24 bytes in
- * each; the id of each dataset that is on the prefix in a list, 8 bytes. */
+ * each; the id of each dataset that is on the prefix in a list, 8 bytes; and where its
+ * entry stands in the ledger twice, 24 bytes each, for the loop and for workers. */
 
 struct held {
     int descriptors;

@@ -26,7 +26,7 @@ none_1='ck.1.0.h5: none;ck.1.1.h5: none;ck.1.2.h5: none'
 native() { "$point" "read=ck.$1.0.h5" "read=ck.$1.1.h5" "read=ck.$1.2.h5" | paste -sd';'; }
 other() { VELOC_CACHE_BASE="$dir/other" "$@"; }
 list() { "$TOOLS/h5veloc-ls"; }
-launches() { find .veloc -maxdepth 1 -name 'launch.*' | wc -l; }
+launches() { find .veloc/launch.* -type f ! -name '1.*' -printf '%h\n' | sort -u | wc -l; } # that have more than a ledger
 stubs() { grep -laxs 'h5veloc stub 2' ck.*.h5 | wc -l; }
 has() { like "$(grep -F "$1" "$dir/err")" "*$2*" "$3"; } # PATH SENTENCE TEXT: among what was told
 recover() {

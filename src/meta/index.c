@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Entries as the ledgers of launches tell them: each is read on as it grows. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "facts/facts.h"
+#include "meta/ids.h"
+#include "meta/index_in.h"
+#include "meta/launch.h"
+#include "meta/paths.h"
+
+/* --- what one line says --- */
+
+void vel_said_fini(struct vel_said *said)
+{
+    free(said->launch);
+    free(said->node);
+    free(said->text);
+    *said = (struct vel_said){0};
+}
+
+bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret)
+{
+    struct vel_fields fields;
+    struct vel_fact fact;
+
+    if (!vel_line_is(line, "entry", &fields) || vel_fact_get(line, &fact, NULL) < 0)
+        return false;
+    *ret = (struct vel_said){.id = fact.u.entry.id,
+                             .count = fact.u.entry.count,
+                             .owner = fact.u.entry.owner,
+                             .launch = fact.u.entry.launch,
+                             .node = fact.u.entry.node,
+                             .text = fact.u.entry.entry};
+    return true; /* the strings are the caller's */
+}
+
+bool vel_said_is_doubtful(const struct vel_ledger_text *text)
+{
+    struct vel_fields fields;
+    bool is = text->wrong > 0;
+
+    for (size_t i = 0; !is && i < text->facts.n; i++)
+        is = vel_line_is(&((struct vel_ledger_fact *)vel_vec_at(&text->facts, i))->line,
+                         "doubt", &fields);
+    return is;
+}
+
+/* --- a launch --- */
+
+static void forget_spots(struct vel_index_launch *launch)
+{
+    vel_vec_fini(&launch->spots);
+    vel_vec_init(&launch->spots, sizeof(struct vel_index_spot));
+    vel_fs_names_fini(&launch->lines);
+    vel_vec_init(&launch->lines, sizeof(char *));
+}
+
+static void launch_free(void *arg)
+{
+    struct vel_index_launch *launch = arg;
+
+    forget_spots(launch);
+    vel_follow_fini(&launch->follow);
+    free(launch);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct vel_index_spot *x = a, *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct vel_index_spot *find_spot(const struct vel_index_launch *launch,
+                                        int64_t id)
+{
+    const struct vel_index_spot key = {.id = id};
+    bool is_there;
+    size_t at = vel_vec_place(&launch->spots, &key, by_id, &is_there);
+
+    return is_there ? vel_vec_at(&launch->spots, at) : NULL;
+}
+
+/* The last word counts. */
+static int keep(struct vel_index_launch *launch, const struct vel_index_spot *spot,
+                struct vel_err *err)
+{
+    bool is_there;
+    size_t at = vel_vec_place(&launch->spots, spot, by_id, &is_there);
+    struct vel_index_spot *old = is_there ? vel_vec_at(&launch->spots, at) : NULL;
+
+    if (old && spot->count > old->count)
+        *old = *spot;
+    return old || vel_vec_insert(&launch->spots, at, spot)
+               ? 0
+               : vel_out_of_memory(err, "the index");
+}
+
+/* Where a term is damaged a line may be another's: then its text is kept. */
+static int place(struct vel_index_launch *launch, const struct vel_follow_text *read,
+                 const struct vel_ledger_line *line, struct vel_index_spot *spot,
+                 struct vel_err *err)
+{
+    const struct vel_vec *all = &read->text->bytes;
+    char *copy;
+
+    if (all->n == 1) {
+        spot->at =
+            read->from +
+            (uint64_t)(line->text - ((struct vel_buf *)vel_vec_at(all, 0))->data);
+        return 0;
+    }
+    spot->at = launch->lines.n;
+    spot->is_kept = true;
+    copy = strndup(line->text, line->len);
+    if (copy && vel_vec_push(&launch->lines, &copy))
+        return 0;
+    free(copy);
+    return vel_out_of_memory(err, "the index");
+}
+
+static int take_line(struct vel_index_launch *launch,
+                     const struct vel_follow_text *read,
+                     const struct vel_ledger_fact *fact, struct vel_err *err)
+{
+    const struct vel_ledger_line *line = &fact->line;
+    const struct vel_ledger_text *text = read->text;
+    struct vel_index_spot spot = {.len = (unsigned)line->len};
+    struct vel_fields fields;
+    int rc;
+
+    if (!vel_line_is(line, "entry", &fields))
+        return 0;
+    spot.id = vel_fields_int(&fields);
+    spot.count = (uint32_t)vel_fields_int(&fields);
+    spot.has_text = line->len < 2 || memcmp(line->text + line->len - 2, " %", 2) != 0;
+    spot.is_doubtful = text->wrong > 0 && fact->of.term != text->name.term;
+    if (!vel_fields_are_right(&fields))
+        return 0;
+    rc = place(launch, read, line, &spot, err);
+    return rc == 0 ? keep(launch, &spot, err) : rc;
+}
+
+static int take(void *arg, const struct vel_follow_text *read, struct vel_err *err)
+{
+    struct vel_index_launch *launch = arg;
+    int rc = 0;
+
+    if (read->is_anew) {
+        forget_spots(launch);
+        launch->is_done = false;
+        launch->is_doubtful = false;
+    }
+    launch->is_done = launch->is_done || vel_terms_has_done(read->text);
+    launch->is_doubtful = launch->is_doubtful || vel_said_is_doubtful(read->text);
+    for (size_t i = 0; rc == 0 && i < read->text->facts.n; i++)
+        rc = take_line(launch, read, vel_vec_at(&read->text->facts, i), err);
+    return rc;
+}
+
+int vel_index_load_spot(const struct vel_index_launch *launch,
+                        const struct vel_index_spot *spot, struct vel_said *ret,
+                        struct vel_err *err)
+{
+    const struct vel_follow *of = &launch->follow;
+    const struct vel_ledger_dir dir = {.fs = of->fs, .path = of->launch_dir};
+    const struct vel_ledger_spot where = {
+        .name = of->name, .salt = of->salt, .at = spot->at, .len = spot->len};
+    struct vel_ledger_line line = {.len = spot->len};
+    struct vel_buf text;
+    int rc = 0;
+
+    vel_buf_init(&text);
+    if (spot->is_kept) {
+        line.text = *(char **)vel_vec_at(&launch->lines, spot->at);
+    } else {
+        rc = vel_ledger_load_line(&dir, &where, &text, err);
+        line = (struct vel_ledger_line){text.data, text.len};
+    }
+    if (rc == VEL_ENOENT)
+        rc = vel_fail(err, VEL_EBUSY, "the ledger in %s changes", of->launch_dir);
+    if (rc == 0 && !vel_said_get(&line, ret))
+        rc = vel_fail(err, VEL_ECORRUPT, "the ledger in %s has a wrong entry",
+                      of->launch_dir);
+    vel_buf_fini(&text);
+    return rc;
+}
+
+int vel_index_get_launch(struct vel_index *index, struct vel_index_half *half,
+                         const char *name, struct vel_index_launch **ret,
+                         struct vel_err *err)
+{
+    struct vel_index_launch *launch = vel_map_get(half->launches, name);
+    int rc = 0;
+
+    if (!launch) {
+        launch = calloc(1, sizeof *launch);
+        if (launch)
+            forget_spots(launch);
+        rc = launch ? vel_follow_init(&launch->follow, index->fs, index->dir, name, err)
+                    : vel_out_of_memory(err, "the index");
+        if (rc == 0 && vel_map_set(half->launches, name, launch, NULL) < 0)
+            rc = vel_out_of_memory(err, "the index");
+        if (rc < 0 && launch)
+            launch_free(launch);
+    }
+    *ret = rc == 0 ? launch : NULL;
+    return rc;
+}
+
+void vel_index_forget_launch(struct vel_index_half *half, const char *name)
+{
+    struct vel_index_launch *launch = vel_map_remove(half->launches, name);
+
+    if (launch)
+        launch_free(launch);
+}
+
+/* VEL_ENOENT: it has no directory. */
+int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
+                          const char *name, struct vel_index_launch **ret,
+                          struct vel_err *err)
+{
+    int rc = vel_index_get_launch(index, half, name, ret, err);
+
+    /* of what is over each word is in a term of its own */
+    if (rc == 0 && !((*ret)->is_done && vel_follow_is_last(&(*ret)->follow)))
+        rc = vel_follow_read(&(*ret)->follow, take, *ret, err);
+    if (rc == VEL_ENOENT)
+        vel_index_forget_launch(half, name);
+    return rc;
+}
+
+/* --- the index --- */
+
+bool vel_index_is_bound(const struct vel_index *index)
+{
+    return index->has_bound && pthread_equal(index->bound, pthread_self());
+}
+
+struct vel_index_half *vel_index_lock_half(struct vel_index *index)
+{
+    struct vel_index_half *half = &index->halves[vel_index_is_bound(index)];
+
+    pthread_mutex_lock(&half->lock);
+    return half;
+}
+
+void vel_index_unlock_half(struct vel_index_half *half)
+{
+    pthread_mutex_unlock(&half->lock);
+}
+
+int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
+                   struct vel_err *err)
+{
+    struct vel_index *index = calloc(1, sizeof *index);
+    bool is_good = index;
+
+    if (!index)
+        return vel_out_of_memory(err, "the index");
+    index->fs = fs;
+    index->dir = strdup(dir);
+    is_good = index->dir;
+    pthread_mutex_init(&index->term_lock, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct vel_index_half *half = &index->halves[i];
+
+        pthread_mutex_init(&half->lock, NULL);
+        half->launches = vel_map_create();
+        is_good = is_good && half->launches;
+    }
+    if (!is_good) {
+        vel_index_close(index);
+        return vel_out_of_memory(err, "the index");
+    }
+    *ret = index;
+    return 0;
+}
+
+void vel_index_close(struct vel_index *index)
+{
+    if (!index)
+        return;
+    for (int i = 0; i < 2; i++) {
+        vel_map_destroy(index->halves[i].launches, launch_free);
+        pthread_mutex_destroy(&index->halves[i].lock);
+    }
+    vel_ledger_close(index->term);
+    pthread_mutex_destroy(&index->term_lock);
+    free(index->launch);
+    free(index->node);
+    free(index->dir);
+    free(index);
+}
+
+struct vel_fs *vel_index_fs(const struct vel_index *index)
+{
+    return index->fs;
+}
+
+const char *vel_index_dir(const struct vel_index *index)
+{
+    return index->dir;
+}
+
+void vel_index_bind(struct vel_index *index, uint64_t limit)
+{
+    index->bound = pthread_self();
+    index->limit = limit;
+    index->has_bound = true;
+}
+
+/* --- one dataset --- */
+
+/* Which launch a dataset is of never changes, while it has a directory. */
+static int find_launch(struct vel_index *index, const struct vel_index_half *half,
+                       int64_t id, char **ret, struct vel_err *err)
+{
+    const char *launch = NULL;
+    struct stat st;
+    char *dir;
+    int rc;
+
+    for (size_t i = 0; !launch && i < vel_map_count(half->launches); i++)
+        if (find_spot(vel_map_value(half->launches, i), id))
+            launch = vel_map_key(half->launches, i);
+    if (!launch)
+        return vel_id_launch(index->fs, index->dir, id, ret, NULL, err);
+    dir = vel_dataset_dir(index->dir, id);
+    rc = dir ? vel_fs_lstat(index->fs, dir, &st, err)
+             : vel_out_of_memory(err, "the index");
+    free(dir);
+    if (rc == 0 && !(*ret = strdup(launch)))
+        rc = vel_out_of_memory(err, "the index");
+    return rc;
+}
+
+int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
+                        struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    int rc = find_launch(index, half, id, ret, err);
+
+    vel_index_unlock_half(half);
+    if (rc < 0)
+        *ret = NULL;
+    return rc;
+}
+
+static int said_once(struct vel_index *index, struct vel_index_half *half,
+                     const char *launch, int64_t id, struct vel_said *ret, bool *ret_is,
+                     bool *ret_is_doubtful, struct vel_err *err)
+{
+    const struct vel_index_spot *spot;
+    struct vel_index_launch *of;
+    int rc = vel_index_read_launch(index, half, launch, &of, err);
+
+    if (rc < 0)
+        return rc;
+    spot = find_spot(of, id);
+    *ret_is = spot && !spot->is_doubtful;
+    *ret_is_doubtful = of->is_doubtful;
+    return *ret_is ? vel_index_load_spot(of, spot, ret, err) : 0;
+}
+
+int vel_index_said(struct vel_index *index, const char *launch, int64_t id,
+                   struct vel_said *ret, bool *ret_is, bool *ret_is_doubtful,
+                   struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    struct vel_err why = {0};
+    int rc = VEL_EBUSY;
+
+    *ret_is = *ret_is_doubtful = false;
+    for (int round = 0; rc == VEL_EBUSY && round < VEL_INDEX_ROUNDS; round++)
+        rc = said_once(index, half, launch, id, ret, ret_is, ret_is_doubtful, &why);
+    vel_index_unlock_half(half);
+    *ret_is = *ret_is && rc == 0;
+    return rc < 0 && rc != VEL_ENOENT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
+}
+
+/* Of what is known. */
+static int load_said(struct vel_index *index, int64_t id, struct vel_said *ret,
+                     struct vel_err *err)
+{
+    char *launch;
+    bool is = false, is_doubtful = false;
+    int rc = vel_index_launch_of(index, id, &launch, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_index_said(index, launch, id, ret, &is, &is_doubtful, err);
+    if (rc == 0 && !is && is_doubtful)
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "the ledger of launch %s is damaged: lines of it cannot be read",
+                      launch);
+    else if (rc == 0 && !is)
+        rc = vel_fail(err, VEL_ENOENT, "nothing is known of dataset %" PRId64, id);
+    free(launch);
+    return rc;
+}
+
+int vel_said_decode(const struct vel_said *said, struct vel_entry *ret,
+                    struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = vel_entry_decode(said->text, strlen(said->text), ret, &why);
+
+    if (rc == 0 && ret->dataset.id != said->id) {
+        vel_entry_fini(ret);
+        rc = vel_fail(&why, VEL_ECORRUPT, "it is that of another");
+    }
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc,
+                             "the entry of dataset %" PRId64 ": %s", said->id, why.text)
+                  : 0;
+}
+
+int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
+                   struct vel_err *err)
+{
+    struct vel_said said;
+    int rc = load_said(index, id, &said, err);
+
+    if (rc < 0)
+        return rc;
+    rc = *said.text
+             ? vel_said_decode(&said, ret, err)
+             : vel_fail(err, VEL_ENOENT, "nothing is known of dataset %" PRId64, id);
+    vel_said_fini(&said);
+    return rc;
+}
+
+/* Whoever leads a launch knows what it has said itself. */
+static bool is_own(struct vel_index *index, int64_t id)
+{
+    char *launch = NULL;
+    bool is = index->launch && vel_index_launch_of(index, id, &launch, NULL) == 0 &&
+              strcmp(launch, index->launch) == 0;
+
+    free(launch);
+    return is;
+}
+
+int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
+                    char **ret_launch, struct vel_err *err)
+{
+    struct vel_said said = {.owner = 1};
+    struct vel_err why = {0};
+    char *dir = vel_dataset_dir(index->dir, id);
+    struct stat st;
+    int rc = dir ? vel_fs_lstat(index->fs, dir, &st, err)
+                 : vel_out_of_memory(err, "the index");
+
+    free(dir);
+    if (rc < 0)
+        return rc;
+    rc = load_said(index, id, &said, &why);
+    if (rc < 0 && rc != VEL_ENOENT && !(rc == VEL_ECORRUPT && is_own(index, id)))
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    *ret_owner = said.owner > 1 ? said.owner : 1;
+    rc = 0;
+    if (ret_launch && said.owner > 1) {
+        *ret_launch = said.launch;
+        said.launch = NULL;
+    } else if (ret_launch) {
+        rc = vel_index_launch_of(index, id, ret_launch, err);
+    }
+    vel_said_fini(&said);
+    return rc;
+}

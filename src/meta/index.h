@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* index - what a prefix says of its datasets: their entries, which are facts in the
+ * ledgers of the launches that have made them (doc/facts.txt, 9).
+ *
+ * For several threads. One of them may be bound: it waits for none of the others.
+ */
+#ifndef VEL_META_INDEX_H
+#define VEL_META_INDEX_H
+
+#include "ledger/ledger.h"
+#include "meta/entry.h"
+#include "meta/over.h"
+
+struct vel_index;
+
+/* Nothing is read yet. `dir` is PREFIX/.veloc. */
+int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
+                   struct vel_err *err);
+void vel_index_close(struct vel_index *index);
+
+/* What it was opened with. */
+struct vel_fs *vel_index_fs(const struct vel_index *index);
+const char *vel_index_dir(const struct vel_index *index);
+
+/* This thread does not wait for others: for who writes, `limit` ns at most. */
+void vel_index_bind(struct vel_index *index, uint64_t limit);
+
+/* --- to read --- */
+
+/* VEL_ENOENT: nothing is known of it. VEL_ECORRUPT: nobody can read that. */
+int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
+                   struct vel_err *err);
+
+/* All readable entries, newest first: items of *ret are struct vel_entry. A damaged one
+ * is told in the log. No index is an empty one. */
+int vel_index_load(struct vel_index *index, struct vel_vec *ret, struct vel_err *err);
+void vel_index_fini(struct vel_vec *entries);
+
+/* Which entries are read: of datasets between these two, but not those below
+ * `over_below` that are in `over` (may be NULL), which forgets what the index does not
+ * have any more. */
+struct vel_index_range {
+    int64_t above, below, over_below;
+    struct vel_over *over;
+    const char *launch; /* of this one alone; NULL: of all */
+};
+
+/* One entry, which is the caller's; a result that is not 0 ends the reading, and is
+ * returned. */
+typedef int vel_index_f(void *arg, struct vel_entry *entry, struct vel_err *err);
+
+/* The same entry by entry, newest first. */
+int vel_index_each(struct vel_index *index, const struct vel_index_range *range,
+                   vel_index_f *each, void *arg, struct vel_err *err);
+
+/* Has a launch datasets of which somebody has said something, or may have? VEL_ENOENT:
+ * it has no directory. */
+int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
+                  struct vel_err *err);
+
+/* Is a launch over (meta/launch.h)? That is so for good, and asked on the prefix until
+ * then. */
+int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_over,
+                      struct vel_err *err);
+
+/* Who may change what becomes of a dataset: the owner with the highest number, and its
+ * launch, a new string (NULL: nobody asks). The first is who has sealed it. VEL_ENOENT:
+ * the dataset has no directory. */
+int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
+                    char **ret_launch, struct vel_err *err);
+
+/* --- to write --- */
+
+/* Whose this index is. `keep` makes the term of a chair one that can be written, and
+ * is asked by the bound thread before it writes; without it, and while there is no such
+ * term, this one is no chair. */
+typedef int vel_index_keep_f(void *arg, struct vel_err *err);
+int vel_index_sign(struct vel_index *index, const char *launch, const char *node,
+                   vel_index_keep_f *keep, void *arg, struct vel_err *err);
+
+/* The term of this chair, for one thread at a time: *vel_index_term(), which may be
+ * replaced, is the index's. VEL_EBUSY: another one has it for long. */
+int vel_index_hold(struct vel_index *index, struct vel_err *err);
+struct vel_ledger **vel_index_term(struct vel_index *index);
+void vel_index_release(struct vel_index *index);
+
+/* Say what is so now. VEL_ESTATE: a later owner has said something else, or the dataset
+ * is gone. */
+int vel_entry_save(struct vel_index *index, const struct vel_entry *entry,
+                   struct vel_err *err);
+
+/* The same of one that may have no directory yet: a session has made it while the
+ * prefix was away, so it is this launch's. */
+int vel_entry_enter(struct vel_index *index, const struct vel_entry *entry,
+                    struct vel_err *err);
+
+/* Become the owner after all that there were. */
+int vel_index_claim(struct vel_index *index, int64_t id, int64_t *ret_owner,
+                    struct vel_err *err);
+
+/* Say that nothing is known of it. So it is by itself when its directory is gone. */
+int vel_entry_remove(struct vel_index *index, int64_t id, struct vel_err *err);
+
+#endif

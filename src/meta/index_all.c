@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All entries of a prefix, or of a launch. One without a directory is none: it goes
+ * with that, and stands in the ledger until somebody begins that anew. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "meta/index_in.h"
+#include "meta/launch.h"
+#include "meta/paths.h"
+
+/* All that is read at once. */
+struct reading {
+    struct vel_vec names;    /* in PREFIX/.veloc */
+    struct vel_vec launches; /* const char *: in those */
+    struct vel_vec dirs;     /* int64_t: datasets that have a directory, newest first */
+    struct vel_vec all;      /* struct vel_said: what is wanted */
+    struct vel_vec ids;      /* int64_t: of all */
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return newest_first(&((const struct vel_said *)a)->id,
+                        &((const struct vel_said *)b)->id);
+}
+
+static void reading_fini(struct reading *reading)
+{
+    for (size_t i = 0; i < reading->all.n; i++)
+        vel_said_fini(vel_vec_at(&reading->all, i));
+    vel_vec_fini(&reading->all);
+    vel_vec_fini(&reading->ids);
+    vel_vec_fini(&reading->dirs);
+    vel_vec_fini(&reading->launches);
+    vel_fs_names_fini(&reading->names);
+}
+
+static int list_all(struct vel_index *index, struct reading *ret, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int64_t id;
+    int rc;
+
+    vel_vec_init(&ret->all, sizeof(struct vel_said));
+    vel_vec_init(&ret->ids, sizeof id);
+    vel_vec_init(&ret->dirs, sizeof id);
+    vel_vec_init(&ret->launches, sizeof(char *));
+    vel_vec_init(&ret->names, sizeof(char *));
+    rc = vel_fs_list(index->fs, index->dir, &ret->names, &why);
+    if (rc < 0 && rc != VEL_ENOENT)
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    for (size_t i = 0; i < ret->names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&ret->names, i);
+        const char *launch = vel_launch_of(name);
+
+        if ((launch && !vel_vec_push(&ret->launches, &launch)) ||
+            (vel_number_behind(name, "dataset.", &id) &&
+             !vel_vec_push(&ret->dirs, &id)))
+            return vel_out_of_memory(err, "the index");
+    }
+    vel_vec_sort(&ret->dirs, newest_first);
+    return 0;
+}
+
+static bool has_dir(const struct reading *reading, int64_t id)
+{
+    bool has;
+
+    vel_vec_place(&reading->dirs, &id, newest_first, &has);
+    return has;
+}
+
+/* --- a launch --- */
+
+static bool is_over(const struct vel_index_range *range, int64_t id)
+{
+    return range->over && id < range->over_below && vel_over_has(range->over, id);
+}
+
+static bool is_wanted(const struct vel_index_spot *spot,
+                      const struct vel_index_range *range)
+{
+    return spot->id > range->above && spot->id < range->below &&
+           !is_over(range, spot->id);
+}
+
+static int collect(const struct vel_index_launch *of,
+                   const struct vel_index_range *range, struct reading *reading,
+                   struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < of->spots.n; i++) {
+        const struct vel_index_spot *spot = vel_vec_at(&of->spots, i);
+        struct vel_said said;
+
+        if (!spot->has_text || spot->is_doubtful || !has_dir(reading, spot->id))
+            continue;
+        if (!vel_vec_push(&reading->ids, &spot->id))
+            rc = vel_out_of_memory(err, "the index");
+        if (rc < 0 || !is_wanted(spot, range))
+            continue;
+        rc = vel_index_load_spot(of, spot, &said, err);
+        if (rc == 0 && !vel_vec_push(&reading->all, &said)) {
+            vel_said_fini(&said);
+            rc = vel_out_of_memory(err, "the index");
+        }
+    }
+    return rc;
+}
+
+static void forget_from(struct reading *reading, size_t n_all, size_t n_ids)
+{
+    while (reading->all.n > n_all)
+        vel_said_fini(vel_vec_at(&reading->all, --reading->all.n));
+    reading->ids.n = n_ids;
+}
+
+/* One whose ledger nobody can read has none. */
+static int collect_launch(struct vel_index *index, struct vel_index_half *half,
+                          const char *name, const struct vel_index_range *range,
+                          struct reading *reading, struct vel_err *err)
+{
+    size_t n_all = reading->all.n, n_ids = reading->ids.n;
+    struct vel_err why = {0};
+    int rc = VEL_EBUSY;
+
+    for (int round = 0; rc == VEL_EBUSY && round < VEL_INDEX_ROUNDS; round++) {
+        struct vel_index_launch *of;
+
+        forget_from(reading, n_all, n_ids);
+        rc = vel_index_read_launch(index, half, name, &of, &why);
+        if (rc == 0)
+            rc = collect(of, range, reading, &why);
+    }
+    if (rc == VEL_ENOMEM)
+        return vel_out_of_memory(err, "the index");
+    if (rc < 0 && rc != VEL_ENOENT)
+        vel_log(VEL_LOG_WARN, "datasets of launch %s are left out: %s", name, why.text);
+    return 0;
+}
+
+/* Surely not: it has none. */
+static bool may_be_there(const struct vel_index *index, int64_t id)
+{
+    char *dir = vel_dataset_dir(index->dir, id);
+    struct stat st;
+    bool may = !dir || vel_fs_lstat(index->fs, dir, &st, NULL) != VEL_ENOENT;
+
+    free(dir);
+    return may;
+}
+
+int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
+                  struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    struct vel_index_launch *of;
+    int rc = vel_index_read_launch(index, half, launch, &of, err);
+
+    *ret_has = rc == 0 && of->is_doubtful;
+    for (size_t i = 0; rc == 0 && !*ret_has && i < of->spots.n; i++)
+        *ret_has = may_be_there(
+            index, ((const struct vel_index_spot *)vel_vec_at(&of->spots, i))->id);
+    vel_index_unlock_half(half);
+    return rc;
+}
+
+/* --- all --- */
+
+/* Launches that are gone need not be known any more. */
+static int forget_others(struct vel_index_half *half, const struct reading *reading)
+{
+    struct vel_map *there = vel_map_create();
+    int rc = there ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < reading->launches.n; i++)
+        rc = vel_map_set(there, *(char **)vel_vec_at(&reading->launches, i), there,
+                         NULL);
+    for (size_t i = vel_map_count(half->launches); rc == 0 && i-- > 0;)
+        if (!vel_map_has(there, vel_map_key(half->launches, i)))
+            vel_index_forget_launch(half, vel_map_key(half->launches, i));
+    vel_map_destroy(there, NULL);
+    return rc;
+}
+
+static int read_all(struct vel_index *index, const struct vel_index_range *range,
+                    struct reading *ret, struct vel_err *err)
+{
+    struct vel_index_half *half;
+    int rc = list_all(index, ret, err);
+
+    half = vel_index_lock_half(index);
+    if (rc == 0 && forget_others(half, ret) < 0)
+        rc = vel_out_of_memory(err, "the index");
+    for (size_t i = 0; rc == 0 && i < ret->launches.n; i++) {
+        const char *launch = *(char **)vel_vec_at(&ret->launches, i);
+
+        if (!range->launch || strcmp(launch, range->launch) == 0)
+            rc = collect_launch(index, half, launch, range, ret, err);
+    }
+    vel_index_unlock_half(half);
+    if (rc == 0 && range->over) {
+        vel_vec_sort(&ret->ids, newest_first);
+        vel_over_keep(range->over, ret->ids.items, ret->ids.n);
+    }
+    vel_vec_sort(&ret->all, by_id);
+    return rc;
+}
+
+int vel_index_each(struct vel_index *index, const struct vel_index_range *range,
+                   vel_index_f *each, void *arg, struct vel_err *err)
+{
+    struct reading reading;
+    int rc = read_all(index, range, &reading, err);
+
+    for (size_t i = 0; rc == 0 && i < reading.all.n; i++) {
+        struct vel_entry entry;
+        struct vel_err why = {0};
+        int got = vel_said_decode(vel_vec_at(&reading.all, i), &entry, &why);
+
+        if (got == 0)
+            rc = each(arg, &entry, err);
+        else if (got == VEL_ENOMEM)
+            rc = vel_out_of_memory(err, "the index");
+        else
+            vel_log(VEL_LOG_WARN, "%s", why.text);
+    }
+    reading_fini(&reading);
+    return rc;
+}
+
+int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_over,
+                      struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
+    struct vel_index_launch *of;
+    int rc = vel_index_get_launch(index, half, launch, &of, err);
+
+    if (rc == 0 && of->is_over)
+        fate = VEL_LAUNCH_ENDED;
+    else if (rc == 0)
+        rc = vel_launch_fate(index->fs, index->dir, launch, &fate, err);
+    if (rc == 0)
+        of->is_over = fate == VEL_LAUNCH_ENDED;
+    vel_index_unlock_half(half);
+    *ret_is_over = fate != VEL_LAUNCH_OPEN;
+    return rc;
+}
+
+static int keep_entry(void *arg, struct vel_entry *entry, struct vel_err *err)
+{
+    if (vel_vec_push(arg, entry))
+        return 0;
+    vel_entry_fini(entry);
+    return vel_out_of_memory(err, "the index");
+}
+
+int vel_index_load(struct vel_index *index, struct vel_vec *ret, struct vel_err *err)
+{
+    const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
+    struct vel_vec entries;
+    int rc;
+
+    vel_vec_init(&entries, sizeof(struct vel_entry));
+    rc = vel_index_each(index, &all, keep_entry, &entries, err);
+    if (rc < 0)
+        vel_index_fini(&entries);
+    else
+        *ret = entries;
+    return rc;
+}
+
+void vel_index_fini(struct vel_vec *entries)
+{
+    struct vel_entry *e = entries->items;
+
+    for (size_t i = 0; i < entries->n; i++)
+        vel_entry_fini(&e[i]);
+    vel_vec_fini(entries);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* index_in - what those who read entries share with those who write them. */
+#ifndef VEL_META_INDEX_IN_H
+#define VEL_META_INDEX_IN_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "meta/follow.h"
+#include "meta/index.h"
+
+enum { VEL_INDEX_ROUNDS = 16 };
+
+/* What counts of a dataset: fact `entry`. */
+struct vel_said {
+    int64_t id, count, owner;
+    char *launch, *node; /* of the owner */
+    char *text;          /* empty: nothing is known */
+};
+
+/* Where its line stands: texts stay in the ledger, and there may be many. */
+struct vel_index_spot {
+    int64_t id;
+    uint64_t at; /* of the line's text in the term; or its place in `lines` */
+    uint32_t count;
+    unsigned len : 29; /* of that text */
+    unsigned has_text : 1;
+    unsigned is_doubtful : 1; /* a term before has it, and later ones are damaged */
+    unsigned is_kept : 1;     /* the ledger is damaged: in `lines` */
+};
+
+/* The datasets of a launch. */
+struct vel_index_launch {
+    struct vel_follow follow;
+    struct vel_vec spots; /* struct vel_index_spot, by id */
+    struct vel_vec lines; /* char * */
+    bool is_done;         /* others alone write it */
+    bool is_over;         /* and that is known to be on the disk */
+    bool is_doubtful;     /* lines of it are damaged, or were: what has none may have
+                             had one */
+};
+
+/* What one thread has read, or those that are not bound. */
+struct vel_index_half {
+    pthread_mutex_t lock;
+    struct vel_map *launches; /* struct vel_index_launch, by name */
+};
+
+struct vel_index {
+    struct vel_fs *fs;
+    char *dir;
+    struct vel_index_half halves[2]; /* the second is the bound thread's */
+    bool has_bound;
+    pthread_t bound;
+
+    char *launch, *node;
+    vel_index_keep_f *keep;
+    void *arg;
+    pthread_mutex_t term_lock;
+    bool is_busy; /* the bound thread has waited for it in vain */
+    uint64_t limit;
+    struct vel_ledger *term;
+};
+
+void vel_said_fini(struct vel_said *said);
+
+/* What a line says; false: it is no such fact. */
+bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret);
+
+/* What stands there. VEL_EBUSY: it does not any more. */
+int vel_index_load_spot(const struct vel_index_launch *launch,
+                        const struct vel_index_spot *spot, struct vel_said *ret,
+                        struct vel_err *err);
+
+/* VEL_ECORRUPT: it is no entry of its dataset. */
+int vel_said_decode(const struct vel_said *said, struct vel_entry *ret,
+                    struct vel_err *err);
+
+bool vel_index_is_bound(const struct vel_index *index);
+
+/* Of this thread. What follows is done with it. */
+struct vel_index_half *vel_index_lock_half(struct vel_index *index);
+void vel_index_unlock_half(struct vel_index_half *half);
+
+/* A launch as it was read last; and as it is now. VEL_ENOENT: it has no directory. */
+int vel_index_get_launch(struct vel_index *index, struct vel_index_half *half,
+                         const char *name, struct vel_index_launch **ret,
+                         struct vel_err *err);
+int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
+                          const char *name, struct vel_index_launch **ret,
+                          struct vel_err *err);
+void vel_index_forget_launch(struct vel_index_half *half, const char *name);
+
+/* The launch of a dataset, a new string. VEL_ENOENT: nobody has made it, or it is gone.
+ */
+int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
+                        struct vel_err *err);
+
+/* What counts of it now in the ledger of a launch; *ret_is false: nothing does, as far
+ * as can be read; *ret_is_doubtful: there may have been more. */
+int vel_index_said(struct vel_index *index, const char *launch, int64_t id,
+                   struct vel_said *ret, bool *ret_is, bool *ret_is_doubtful,
+                   struct vel_err *err);
+
+/* Are lines of a ledger damaged, or were they when it was begun? */
+bool vel_said_is_doubtful(const struct vel_ledger_text *text);
+
+#endif
