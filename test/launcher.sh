@@ -25,6 +25,9 @@ launcher_flags() {
     case $1 in
     mpich)
         [ -z "${YIELD_SHIM:-}" ] || flags=(-genv LD_PRELOAD "$YIELD_SHIM")
+        # ranks of one machine that wait in MPI_Init for each other over shared memory do so
+        # without a pause: they have UCX for each other as for all others
+        export MPIR_CVAR_NOLOCAL=1
         ;;
     openmpi)
         flags=(--oversubscribe --bind-to none --mca mpi_yield_when_idle 1)

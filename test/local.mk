@@ -13,7 +13,7 @@ NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
 NP8_LOG_COMPILER = $(MPIRUN) 8
-EXTRA_DIST += %D%/lsan.supp %D%/tsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/launcher.sh %D%/stacks.sh \
+EXTRA_DIST += %D%/lsan.supp %D%/tsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/link.sh %D%/machine.xml %D%/launcher.sh %D%/stacks.sh \
 	%D%/tap/tap.sh
 
 parallel_hdf5 =
@@ -54,6 +54,7 @@ test_libtap_la_SOURCES = \
 	%D%/tap/sweep.c %D%/tap/sweep.h \
 	%D%/tap/tap.c %D%/tap/tap.h
 test_libtap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_libtap_la_LDFLAGS = $(AM_LDFLAGS)
 test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(JANSSON_CFLAGS)
 test_ldadd = test/liblab.la test/libtap.la src/libveloc_core.la
 
@@ -118,11 +119,13 @@ test_liblab_la_SOURCES = \
 	%D%/tap/viewlab.c %D%/tap/viewlab.h \
 	%D%/tap/wirelab.c %D%/tap/wirelab.h
 test_liblab_la_CPPFLAGS = $(test_cppflags)
+test_liblab_la_LDFLAGS = $(AM_LDFLAGS)
 
 if HAVE_MPI
 check_LTLIBRARIES += test/libmtap.la
 test_libmtap_la_SOURCES = %D%/tap/apilab.c %D%/tap/apilab.h %D%/tap/mtap.c %D%/tap/mtap.h
 test_libmtap_la_CPPFLAGS = $(test_mpi_cppflags)
+test_libmtap_la_LDFLAGS = $(AM_LDFLAGS)
 test_libmtap_la_LIBADD = test/libtap.la
 endif
 test_mpi_cppflags = $(test_cppflags) $(MPI_CFLAGS)

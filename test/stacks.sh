@@ -6,7 +6,7 @@
 # marked MARK: the process ids, one a line; a job inside a job has several marks
 marked() {
     grep -lzE "^H5V_TEST_JOB=([^ ]* )*$1( |\$)" /proc/[0-9]*/environ 2>/dev/null |
-        sed 's|^/proc/||; s|/environ$||'
+        while IFS=/ read -r _ _ pid _; do echo "$pid"; done
 }
 
 kill_marked() {

@@ -12,6 +12,7 @@ src_libmemory_la_SOURCES = \
 	%D%/image_write.c \
 	%D%/regions.c %D%/regions.h \
 	%D%/selection.c %D%/selection.h
+src_libmemory_la_LDFLAGS = $(AM_LDFLAGS)
 
 if HAVE_MPI
 flavour_LTLIBRARIES += src/libveloc.la

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += src/libtool_common.la
 src_libtool_common_la_SOURCES = %D%/tool.c %D%/tool.h
 src_libtool_common_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_libtool_common_la_LDFLAGS = $(AM_LDFLAGS)
 tool_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tool_ldadd = src/libtool_common.la src/libveloc_core.la
 

@@ -32,6 +32,7 @@ test_bench_encode_np8_LDADD = $(test_bench_encode_np4_LDADD)
 EXTRA_LTLIBRARIES += src/libcommmpi.la
 src_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
 src_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags)
+src_libcommmpi_la_LDFLAGS = $(AM_LDFLAGS)
 endif
 
 test_bench_checkpoint_SOURCES = %D%/checkpoint.c $(bench_sources)

@@ -108,6 +108,7 @@ EXTRA_DIST += %D%/run.sh \
 check_LTLIBRARIES += test/fuzz/libreplay.la
 test_fuzz_libreplay_la_SOURCES = %D%/replay.c %D%/fuzz.h
 test_fuzz_libreplay_la_CPPFLAGS = $(test_cppflags)
+test_fuzz_libreplay_la_LDFLAGS = $(AM_LDFLAGS)
 
 test_fuzz_conf_parse_t_SOURCES = %D%/conf_parse.c
 test_fuzz_conf_parse_t_CPPFLAGS = $(test_cppflags)

@@ -10,6 +10,7 @@ test_mpi_mtap_np4_LDADD = $(test_mpi_ldadd)
 check_LTLIBRARIES += test/libcommmpi.la
 test_libcommmpi_la_SOURCES = src/comm/mpi.c src/comm/mpi.h
 test_libcommmpi_la_CPPFLAGS = $(test_mpi_cppflags) -DVEL_COMM_MPI_PIECE=1000003
+test_libcommmpi_la_LDFLAGS = $(AM_LDFLAGS)
 mpi_tests += test/mpi/comm.np4 test/mpi/comm_wide.np8
 test_mpi_comm_np4_SOURCES = %D%/comm.c
 test_mpi_comm_np4_CPPFLAGS = $(test_mpi_cppflags)
