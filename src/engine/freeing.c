@@ -11,10 +11,11 @@
 #include "engine/session_in.h"
 #include "sys/queue.h"
 
-/* Smaller ones are gone at once, and those beyond so many are not held. */
+/* Smaller ones are gone at once, and so are those beyond so many. */
 enum { LEAST = 1 << 20, MOST = 64 };
 
 struct vel_freeing {
+    struct vel_session *session;
     struct vel_fs *fs;
     const char *dir;
     int fds[MOST];
@@ -26,7 +27,7 @@ static int hold_one(void *arg, enum vel_fs_visit what, const char *below,
 {
     struct vel_freeing *f = arg;
     char *path = what == VEL_FS_FILE && S_ISREG(st->st_mode) && st->st_size >= LEAST &&
-                         f->n < MOST
+                         f->n + atomic_load(&f->session->n_freeing) < MOST
                      ? vel_path_join(f->dir, below)
                      : NULL;
 
@@ -38,15 +39,14 @@ static int hold_one(void *arg, enum vel_fs_visit what, const char *below,
     return 0;
 }
 
-static int let_go(void *arg, struct vel_err *err)
+static void let_go(void *arg)
 {
     struct vel_freeing *f = arg;
 
-    (void)err;
     for (size_t i = 0; i < f->n; i++)
         vel_fs_close(f->fs, f->fds[i], "a removed file", NULL);
+    atomic_fetch_sub(&f->session->n_freeing, f->n);
     free(f);
-    return 0;
 }
 
 struct vel_freeing *vel_freeing_begin(struct vel_session *s, const char *dir)
@@ -55,6 +55,7 @@ struct vel_freeing *vel_freeing_begin(struct vel_session *s, const char *dir)
 
     if (!f)
         return NULL;
+    f->session = s;
     f->fs = s->fs;
     f->dir = dir;
     vel_fs_walk(s->fs, dir, hold_one, f, NULL);
@@ -66,14 +67,14 @@ void vel_freeing_end(struct vel_session *s, struct vel_freeing *f)
 {
     if (!f)
         return;
-    if (f->n == 0 ||
-        (!s->freeing && vel_queue_create(1, MOST, &s->freeing, NULL) < 0) ||
-        vel_queue_submit(s->freeing, let_go, f, NULL, NULL) < 0)
-        let_go(f, NULL);
+    atomic_fetch_add(&s->n_freeing, f->n);
+    if (f->n == 0 || (!s->freeing && vel_queue_create(1, &s->freeing, NULL) < 0) ||
+        vel_queue_submit(s->freeing, let_go, f, NULL) < 0)
+        let_go(f);
 }
 
-void vel_freeing_wait(const struct vel_session *s)
+void vel_freeing_wait(struct vel_session *s)
 {
-    if (s->freeing)
-        vel_queue_drain(s->freeing, NULL);
+    vel_queue_destroy(s->freeing);
+    s->freeing = NULL;
 }

@@ -90,7 +90,7 @@ static bool has_bytes(const struct vel_session *s, const char *path, uint64_t by
     return vel_fs_space(s->fs, path, &free_bytes, NULL) < 0 || bytes <= free_bytes;
 }
 
-static bool has_space(const struct vel_session *s, const struct vel_store *store,
+static bool has_space(struct vel_session *s, const struct vel_store *store,
                       uint64_t need)
 {
     uint64_t bytes = need * sharers(s, store);
@@ -101,7 +101,7 @@ static bool has_space(const struct vel_session *s, const struct vel_store *store
     return has_bytes(s, store->base, bytes);
 }
 
-static bool has_room(const struct vel_session *s, const struct vel_reddesc *desc)
+static bool has_room(struct vel_session *s, const struct vel_reddesc *desc)
 {
     const struct vel_store *store = desc->store;
     uint64_t need = needed(s, desc), limit = (uint64_t)store->bytes;
@@ -124,7 +124,7 @@ static bool are_on_one(const struct vel_session *s, const char *a, const char *b
 }
 
 /* Of several levels whose stores fill it any may be the next one. */
-bool vel_session_fits(const struct vel_session *s, const char *dir)
+bool vel_session_fits(struct vel_session *s, const char *dir)
 {
     uint64_t bytes = s->expected > s->last_bytes ? s->expected : s->last_bytes;
     bool is_store = false, fits = true;

@@ -299,7 +299,6 @@ static void tear_down(struct vel_session *s)
     vel_stores_destroy(s->stores);
     vel_groups_destroy(s->groups);
     vel_freeing_wait(s);
-    vel_queue_destroy(s->freeing);
     vel_session_log_close(s);
     vel_fs_watch_destroy(s->watch);
     free(s->last_use);
@@ -408,11 +407,6 @@ struct vel_fs *vel_session_fs(const struct vel_session *session)
 const char *vel_session_prefix(const struct vel_session *session)
 {
     return session->prefix;
-}
-
-const char *vel_session_prefix_id(const struct vel_session *session)
-{
-    return session->prefix_id;
 }
 
 bool vel_session_is_writing(const struct vel_session *session)

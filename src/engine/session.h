@@ -55,7 +55,6 @@ const struct vel_conf *vel_session_conf(const struct vel_session *session);
 struct vel_comm *vel_session_world(const struct vel_session *session);
 struct vel_fs *vel_session_fs(const struct vel_session *session);
 const char *vel_session_prefix(const struct vel_session *session);
-const char *vel_session_prefix_id(const struct vel_session *session); /* the uuid */
 bool vel_session_is_writing(const struct vel_session *session);
 bool vel_session_is_reading(const struct vel_session *session);
 /* The dataset that is being written; 0: none. */

@@ -3,6 +3,8 @@
 #ifndef VEL_ENGINE_SESSION_IN_H
 #define VEL_ENGINE_SESSION_IN_H
 
+#include <stdatomic.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "engine/background.h"
@@ -126,6 +128,7 @@ struct vel_session {
     struct vel_writing writing;
     size_t reading;            /* index in held */
     struct vel_queue *freeing; /* lets go of what was removed; NULL: nothing was yet */
+    atomic_size_t n_freeing;   /* files of that */
 };
 
 /* --- calls.c --- */
@@ -218,7 +221,7 @@ struct vel_freeing *vel_freeing_begin(struct vel_session *s, const char *dir);
 /* Their names are gone: their bytes go behind the program. Frees it. */
 void vel_freeing_end(struct vel_session *s, struct vel_freeing *freeing);
 /* All that was removed is free. */
-void vel_freeing_wait(const struct vel_session *s);
+void vel_freeing_wait(struct vel_session *s);
 
 /* --- promise.c: what the background is to do --- */
 /* Collective. All ranks owe bits of enum vel_background_owed for their parts of a
@@ -379,7 +382,7 @@ int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
 /* Local. Is there room for the next dataset on the file system of `dir`: for what the
  * program expects and more than the last one took; where stores are on it, of all ranks
  * that fill them, and with redundancy. */
-bool vel_session_fits(const struct vel_session *s, const char *dir);
+bool vel_session_fits(struct vel_session *s, const char *dir);
 
 /* Local. The dataset under way has found no place: if that was for lack of space, the
  * next one needs more than this rank has written and could have. */

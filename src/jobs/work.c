@@ -275,14 +275,12 @@ bool vel_work_let_earlier(const struct vel_work_job *how)
     return true;
 }
 
-static int errand(void *arg, struct vel_err *err)
+static void errand(void *arg)
 {
-    (void)err;
     vel_queue_lower(VEL_WORK_NICE);
     while (
         run_first(arg, NULL)) /* an errand may have come when too many were at work */
         ;
-    return 0;
 }
 
 /* --- all of them --- */
@@ -308,7 +306,7 @@ int vel_work_create(unsigned workers, struct vel_clock *clock, void (*wake)(void
         (struct vel_work){.clock = clock, .wake = wake, .arg = arg, .workers = workers};
     work->over_end = &work->over;
     pthread_mutex_init(&work->lock, NULL);
-    rc = vel_queue_create(workers, SIZE_MAX, &work->queue, err);
+    rc = vel_queue_create(workers, &work->queue, err);
     if (rc < 0) {
         pthread_mutex_destroy(&work->lock);
         free(work);
@@ -370,7 +368,7 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
     number = job->number = ++work->last;
     insert(work, job);
     pthread_mutex_unlock(&work->lock);
-    rc = vel_queue_submit(work->queue, errand, work, NULL, err);
+    rc = vel_queue_submit(work->queue, errand, work, err);
     if (rc == 0) {
         *ret_number = number;
         return 0;
@@ -408,7 +406,7 @@ bool vel_work_relieve(struct vel_work *work, uint64_t patience)
         pthread_mutex_unlock(&work->lock);
     }
     if (is_needed) /* its errand may have found too many at work */
-        vel_queue_submit(work->queue, errand, work, NULL, NULL);
+        vel_queue_submit(work->queue, errand, work, NULL);
     return busy.hung < VEL_WORK_SPARE;
 }
 

@@ -156,13 +156,12 @@ static void give_one(struct vel_givers *g, struct vel_fs *fs)
     vel_links_wake(g->service->links);
 }
 
-static int give_next(void *arg, struct vel_err *err)
+static void give_next(void *arg)
 {
     struct vel_givers *g = arg;
 
-    (void)err;
-    give_one(g, &g->paced.fs);
-    return 0;
+    if (!atomic_load(&g->is_closed))
+        give_one(g, &g->paced.fs);
 }
 
 /* --- the loop --- */
@@ -178,9 +177,8 @@ void vel_givers_want(struct vel_givers *givers, uint64_t link,
         vel_service_close(givers->service, link);
         return;
     }
-    if ((!givers->queue &&
-         vel_queue_create(READERS, SIZE_MAX, &givers->queue, NULL) < 0) ||
-        vel_queue_submit(givers->queue, give_next, givers, NULL, NULL) < 0)
+    if ((!givers->queue && vel_queue_create(READERS, &givers->queue, NULL) < 0) ||
+        vel_queue_submit(givers->queue, give_next, givers, NULL) < 0)
         give_one(givers, givers->service->fs); /* the loop waits for no throttle */
 }
 
