@@ -117,15 +117,6 @@ void vel_stack_restore(hid_t stack)
         H5Eset_current_stack(stack);
 }
 
-void vel_stack_add_to(hid_t stack)
-{
-    hid_t since = H5Eget_num(H5E_DEFAULT) > 0 ? vel_stack_save() : H5I_INVALID_HID;
-
-    if (since >= 0)
-        H5Eappend_stack(stack, since, true);
-    vel_stack_restore(stack);
-}
-
 /* --- calls --- */
 
 static size_t n_calls; /* under way */

@@ -70,8 +70,6 @@ void vel_quiet_end(const struct vel_quiet *quiet);
  * stack of now is put aside, and put back. */
 hid_t vel_stack_save(void);
 void vel_stack_restore(hid_t stack);
-/* The same, and what was said meanwhile comes behind it. */
-void vel_stack_add_to(hid_t stack);
 
 struct vel_call {
     void *obj;

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -52,14 +51,6 @@ void vel_log_open(const struct vel_log_sink *sink)
     snprintf(state.who, sizeof state.who, "%s", sink && sink->who ? sink->who : "");
     state.sink.who = state.who;
     pthread_mutex_unlock(&state.lock);
-}
-
-bool vel_log_wants(enum vel_log_level level)
-{
-    take_lock();
-    bool wants = level <= state.sink.level;
-    pthread_mutex_unlock(&state.lock);
-    return wants;
 }
 
 void vel_log_write_stderr(void *arg, enum vel_log_level level, const char *line,
@@ -123,19 +114,4 @@ void vel_log_shared(enum vel_log_level level, const char *fmt, ...)
     pthread_mutex_unlock(&state.lock);
     va_end(ap);
     errno = saved;
-}
-
-const char *vel_log_level_name(enum vel_log_level level)
-{
-    return level_names[level];
-}
-
-int vel_log_level_parse(const char *name, enum vel_log_level *ret_level)
-{
-    for (size_t i = 0; i < sizeof level_names / sizeof level_names[0]; i++)
-        if (strcasecmp(name, level_names[i]) == 0) {
-            *ret_level = (enum vel_log_level)i;
-            return 0;
-        }
-    return VEL_EINVAL;
 }

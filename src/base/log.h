@@ -43,8 +43,6 @@ void vel_log_write_stderr(void *arg, enum vel_log_level level, const char *line,
 /* Install a sink (copied, `who` too), or the first state again with NULL. */
 void vel_log_open(const struct vel_log_sink *sink);
 
-bool vel_log_wants(enum vel_log_level level);
-
 /* An event of this process alone. errno is kept. */
 void vel_log(enum vel_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -57,10 +55,5 @@ void vel_log_in_vain(const char *launch, uint64_t ns, const char *whom,
 /* An event that every rank sees: only the speaker writes it. */
 void vel_log_shared(enum vel_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* "error", "warn", "info", "debug" and back; parse returns VEL_EINVAL for any other
- * word. */
-const char *vel_log_level_name(enum vel_log_level level);
-int vel_log_level_parse(const char *name, enum vel_log_level *ret_level);
 
 #endif

@@ -176,15 +176,6 @@ void vel_tally_doubt(struct vel_tally *tally, const char *node)
 
 /* --- what it comes to --- */
 
-int64_t vel_tally_open(const struct vel_tally *tally)
-{
-    int64_t open = 0;
-
-    for (size_t i = 0; i < tally->nodes.n; i++)
-        open += node_at(tally, i)->open;
-    return open;
-}
-
 int64_t vel_tally_files(const struct vel_tally *tally)
 {
     int64_t files = 0;

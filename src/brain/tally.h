@@ -52,7 +52,6 @@ int vel_tally_hear(struct vel_tally *tally, const char *lines, struct vel_err *e
  * its ranks is closed. */
 void vel_tally_doubt(struct vel_tally *tally, const char *node);
 
-int64_t vel_tally_open(const struct vel_tally *tally);
 int64_t vel_tally_files(const struct vel_tally *tally);
 /* How often has a rank of a node closed what it has? */
 size_t vel_tally_closed(const struct vel_tally *tally);

@@ -140,11 +140,6 @@ const struct vel_peer *vel_link_peer(const struct vel_link *link);
 void vel_link_set_data(struct vel_link *link, void *data);
 void *vel_link_data(const struct vel_link *link);
 
-/* All links, met or not, in no order: 0 .. n-1, NULL behind the last; and the first met
- * leader's of that node. */
-struct vel_link *vel_links_at(const struct vel_links *links, size_t i);
-struct vel_link *vel_links_find(const struct vel_links *links, const char *node);
-
 /* What happened so far. */
 struct vel_links_count {
     uint64_t met, gone;

@@ -271,29 +271,6 @@ int vel_links_connect(struct vel_links *links, const char *endpoints, const char
 
 /* --- find --- */
 
-struct vel_link *vel_links_at(const struct vel_links *links, size_t i)
-{
-    for (size_t k = 0; k < links->links.n; k++) {
-        struct vel_link *link = *(struct vel_link **)vel_vec_at(&links->links, k);
-
-        if (!link->is_over && i-- == 0)
-            return link;
-    }
-    return NULL;
-}
-
-struct vel_link *vel_links_find(const struct vel_links *links, const char *node)
-{
-    for (size_t i = 0; i < links->links.n; i++) {
-        struct vel_link *link = *(struct vel_link **)vel_vec_at(&links->links, i);
-
-        if (!link->is_over && link->conn && link->conn->peer.role == VEL_PEER_LEADER &&
-            strcmp(link->conn->peer.node, node) == 0)
-            return link;
-    }
-    return NULL;
-}
-
 void vel_links_count(const struct vel_links *links, struct vel_links_count *ret)
 {
     *ret = links->count;

@@ -241,26 +241,6 @@ int vel_node_get_bytes(const struct vel_node *object, const char *key, void *ret
     return rc;
 }
 
-int vel_node_get_all_bytes(const struct vel_node *object, const char *key,
-                           struct vel_buf *ret, struct vel_err *err)
-{
-    const char *text;
-    size_t n;
-    int rc = vel_node_get_text(object, key, &text, err);
-
-    if (rc < 0)
-        return rc;
-    n = strlen(text) / 2;
-    if (vel_buf_reserve(ret, n) < 0)
-        return vel_out_of_memory(err, key);
-    if (vel_unhex(text, (uint8_t *)ret->data + ret->len, n))
-        ret->len += n;
-    else
-        rc = vel_fail(err, VEL_ECORRUPT, "%s: no bytes in hexadecimal", key);
-    ret->data[ret->len] = 0;
-    return rc;
-}
-
 int vel_node_get_name(const struct vel_node *object, const char *key, char **ret_name,
                       struct vel_err *err)
 {

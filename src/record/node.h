@@ -70,12 +70,9 @@ int vel_node_get_text(const struct vel_node *object, const char *key,
 int vel_node_get_name(const struct vel_node *object, const char *key, char **ret_name,
                       struct vel_err *err);
 
-/* Exactly `n` of them; some are written also when that fails. And as many as there are,
- * appended. */
+/* Exactly `n` of them; some are written also when that fails. */
 int vel_node_get_bytes(const struct vel_node *object, const char *key, void *ret,
                        size_t n, struct vel_err *err);
-int vel_node_get_all_bytes(const struct vel_node *object, const char *key,
-                           struct vel_buf *ret, struct vel_err *err);
 
 /* The child belongs to the object. */
 int vel_node_get_object(const struct vel_node *object, const char *key,

@@ -96,7 +96,7 @@ static struct piece *extend(struct vel_crcmap *map, uint64_t at, uint64_t end,
     return p;
 }
 
-/* one piece inside one segment; bytes NULL are zeros */
+/* One piece inside one segment. */
 static int take(struct vel_crcmap *map, uint64_t at, const void *bytes, uint64_t len,
                 bool is_first, struct vel_err *err)
 {
@@ -104,58 +104,29 @@ static int take(struct vel_crcmap *map, uint64_t at, const void *bytes, uint64_t
 
     if (!p)
         return vel_out_of_memory(err, "keeping checksums");
-    if (bytes) {
-        p->crc = vel_crc32c(p->crc, bytes, len);
-    } else {
-        /* zeros after A: shift A's remainder, and add the checksum of that many zeros,
-         * which is the join of halves */
-        uint32_t zeros = 0, half;
-        static const uint8_t zero;
-        uint64_t done = 0;
-
-        for (int bit = 63; bit >= 0; bit--) {
-            half = zeros;
-            zeros = done ? vel_crc32c_join(half, half, done) : 0;
-            done *= 2;
-            if (len >> bit & 1) {
-                zeros = vel_crc32c(zeros, &zero, 1);
-                done++;
-            }
-        }
-        p->crc = vel_crc32c_join(p->crc, zeros, len);
-    }
-    return 0;
-}
-
-static int take_split(struct vel_crcmap *map, uint64_t at, const uint8_t *bytes,
-                      uint64_t len, struct vel_err *err)
-{
-    for (size_t s = segment_of(map, at); len > 0; s++) {
-        assert(s < map->ends.n);
-        uint64_t n = end_of(map, s) - at;
-        n = n < len ? n : len;
-        if (n == 0)
-            continue;
-        int rc = take(map, at, bytes, n, at == begin_of(map, s), err);
-        if (rc < 0)
-            return rc;
-        at += n;
-        len -= n;
-        bytes = bytes ? bytes + n : NULL;
-    }
+    p->crc = vel_crc32c(p->crc, bytes, len);
     return 0;
 }
 
 int vel_crcmap_bytes(struct vel_crcmap *map, uint64_t at, const void *bytes, size_t len,
                      struct vel_err *err)
 {
-    return take_split(map, at, bytes, len, err);
-}
+    const uint8_t *next = bytes;
 
-int vel_crcmap_zeros(struct vel_crcmap *map, uint64_t at, uint64_t len,
-                     struct vel_err *err)
-{
-    return take_split(map, at, NULL, len, err);
+    for (size_t s = segment_of(map, at); len > 0; s++) {
+        assert(s < map->ends.n);
+        uint64_t n = end_of(map, s) - at;
+        n = n < len ? n : len;
+        if (n == 0)
+            continue;
+        int rc = take(map, at, next, n, at == begin_of(map, s), err);
+        if (rc < 0)
+            return rc;
+        at += n;
+        len -= n;
+        next += n;
+    }
+    return 0;
 }
 
 int vel_crcmap_sum(struct vel_crcmap *map, size_t i, uint32_t crc, struct vel_err *err)

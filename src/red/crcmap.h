@@ -32,10 +32,6 @@ int vel_crcmap_segment(struct vel_crcmap *map, uint64_t len, struct vel_err *err
 int vel_crcmap_bytes(struct vel_crcmap *map, uint64_t at, const void *bytes, size_t len,
                      struct vel_err *err);
 
-/* `len` zeros stand at `at`, as in a hole: without touching them. */
-int vel_crcmap_zeros(struct vel_crcmap *map, uint64_t at, uint64_t len,
-                     struct vel_err *err);
-
 /* All bytes of segment i have this checksum, says somebody; none of them has passed. */
 int vel_crcmap_sum(struct vel_crcmap *map, size_t i, uint32_t crc, struct vel_err *err);
 

@@ -18,7 +18,6 @@ enum {
     CRC_AT = 12,
     ROUND = 4096,
     SHIFT_LEAST = 20,
-    SHIFT_MOST = 62,
     CRCS_MOST = 4096,
     LABEL_MOST = 128,
 };

@@ -90,13 +90,6 @@ static int compare_lost(const void *key, const void *item)
     return (a < b) - (a > b);
 }
 
-static int compare_id(const void *key, const void *item)
-{
-    int64_t a = *(const int64_t *)key, b = *(const int64_t *)item;
-
-    return (a > b) - (a < b);
-}
-
 const struct vel_view_dataset *vel_view_find_dataset(const struct vel_view *view,
                                                      int64_t id)
 {
@@ -162,24 +155,4 @@ void vel_view_tell_lost(const struct vel_view *view, const struct vel_view_name 
                        d[0].about.name, d[0].about.id);
     else
         vel_buf_puts(ret, "; nothing can be restored");
-}
-
-int vel_view_aside(const struct vel_view *view, const struct vel_inventory *inventory,
-                   struct vel_vec *ret, struct vel_err *err)
-{
-    const struct vel_stock *h = inventory->held.items;
-
-    for (size_t i = 0; i < inventory->held.n; i++) {
-        const struct vel_view_lost *lost = vel_view_find_lost(view, h[i].id);
-        bool is_alive;
-
-        vel_vec_place(&view->alive, &h[i].id, compare_id, &is_alive);
-        if (is_alive || h[i].id > view->highest ||
-            vel_view_find_dataset(view, h[i].id) ||
-            (lost && lost->reason == VEL_VIEW_PARTIAL))
-            continue;
-        if (!vel_vec_push(ret, &i))
-            return vel_out_of_memory(err, "a view");
-    }
-    return 0;
 }

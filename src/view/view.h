@@ -172,10 +172,4 @@ int vel_view_spare(const struct vel_view_dataset *dataset, const int *place_of,
 void vel_view_tell_lost(const struct vel_view *view, const struct vel_view_name *name,
                         struct vel_buf *ret);
 
-/* What this node holds and nobody restores: to be set aside, also by a node that comes
- * late. Items of *ret are size_t, indices in inventory->held. What belongs to a launch
- * that is not over, or is newer than the view, is left alone. */
-int vel_view_aside(const struct vel_view *view, const struct vel_inventory *inventory,
-                   struct vel_vec *ret, struct vel_err *err);
-
 #endif

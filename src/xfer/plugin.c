@@ -225,11 +225,6 @@ void vel_plugin_free(struct vel_plugin *plugin, void *transfer)
     pthread_mutex_unlock(&plugin->lock);
 }
 
-bool vel_plugin_outlives(const struct vel_plugin *plugin)
-{
-    return plugin->ops.save && plugin->ops.resume;
-}
-
 int vel_plugin_save(struct vel_plugin *plugin, void *transfer, struct vel_buf *state,
                     struct vel_err *err)
 {

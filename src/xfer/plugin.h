@@ -43,9 +43,6 @@ int vel_plugin_test(struct vel_plugin *plugin, void *transfer,
 int vel_plugin_cancel(struct vel_plugin *plugin, void *transfer, struct vel_err *err);
 void vel_plugin_free(struct vel_plugin *plugin, void *transfer);
 
-/* Do its transfers go on without this process, for another one to take over? */
-bool vel_plugin_outlives(const struct vel_plugin *plugin);
-
 /* What another process needs, appended to *state. */
 int vel_plugin_save(struct vel_plugin *plugin, void *transfer, struct vel_buf *state,
                     struct vel_err *err);

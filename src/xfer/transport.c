@@ -114,11 +114,6 @@ int vel_transport_open(const struct vel_transport_setup *setup,
     return 0;
 }
 
-bool vel_transport_outlives(const struct vel_transport *transport)
-{
-    return transport->plugin && vel_plugin_outlives(transport->plugin);
-}
-
 void vel_transport_close(struct vel_transport *transport)
 {
     if (!transport)
@@ -240,11 +235,6 @@ int vel_transfer_start(struct vel_transport *transport, const struct vel_copy_ho
     return 0;
 }
 
-bool vel_transfer_is_served(const struct vel_transfer *transfer)
-{
-    return transfer->plugin != NULL;
-}
-
 int vel_transfer_save(struct vel_transfer *transfer, struct vel_buf *state,
                       struct vel_err *err)
 {
@@ -358,11 +348,6 @@ void vel_transfer_stop(struct vel_transfer *transfer)
     if (!transfer->is_loose)
         remove_all(transfer);
     transfer->is_over = transfer->is_kept = true;
-}
-
-bool vel_transfer_is_loose(const struct vel_transfer *transfer)
-{
-    return transfer->is_loose;
 }
 
 int vel_transfer_wait(struct vel_transfer *transfer, const struct vel_watch *watch,

@@ -44,8 +44,6 @@ const char *vel_transport_name(const struct vel_transport *transport);
 
 /* Does a vendor's service move the files, also when this process ends? */
 bool vel_transport_is_service(const struct vel_transport *transport);
-/* And can another process take its transfers over then? */
-bool vel_transport_outlives(const struct vel_transport *transport);
 
 /* Begin to move these files, which lie on the store at directory `store`. Their
  * directories are made, and what stands at their temporary names is removed. A service
@@ -55,9 +53,6 @@ bool vel_transport_outlives(const struct vel_transport *transport);
 int vel_transfer_start(struct vel_transport *transport, const struct vel_copy_how *how,
                        const char *store, const struct vel_xfer_file *files, size_t n,
                        struct vel_transfer **ret_transfer, struct vel_err *err);
-
-/* Has a service taken it? Else this process copies. */
-bool vel_transfer_is_served(const struct vel_transfer *transfer);
 
 /* What vel_transfer_resume() needs to take the transfer over in another process,
  * appended to *state. VEL_EUNSUP when it ends with this one. */
@@ -80,10 +75,6 @@ int vel_transfer_wait(struct vel_transfer *transfer, const struct vel_watch *wat
 
 /* Stop it, and remove the temporaries. */
 void vel_transfer_stop(struct vel_transfer *transfer);
-
-/* It was to be stopped and could not be: its service may still write to the temporary
- * names. */
-bool vel_transfer_is_loose(const struct vel_transfer *transfer);
 
 /* Let a service go on without this process, which has saved the transfer; it is
  * destroyed here. */

@@ -150,14 +150,6 @@ bool crewlab_is_file(const char *path, int64_t id, int rank, int file)
     return same;
 }
 
-bool crewlab_is_flushed(const struct crewlab *lab, int64_t id, int rank)
-{
-    for (int i = 0; i < CREWLAB_FILES; i++)
-        if (!crewlab_is_file(crewlab_flushed(lab, id, rank, i), id, rank, i))
-            return false;
-    return true;
-}
-
 static void write_file(struct crewlab_rank *rank, int64_t id, int file,
                        struct vel_vec *files)
 {
@@ -339,24 +331,4 @@ int crewlab_flush(struct crewlab_rank *rank, int64_t id, struct vel_entry *entry
     rc = crewlab_move(rank, &files, entry);
     vel_flush_files_fini(&files);
     return rc;
-}
-
-static int count_stray(void *arg, enum vel_fs_visit what, const char *below,
-                       const struct stat *st, struct vel_err *err)
-{
-    const char *base = vel_path_base(below);
-
-    (void)st, (void)err;
-    *(int *)arg += what != VEL_FS_LEAVE &&
-                   (vel_fs_is_temporary(base) || vel_xfer_temp_parse(base, NULL));
-    return 0;
-}
-
-int crewlab_strays(const struct crewlab *lab)
-{
-    int n = 0;
-
-    vel_fs_walk(vel_fs_posix(), lab->prefix, count_stray, &n, NULL);
-    vel_fs_walk(vel_fs_posix(), lab->cache, count_stray, &n, NULL);
-    return n;
 }

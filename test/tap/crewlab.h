@@ -45,8 +45,6 @@ const char *crewlab_flushed(const struct crewlab *lab, int64_t id, int rank, int
 
 /* Is that file there, whole, as dataset `id` has it? */
 bool crewlab_is_file(const char *path, int64_t id, int rank, int file);
-/* All of a rank's files on the prefix. */
-bool crewlab_is_flushed(const struct crewlab *lab, int64_t id, int rank);
 
 /* Local. Write this rank's files into the cache, and list them to be flushed. */
 void crewlab_write(struct crewlab_rank *rank, int64_t id, struct vel_vec *ret_files);
@@ -56,8 +54,5 @@ int crewlab_move(struct crewlab_rank *rank, struct vel_vec *files,
                  struct vel_entry *entry);
 /* Collective. Write, and flush; *entry is to be freed. */
 int crewlab_flush(struct crewlab_rank *rank, int64_t id, struct vel_entry *entry);
-
-/* Temporary files below the prefix and the cache. */
-int crewlab_strays(const struct crewlab *lab);
 
 #endif

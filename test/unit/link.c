@@ -34,11 +34,8 @@ static void meet(void)
            strcmp(b->node, "a") == 0 && strcmp(b->launch, "L") == 0,
        "%s: each knows the other", how);
     ok(a->is_near == (strcmp(how, "unix") == 0), "%s: and whether it is near", how);
-    ok(vel_links_find(a->links, "b") == a->link && !vel_links_find(a->links, "c") &&
-           vel_links_at(a->links, 0) == a->link && !vel_links_at(a->links, 1),
-       "%s: a node's link is found", how);
     vel_link_set_data(a->link, &lab);
-    ok(vel_link_data(a->link) == &lab, "%s: and keeps what is its caller's", how);
+    ok(vel_link_data(a->link) == &lab, "%s: a link keeps what is its caller's", how);
     linklab_fini(&lab);
 }
 
@@ -222,7 +219,7 @@ static void stalls(void)
     send_msg(b->link, &msg);
     speaker->is_frozen = b->is_frozen = true;
     vel_links_turn(b->links, 0, &err);
-    ok(linklab_until(&lab, &a->messages, 2) && vel_links_find(a->links, "c") != NULL,
+    ok(linklab_until(&lab, &a->messages, 2),
        "%s: nobody is judged by what was not looked at", how);
     linklab_fini(&lab);
 }

@@ -171,35 +171,6 @@ static bool survives_its_record(const struct vel_view *view)
     return same;
 }
 
-/* Of the nodes that came too late: just what nobody restores is set aside. */
-static bool sets_aside(const struct viewlab *lab, const struct vel_view *view)
-{
-    bool is_right = true;
-
-    for (size_t i = 0; i < lab->nodes; i++) {
-        const struct vel_stock *held = lab->told[i].held.items;
-        struct vel_vec aside;
-        struct vel_err err = {0};
-        size_t next = 0;
-
-        vel_vec_init(&aside, sizeof(size_t));
-        must(vel_view_aside(view, &lab->told[i], &aside, &err), &err);
-        for (size_t k = 0; k < lab->told[i].held.n; k++) {
-            const struct viewlab_dataset *d = &lab->dataset[held[k].id - 1];
-            const struct vel_view_lost *lost = vel_view_find_lost(view, d->id);
-            bool is_aside = next < aside.n && *(size_t *)vel_vec_at(&aside, next) == k;
-
-            next += is_aside;
-            is_right &= is_aside == (!viewlab_is_restored(lab, d) &&
-                                     !viewlab_is_alive(d) && d->id <= view->highest &&
-                                     !(lost && lost->reason == VEL_VIEW_PARTIAL &&
-                                       !viewlab_gives_way(d)));
-        }
-        vel_vec_fini(&aside);
-    }
-    return is_right;
-}
-
 /* Inventories go over the wire, so what they tell must be the same behind it. */
 static bool survives_the_wire(struct viewlab *lab, const struct vel_view *view)
 {
@@ -228,7 +199,7 @@ static bool survives_the_wire(struct viewlab *lab, const struct vel_view *view)
 
 static void properties(void)
 {
-    size_t right[8] = {0}, restored = 0, lost = 0;
+    size_t right[7] = {0}, restored = 0, lost = 0;
     struct vel_rng rng;
 
     vel_rng_init(&rng, 1);
@@ -243,9 +214,8 @@ static void properties(void)
         right[2] += gives_reasons(&lab, &view);
         right[3] += names_the_newest(&lab, &view);
         right[4] += survives_its_record(&view);
-        right[5] += sets_aside(&lab, &view);
-        right[6] += survives_the_wire(&lab, &view);
-        right[7] += ignores_order(&lab, &view, &rng);
+        right[5] += survives_the_wire(&lab, &view);
+        right[6] += ignores_order(&lab, &view, &rng);
         restored += view.datasets.n;
         lost += view.lost.n;
         vel_view_fini(&view);
@@ -260,9 +230,8 @@ static void properties(void)
     is_int(right[3], SEEDS,
            "a name has the newest restored dataset with it, or is lost");
     is_int(right[4], SEEDS, "the record tells it all");
-    is_int(right[5], SEEDS, "what a node that comes late has of others is set aside");
-    is_int(right[6], SEEDS, "inventories that were sent give the same view");
-    is_int(right[7], SEEDS, "so do the same facts in any order");
+    is_int(right[5], SEEDS, "inventories that were sent give the same view");
+    is_int(right[6], SEEDS, "so do the same facts in any order");
 }
 
 /* --- what never became a dataset --- */
