@@ -44,16 +44,15 @@ int vel_chair_settle(struct vel_leader *leader, int64_t id, const void *record,
 
     if (lead && lead->state > VEL_DATASET_ANNOUNCED)
         return 0; /* asked again */
-    vel_seal_init(&seal);
-    rc = leader->ops->inventory(leader->arg, id, record, len, &seal, err);
+    rc = vel_seal_decode_settled(id, record, len, &seal, err);
     leader->seal_rc = 0;
-    lead = rc == 0 ? vel_lead_make(leader, id) : NULL;
+    if (rc < 0)
+        return rc;
+    lead = vel_lead_make(leader, id);
     if (!lead) {
         vel_seal_fini(&seal);
-        return rc < 0 ? rc : vel_out_of_memory(err, "a dataset");
+        return vel_out_of_memory(err, "a dataset");
     }
-    seal.id = id;
-    seal.verdict = VEL_VERDICT_SEALED;
     vel_part_learn(leader, lead, &seal);
     if (vel_lead_event(leader, lead, VEL_DATASET_ON_REPORT,
                        VEL_DATASET_IF(WHOLE) | VEL_DATASET_IF(CHAIR)))

@@ -144,7 +144,7 @@ bool vel_flush_is_outdated(struct vel_leader *leader, struct vel_lead *lead)
                              (newer->is_told || covers(newer, lead)));
 
         if (newer->id > lead->id && is_published &&
-            leader->ops->shares(leader->arg, lead->id, newer->id, is_listed)) {
+            leader->ops->shares(leader->arg, &lead->seal, &newer->seal, is_listed)) {
             lead->by = newer->id;
             return true;
         }
@@ -179,7 +179,7 @@ bool vel_flush_may_publish(struct vel_leader *leader, struct vel_lead *lead)
               older->seal.what & VEL_OWED_FLUSH));
 
         bool shares =
-            is_under_way && leader->ops->shares(leader->arg, older->id, lead->id,
+            is_under_way && leader->ops->shares(leader->arg, &older->seal, &lead->seal,
                                                 older->is_staged && lead->is_staged);
 
         if (!shares && !(is_under_way && is_of_key(older, lead)))
@@ -358,7 +358,7 @@ void vel_flush_begin(struct vel_leader *leader, struct vel_lead *lead)
     for (size_t i = 0; i < leader->leads.n; i++) {
         const struct vel_lead *other = vel_lead_at(leader, i);
         bool waits = other->id > lead->id && other->is_staged && !covers(other, lead) &&
-                     leader->ops->shares(leader->arg, lead->id, other->id, false);
+                     leader->ops->shares(leader->arg, &lead->seal, &other->seal, false);
 
         if (is_active(leader, other) && !waits)
             return;

@@ -293,13 +293,14 @@ static void tell(const struct vel_leader *leader, const struct vel_lead *lead,
         bool has_failed = steps[i].result == VEL_EVENT_FAILED;
         struct vel_event event = {.kind = steps[i].kind,
                                   .result = steps[i].result,
-                                  .id = lead->id,
                                   .text = has_failed ? lead->text : NULL};
 
         if (steps[i].on != on || steps[i].from != from || steps[i].to != lead->state ||
             (event.kind == VEL_EVENT_ENCODE && !is_encoded) ||
             (from == lead->state && !lead->is_told))
             continue;
+        vel_event_about(&event, &lead->seal.about);
+        event.id = lead->id;
         if (event.result != VEL_EVENT_OPEN && lead->since > 0)
             event.seconds = (double)(leader->now - lead->since) / 1e9;
         leader->ops->tell(leader->arg, &event);

@@ -289,9 +289,6 @@ struct vel_leader_ops {
 
     /* --- datasets --- */
 
-    /* What `settle` handed over: *ret is initialised. */
-    int (*inventory)(void *arg, int64_t id, const void *record, size_t len,
-                     struct vel_seal *ret, struct vel_err *err);
     /* Fill seal->encoding, make the record; *seal is what counts afterwards, also when
      * another was first; seal->owner: 1 when it is ours, else 0. */
     int (*seal)(void *arg, struct vel_seal *seal, struct vel_err *err);
@@ -318,7 +315,8 @@ struct vel_leader_ops {
     /* Do two datasets have a name on the prefix in common? By what this node has of
      * both; are_listed: by the lists of who has copied them, too, which are all there.
      */
-    bool (*shares)(void *arg, int64_t id, int64_t other, bool are_listed);
+    bool (*shares)(void *arg, const struct vel_seal *seal, const struct vel_seal *other,
+                   bool are_listed);
 
     /* --- promises of this node --- */
 
@@ -378,10 +376,10 @@ struct vel_leader_ops {
                      int64_t generation, bool *ret_has, struct vel_err *err);
     /* Is it of a DATASET line that is a checkpoint: whole, or not there at all? */
     bool (*is_promise)(void *arg, const char *template);
-    /* Claim an id, write launch and settlement: fills id, what, and of each member set,
-     * place, level, scheme, failures. All else of the seal is there: a member for each
-     * rank, with its node, files and bytes. PARTIAL: `what` says whether it is flushed;
-     * it is not encoded. */
+    /* Claim an id: fills id, about, what, and of each member set, place, level, scheme,
+     * failures. All else of the seal is there: a member for each rank, with its node,
+     * files and bytes. PARTIAL: `what` says whether it is flushed; it is not encoded.
+     */
     int (*compose)(void *arg, struct vel_seal *seal, const struct vel_leader_key *key,
                    struct vel_err *err);
     /* How many of the newest datasets of its template stay in its store when they are

@@ -31,7 +31,7 @@ core_sources += \
 	%D%/present.c \
 	%D%/round.c \
 	%D%/seal.c %D%/seal.h \
-	%D%/seal_nodes.c \
+	%D%/seal_text.c \
 	%D%/serve.c \
 	%D%/settle.c \
 	%D%/sync.c \

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/scheme.h"
 #include "base/vec.h"
+#include "meta/dataset.h"
 
 /* as in the message `sealed` */
 enum vel_verdict {
@@ -61,6 +62,9 @@ struct vel_seal {
         point; /* its files were open: they are as at this version point; 0: closed */
     char by[VEL_SEAL_LAUNCH + 1]; /* the launch that has sealed what an older one had
                                      closed; "": its own */
+    struct vel_dataset about;     /* what it is; name NULL: void */
+    bool is_plain; /* of the API: it is not to come into containers, for it is to be
+                      read on the prefix by name */
     uint8_t encoding[VEL_SEAL_ENCODING]; /* identity of the background encoding */
     struct vel_vec members;              /* struct vel_seal_member, by rank */
 
@@ -129,6 +133,12 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
                     struct vel_err *err);
 int vel_seal_decode(const void *bytes, size_t len, struct vel_seal *ret,
                     struct vel_err *err);
+
+/* What a session tells of its dataset `id` when all ranks have their parts.
+ * VEL_ECORRUPT also when a rank has no part, or the sets are not numbered from 0 on, or
+ * the places of one are not. */
+int vel_seal_decode_settled(int64_t id, const void *bytes, size_t len,
+                            struct vel_seal *ret, struct vel_err *err);
 
 /* Cut for a node: with only the members of sets that it is in. It needs no others, and
  * there may be very many: of 160,000 ranks 18 MB. How many sets there are, and which

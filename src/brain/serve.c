@@ -322,11 +322,9 @@ static int seal_alone(struct vel_leader *leader, const struct vel_leader_wait *w
     struct vel_seal seal;
 
     vel_seal_init(&seal);
-    int rc = lead ? leader->ops->inventory(leader->arg, wait->id, wait->record,
-                                           wait->len, &seal, err)
-                  : vel_out_of_memory(err, "a dataset");
-    seal.id = wait->id;
-    seal.verdict = VEL_VERDICT_SEALED;
+    int rc =
+        lead ? vel_seal_decode_settled(wait->id, wait->record, wait->len, &seal, err)
+             : vel_out_of_memory(err, "a dataset");
     if (rc == 0)
         rc = leader->ops->seal(leader->arg, &seal, err);
     seal.owner = 0; /* a chair claims it */

@@ -10,7 +10,6 @@
 #include "base/path.h"
 #include "cmd/ls.h"
 #include "cmd/tool.h"
-#include "meta/settlement.h"
 #include "ident/launchid.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"

@@ -102,7 +102,7 @@ struct vel_background_ops {
     int (*owe)(struct vel_background *b, int64_t dataset, int rank, unsigned what,
                const char *dir, unsigned *ret_before, struct vel_err *err);
 
-    /* Rank 0, after all ranks owe: the whole of it, as meta/settlement.h encodes it.
+    /* Rank 0, after all ranks owe: the whole of it, a seal (brain/seal.h) as bytes.
      * On disk when it returns. Again when more is owed. */
     int (*settle)(struct vel_background *b, int64_t dataset, const void *record,
                   size_t len, struct vel_err *err);

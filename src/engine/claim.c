@@ -207,7 +207,7 @@ void vel_session_claim_late(struct vel_session *s)
         char *path = vel_dataset_dir(s->dir, s->unclaimed);
 
         if (path && s->fs->ops->mkdir(s->fs, path, 0777) == 0)
-            vel_id_say(s->fs, s->dir, s->unclaimed, &owner, NULL, NULL);
+            vel_id_say(s->fs, s->dir, s->unclaimed, &owner, NULL);
         free(path);
     }
     s->unclaimed = 0;

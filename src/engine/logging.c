@@ -51,12 +51,8 @@ void vel_session_tell(struct vel_session *s, struct vel_event event,
 
     if (s->world->rank != 0)
         return;
-    if (dataset) {
-        event.id = dataset->id;
-        event.name = dataset->name;
-        event.files = dataset->files;
-        event.bytes = dataset->bytes;
-    }
+    if (dataset)
+        vel_event_about(&event, dataset);
     was_deaf = s->is_deaf;
     s->is_deaf = vel_event_log_add(&s->events, &event, &why) < 0;
     if (s->is_deaf)

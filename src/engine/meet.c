@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "engine/health.h"
 #include "engine/session_in.h"
-#include "meta/settlement.h"
+#include "brain/seal.h"
 #include "meta/cache.h"
 #include "sys/entropy.h"
 
@@ -105,6 +105,8 @@ static int meet(struct vel_session *s, const struct vel_background_of *of,
     s->is_seated = calloc(s->descs->n + 1, sizeof *s->is_seated);
     if (!s->seats || !s->is_seated)
         return vel_out_of_memory(err, "the background");
+    for (size_t i = 0; i < s->descs->n; i++)
+        vel_seal_init(&s->seats[i]);
     rc = s->background->ops->open(s->background, of, s->launch, err);
     s->is_met = rc == 0;
     return rc;
@@ -202,7 +204,7 @@ void vel_session_part(struct vel_session *s, bool is_well)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     s->is_met = false;
     for (size_t i = 0; s->seats && i < s->descs->n; i++)
-        vel_settlement_fini(&s->seats[i]);
+        vel_seal_fini(&s->seats[i]);
     for (size_t i = 0; i < s->n_homes; i++)
         free(s->homes[i]);
     free(s->homes);

@@ -10,7 +10,7 @@
 #include "base/le.h"
 #include "base/log.h"
 #include "engine/session_in.h"
-#include "meta/settlement.h"
+#include "brain/seal.h"
 #include "meta/cache.h"
 #include "recover/recovery.h"
 #include "red/redfile.h"
@@ -28,61 +28,41 @@ struct part {
  * name of its node. */
 enum { SEATS_HEAD = 4, SEAT = 4 + 4 + 4 };
 
-static int add_node(struct vel_settlement *seats, const char *name, size_t len,
-                    uint32_t *ret_node)
-{
-    char **nodes;
-
-    /* ranks of a node are often neighbours */
-    for (size_t i = seats->n_nodes; i-- > 0;)
-        if (strlen(seats->nodes[i]) == len && memcmp(seats->nodes[i], name, len) == 0) {
-            *ret_node = (uint32_t)i;
-            return 0;
-        }
-    nodes = realloc(seats->nodes, (seats->n_nodes + 1) * sizeof *nodes);
-    if (!nodes)
-        return VEL_ENOMEM;
-    seats->nodes = nodes;
-    nodes[seats->n_nodes] = strndup(name, len);
-    if (!nodes[seats->n_nodes])
-        return VEL_ENOMEM;
-    *ret_node = (uint32_t)seats->n_nodes++;
-    return 0;
-}
-
-static int take_told(const char *told, size_t len, struct vel_settlement *ret)
+static int take_told(const char *told, size_t len, struct vel_seal *ret,
+                     struct vel_err *err)
 {
     struct vel_le_reader r;
-    uint32_t n, node = 0;
+    char *node;
+    uint32_t n;
     size_t head;
+    int rc = 0;
 
     vel_le_read_init(&r, told, len);
     n = vel_le_get32(&r);
     head = SEATS_HEAD + n * (size_t)SEAT;
-    if (n > 0 && add_node(ret, told + head, len - head, &node) < 0)
-        return VEL_ENOMEM;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t rank = vel_le_get32(&r), set = vel_le_get32(&r);
-        uint32_t place = vel_le_get32(&r);
+    node = strndup(told + head, len - head);
+    if (!node)
+        return vel_out_of_memory(err, "who sits where");
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        struct vel_seal_member member = {.rank = vel_le_get32(&r), .node = node};
 
-        if (rank < (uint32_t)ret->dataset.ranks)
-            ret->seats[rank] = (struct vel_seat){node, set, place};
+        member.set = vel_le_get32(&r);
+        member.place = vel_le_get32(&r);
+        if (!vel_seal_find(ret, member.rank))
+            rc = vel_seal_add(ret, &member, err);
     }
-    return 0;
+    free(node);
+    return rc;
 }
 
 static int take_seats(const struct vel_buf *told, const size_t *lens, int tellers,
-                      int ranks, struct vel_settlement *ret)
+                      struct vel_seal *ret, struct vel_err *err)
 {
     const char *at = told->data;
     int rc = 0;
 
-    ret->dataset.ranks = ranks;
-    ret->seats = calloc((size_t)ranks, sizeof *ret->seats);
-    if (!ret->seats)
-        return VEL_ENOMEM;
     for (int i = 0; rc == 0 && i < tellers; at += lens[i++])
-        rc = take_told(at, lens[i], ret);
+        rc = take_told(at, lens[i], ret, err);
     return rc;
 }
 
@@ -106,9 +86,9 @@ static int tell_seats(const struct vel_session *s, const struct part *parts, siz
     return vel_buf_status(ret, err);
 }
 
-/* Collective. Rank 0 gets them all, of a dataset of so many ranks. */
+/* Collective. Rank 0 gets them all. */
 static int gather_seats(struct vel_session *s, const struct part *parts, size_t n,
-                        int ranks, struct vel_settlement *ret, struct vel_err *err)
+                        struct vel_seal *ret, struct vel_err *err)
 {
     struct vel_buf mine, told;
     size_t *lens = NULL;
@@ -119,9 +99,8 @@ static int gather_seats(struct vel_session *s, const struct part *parts, size_t 
     rc = vel_comm_agree(s->world, tell_seats(s, parts, n, &mine, err), err);
     if (rc == 0)
         rc = vel_comm_gather(s->world, 0, mine.data, mine.len, &told, &lens, err);
-    if (rc == 0 && s->world->rank == 0 &&
-        take_seats(&told, lens, s->world->size, ranks, ret) < 0)
-        rc = vel_out_of_memory(err, "who sits where");
+    if (rc == 0 && s->world->rank == 0)
+        rc = take_seats(&told, lens, s->world->size, ret, err);
     rc = vel_comm_agree(s->world, rc, err);
     free(lens);
     vel_buf_fini(&told);
@@ -137,40 +116,45 @@ bool vel_session_is_plain(const struct vel_session *s,
     return s->conf->global_restart || dataset->ranks != s->world->size;
 }
 
-/* It borrows. */
-static int settle(struct vel_session *s, const struct vel_settlement *seats,
+/* Tell the whole of it; seats stay as they are but for what is the same for all. */
+static int settle(struct vel_session *s, struct vel_seal *seats,
                   const struct vel_reddesc *desc, const struct vel_dataset *dataset,
                   unsigned owed, struct vel_err *err)
 {
-    struct vel_settlement whole = *seats;
     struct vel_buf bytes;
     int rc;
 
-    whole.dataset = *dataset;
-    whole.level = desc->index;
-    whole.scheme = desc->scheme;
-    whole.m = desc->m;
-    whole.is_encoded = owed & VEL_OWE_ENCODE;
-    whole.is_flushed = owed & VEL_OWE_FLUSH;
-    whole.is_plain = vel_session_is_plain(s, dataset);
+    for (size_t i = 0; i < seats->members.n; i++) {
+        struct vel_seal_member *member = vel_vec_at(&seats->members, i);
+
+        member->level = desc->index;
+        member->scheme = desc->scheme;
+        member->failures = (int64_t)desc->m;
+        member->bytes = dataset->bytes / dataset->ranks;
+    }
+    seats->id = dataset->id;
+    seats->about = *dataset; /* borrowed */
+    seats->what = owed;
+    seats->is_plain = vel_session_is_plain(s, dataset);
     vel_buf_init(&bytes);
-    rc = vel_settlement_encode(&whole, &bytes, err);
+    rc = vel_seal_encode(seats, &bytes, err);
     if (rc == 0)
         rc = s->background->ops->settle(s->background, dataset->id, bytes.data,
                                         bytes.len, err);
     vel_buf_fini(&bytes);
+    seats->about = (struct vel_dataset){0};
     return rc;
 }
 
 /* Those of a level are asked for once. */
 static int seats_of(struct vel_session *s, const struct part *own, int level,
-                    const struct vel_settlement **ret, struct vel_err *err)
+                    struct vel_seal **ret, struct vel_err *err)
 {
     int rc = 0;
 
     *ret = &s->seats[level];
     if (!s->is_seated[level])
-        rc = gather_seats(s, own, 1, s->world->size, &s->seats[level], err);
+        rc = gather_seats(s, own, 1, &s->seats[level], err);
     s->is_seated[level] |= rc == 0;
     return rc;
 }
@@ -182,12 +166,13 @@ static int promise(struct vel_session *s, const struct vel_filemap *map,
 {
     const struct vel_dataset *d = &map->dataset;
     const struct vel_background_ops *ops = s->background->ops;
-    struct vel_settlement own = {0};
-    const struct vel_settlement *seats = &own;
+    struct vel_seal own, *seats = &own;
     unsigned before;
-    int rc = level < 0 ? gather_seats(s, parts, n, d->ranks, &own, err)
-                       : seats_of(s, parts, level, &seats, err);
+    int rc;
 
+    vel_seal_init(&own);
+    rc = level < 0 ? gather_seats(s, parts, n, &own, err)
+                   : seats_of(s, parts, level, &seats, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = ops->owe(s->background, d->id, parts[i].rank, owed, parts[i].dir, &before,
                       err);
@@ -198,7 +183,7 @@ static int promise(struct vel_session *s, const struct vel_filemap *map,
             rc = settle(s, seats, desc, d, owed, err);
         rc = vel_comm_agree(s->world, rc, err);
     }
-    vel_settlement_fini(&own);
+    vel_seal_fini(&own);
     return rc;
 }
 

@@ -97,8 +97,8 @@ struct vel_session {
     char launch[VEL_LAUNCH_ROOM];
     char **homes; /* where datasets of this prefix are on this node */
     size_t n_homes;
-    struct vel_settlement *seats; /* per level, rank 0's: who sits where */
-    bool *is_seated;              /* per level, everyone's: it is known there */
+    struct vel_seal *seats; /* per level, rank 0's: who sits where */
+    bool *is_seated;        /* per level, everyone's: it is known there */
 
     /* rank 0's */
     int64_t claimed;   /* the newest id that is ours */

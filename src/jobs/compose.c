@@ -124,23 +124,6 @@ static struct vel_seal_member *member_at(const struct vel_seal *seal, size_t i)
     return vel_vec_at(&seal->members, i);
 }
 
-static int list_nodes(const struct vel_seal *seal, struct vel_made *ret,
-                      struct vel_err *err)
-{
-    struct vel_seal_nodes nodes;
-    int rc = vel_seal_nodes(seal, &nodes, err);
-
-    ret->nodes = calloc(nodes.n + 1, sizeof *ret->nodes);
-    for (size_t i = 0; ret->nodes && ret->n_nodes == i && i < nodes.n; i++) {
-        ret->nodes[i] = strdup(nodes.names[i]);
-        ret->n_nodes += ret->nodes[i] != NULL;
-    }
-    if (rc == 0 && (!ret->nodes || ret->n_nodes < nodes.n))
-        rc = vel_out_of_memory(err, "a dataset");
-    vel_seal_nodes_fini(&nodes);
-    return rc;
-}
-
 static int deal(const struct vel_compose *of, size_t level, struct vel_seal *seal,
                 struct vel_err *ret_why, struct vel_err *err)
 {
@@ -169,50 +152,50 @@ static int deal(const struct vel_compose *of, size_t level, struct vel_seal *sea
     return rc;
 }
 
-static int describe(const struct vel_compose *of, const struct vel_seal *seal,
-                    struct vel_made *ret, struct vel_err *err)
+static int describe(const struct vel_compose *of, struct vel_seal *seal,
+                    struct vel_err *err)
 {
-    struct vel_dataset *d = &ret->dataset;
+    struct vel_dataset *d = &seal->about;
+    struct vel_seal_nodes nodes;
+    int rc = vel_seal_nodes(seal, &nodes, err);
 
+    if (rc < 0)
+        return rc;
     d->id = of->id;
     d->name = vel_compose_name(of->line, seal->template);
     d->version = vel_compose_version(seal->step, seal->generation);
     d->use = seal->verdict == VEL_VERDICT_SEALED ? use_of(of->line) : VEL_USE_OUTPUT;
     d->checkpoint = d->use & VEL_USE_CHECKPOINT ? of->checkpoint : 0;
     d->ranks = (int)seal->members.n;
-    d->nodes = (int)ret->n_nodes;
+    d->nodes = (int)nodes.n;
     d->created = of->created;
     d->is_leaders = true;
     for (size_t i = 0; i < seal->members.n; i++) {
         d->files += member_at(seal, i)->files;
         d->bytes += member_at(seal, i)->bytes;
     }
+    vel_seal_nodes_fini(&nodes);
     return d->name ? 0 : vel_out_of_memory(err, "a dataset");
 }
 
 int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
-                struct vel_made *ret, struct vel_err *ret_why, struct vel_err *err)
+                struct vel_err *ret_why, struct vel_err *err)
 {
     bool is_partial = seal->verdict == VEL_VERDICT_PARTIAL;
-    struct vel_made made = {.is_flushed = !is_partial || seal->what & VEL_OWED_FLUSH};
     size_t level = 0;
     int rc = choose_level(of, seal->verdict, &level, err);
 
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (member_at(seal, i)->rank != (int64_t)i)
             rc = vel_fail(err, VEL_EINVAL, "a dataset without a part of rank %zu", i);
-    seal->what = made.is_flushed ? VEL_OWED_FLUSH : 0;
-    if (rc == 0)
-        rc = list_nodes(seal, &made, err);
+    seal->what = is_partial ? seal->what & VEL_OWED_FLUSH : VEL_OWED_FLUSH;
+    vel_dataset_fini(&seal->about);
+    seal->about = (struct vel_dataset){0};
     if (rc == 0)
         rc = deal(of, level, seal, ret_why, err);
     if (rc == 0)
-        rc = describe(of, seal, &made, err);
-    if (rc < 0) {
-        vel_made_fini(&made);
-        return rc;
-    }
-    seal->id = of->id;
-    *ret = made;
-    return 0;
+        rc = describe(of, seal, err);
+    if (rc == 0)
+        seal->id = of->id;
+    return rc;
 }

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "brain/seal.h"
 #include "conf/conf.h"
-#include "meta/made.h"
 
 struct vel_compose {
     const struct vel_conf *conf;
@@ -42,10 +41,10 @@ int vel_compose_first_level(const struct vel_conf *conf,
                             struct vel_err *err);
 
 /* Complete a seal, of which the key, the verdict and a member with node, files and
- * bytes for each rank are there: id, what, and of its members set, place, level, scheme
- * and failures; *ret is what is said of it with its id. *ret_why is a sentence when it
- * has no redundancy though its level has some. */
+ * bytes for each rank are there: id, about, what, and of its members set, place, level,
+ * scheme and failures. *ret_why is a sentence when it has no redundancy though its
+ * level has some. */
 int vel_compose(const struct vel_compose *of, struct vel_seal *seal,
-                struct vel_made *ret, struct vel_err *ret_why, struct vel_err *err);
+                struct vel_err *ret_why, struct vel_err *err);
 
 #endif

@@ -267,8 +267,7 @@ static bool is_single(struct vel_sweeping *s, const struct vel_entry *entry)
 {
     return entry->dataset.files == 1 && ++s->singles > VEL_SINGLES_KEPT &&
            !has_number(&s->sealed, entry->dataset.id) &&
-           vel_sweep_is_single(s->of->fs, s->of->prefix, s->of->dir, s->of->view,
-                               entry);
+           vel_sweep_is_single(&s->seals, s->of->prefix, s->of->view, entry);
 }
 
 /* Of which nobody can have anything any more: it is in no cache, and its files are not
@@ -458,7 +457,8 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
 
 int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_err *err)
 {
-    struct vel_sweeping s = {.of = sweep};
+    struct vel_sweeping s = {.of = sweep,
+                             .seals = {.fs = sweep->fs, .dir = sweep->dir}};
     struct vel_vec names;
     int rc;
 
@@ -484,6 +484,7 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     vel_vec_fini(&s.away);
     vel_vec_fini(&s.known);
     vel_vec_fini(&s.sealed);
+    vel_seals_of_fini(&s.seals);
     *ret = s.ret;
     return rc;
 }

@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "jobs/sweep.h"
+#include "view/seals.h"
 
 struct vel_sweeping {
     const struct vel_sweep *of;
@@ -15,7 +16,8 @@ struct vel_sweeping {
     struct vel_vec trimmed; /* const char *: launches that only have datasets on the
                                prefix, to be looked at once more: */
     bool is_second;         /* when these were swept */
-    bool is_cut;     /* there is more than one sweep removes: it ends before the rest */
+    bool is_cut; /* there is more than one sweep removes: it ends before the rest */
+    struct vel_seals_of seals;
     int64_t singles; /* datasets of one file that were seen, the newest first */
     struct vel_swept ret;
 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meta/settlement.h"
 #include "jobs/compose.h"
 #include "jobs/sweep_single.h"
 #include "meta/cachename.h"
@@ -34,25 +33,28 @@ static bool has_own_name(struct vel_fs *fs, const char *prefix, const char *dir,
     return has;
 }
 
-/* All nodes that had parts have told the view what they hold. */
-static bool are_nodes_here(struct vel_fs *fs, const char *dir,
-                           const struct vel_view *view, int64_t id)
+/* All nodes that had parts have told the view what they hold; or had done so when its
+ * seal was left out. */
+static bool are_nodes_here(struct vel_seals_of *seals, const struct vel_view *view,
+                           int64_t id)
 {
-    struct vel_made made;
-    bool are = vel_settled_made(fs, dir, id, &made, NULL) == 0;
+    struct vel_seal seal;
+    int rc = vel_seals_of_dataset(seals, id, &seal, NULL);
+    bool are = true;
 
-    if (!are)
-        return false;
-    for (size_t i = 0; are && i < made.n_nodes; i++)
-        are = vel_view_has_node(view, made.nodes[i]);
-    vel_made_fini(&made);
+    if (rc < 0)
+        return rc == VEL_ENOENT;
+    for (size_t i = 0; are && i < seal.members.n; i++)
+        are = vel_view_has_node(view, vel_seal_member(&seal, i)->node);
+    vel_seal_fini(&seal);
     return are;
 }
 
-bool vel_sweep_is_single(struct vel_fs *fs, const char *prefix, const char *dir,
+bool vel_sweep_is_single(struct vel_seals_of *seals, const char *prefix,
                          const struct vel_view *view, const struct vel_entry *entry)
 {
     return entry->place == VEL_ON_PREFIX && entry->dataset.files == 1 &&
-           entry->lists == 1 && has_own_name(fs, prefix, dir, &entry->dataset) &&
-           are_nodes_here(fs, dir, view, entry->dataset.id);
+           entry->lists == 1 &&
+           has_own_name(seals->fs, prefix, seals->dir, &entry->dataset) &&
+           are_nodes_here(seals, view, entry->dataset.id);
 }

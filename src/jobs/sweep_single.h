@@ -7,6 +7,7 @@
 #define VEL_JOBS_SWEEP_SINGLE_H
 
 #include "meta/index.h"
+#include "view/seals.h"
 #include "view/view.h"
 
 /* So many of the newest datasets of one file keep their records: each costs whoever
@@ -15,7 +16,7 @@ enum { VEL_SINGLES_KEPT = 256 };
 
 /* For a dataset on the prefix that no cache of the view has: is it one, and would the
  * view know if a cache had it? What cannot be known is no. */
-bool vel_sweep_is_single(struct vel_fs *fs, const char *prefix, const char *dir,
+bool vel_sweep_is_single(struct vel_seals_of *seals, const char *prefix,
                          const struct vel_view *view, const struct vel_entry *entry);
 
 #endif

@@ -73,6 +73,14 @@ static int put_result(struct vel_node *node, enum vel_event_result result)
                : 0;
 }
 
+void vel_event_about(struct vel_event *event, const struct vel_dataset *dataset)
+{
+    event->id = dataset->id;
+    event->name = dataset->name;
+    event->files = event->files ? event->files : dataset->files;
+    event->bytes = event->bytes ? event->bytes : dataset->bytes;
+}
+
 /* milliseconds are enough for a wall clock, and fit into the digits of a record */
 double vel_event_now(struct vel_clock *clock)
 {

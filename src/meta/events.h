@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "meta/dataset.h"
 #include "sys/clock.h"
 #include "record/node.h"
 #include "sys/fs.h"
@@ -100,6 +101,9 @@ int vel_event_log_init(struct vel_event_log *log, struct vel_fs *fs,
                        struct vel_clock *clock, const char *dir, const char *job,
                        const char *user, struct vel_err *err);
 void vel_event_log_fini(struct vel_event_log *log);
+
+/* What the event does not say of its dataset. */
+void vel_event_about(struct vel_event *event, const struct vel_dataset *dataset);
 
 /* The time, for an event that is written later. */
 double vel_event_now(struct vel_clock *clock);

@@ -23,14 +23,12 @@ char *vel_id_launch_path(const char *dir, int64_t id)
 }
 
 int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
-               const struct vel_id_owner *owner, const struct vel_made *made,
-               struct vel_err *err)
+               const struct vel_id_owner *owner, struct vel_err *err)
 {
     struct vel_node *body = vel_node_object();
     char *path = vel_id_launch_path(dir, id);
     int rc = !body || !path || vel_node_set_text(body, "launch", owner->launch) ||
-                     (owner->is_leaders && vel_node_set_bool(body, "leaders", true)) ||
-                     (made && vel_made_put(body, made))
+                     (owner->is_leaders && vel_node_set_bool(body, "leaders", true))
                  ? vel_out_of_memory(err, "a dataset")
                  : vel_record_save(fs, path, "launch", FORMAT, body, err);
 
@@ -95,8 +93,8 @@ static int make_dir(struct vel_fs *fs, const char *dir, int64_t *id,
     }
 }
 
-int vel_id_take(struct vel_fs *fs, const char *dir, int64_t above, int64_t *ret_id,
-                struct vel_err *err)
+int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
+                 const struct vel_id_owner *owner, int64_t *ret_id, struct vel_err *err)
 {
     int64_t id = above;
     int rc = last_above(fs, dir, &id, err);
@@ -104,18 +102,7 @@ int vel_id_take(struct vel_fs *fs, const char *dir, int64_t above, int64_t *ret_
     if (rc == 0)
         rc = make_dir(fs, dir, &id, err);
     if (rc == 0)
-        *ret_id = id;
-    return rc;
-}
-
-int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
-                 const struct vel_id_owner *owner, int64_t *ret_id, struct vel_err *err)
-{
-    int64_t id;
-    int rc = vel_id_take(fs, dir, above, &id, err);
-
-    if (rc == 0)
-        rc = vel_id_say(fs, dir, id, owner, NULL, err);
+        rc = vel_id_say(fs, dir, id, owner, err);
     if (rc == 0)
         *ret_id = id;
     return rc;
@@ -134,41 +121,16 @@ bool vel_id_is_going(const char *name, int64_t *ret_id)
     return vel_number_behind(stem, ".dataset.", ret_id);
 }
 
-static int load(struct vel_fs *fs, const char *dir, int64_t id,
-                struct vel_node **ret_body, struct vel_err *err)
-{
-    char *path = vel_id_launch_path(dir, id);
-    int version,
-        rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, ret_body, err)
-                  : vel_out_of_memory(err, "a dataset");
-
-    free(path);
-    return rc;
-}
-
-int vel_id_made(struct vel_fs *fs, const char *dir, int64_t id, struct vel_made *ret,
-                struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    int rc = load(fs, dir, id, &body, err);
-
-    if (rc == 0)
-        rc = vel_node_has(body, "dataset")
-                 ? vel_made_get(body, ret, err)
-                 : vel_fail(err, VEL_ENOENT, "nobody has said what dataset %lld is",
-                            (long long)id);
-    vel_node_destroy(body);
-    return rc;
-}
-
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
                   bool *ret_is_leaders, struct vel_err *err)
 {
-    char *copy = NULL;
+    char *path = vel_id_launch_path(dir, id), *copy = NULL;
     struct vel_node *body = NULL;
     const char *launch;
     bool is_leaders = false;
-    int rc = load(fs, dir, id, &body, err);
+    int version,
+        rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, &body, err)
+                  : vel_out_of_memory(err, "a dataset");
 
     if (rc == 0)
         rc = vel_node_get_text(body, "launch", &launch, err);
@@ -186,6 +148,7 @@ int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_lau
     if (rc == 0 && ret_is_leaders)
         *ret_is_leaders = is_leaders;
     vel_node_destroy(body);
+    free(path);
     return rc;
 }
 

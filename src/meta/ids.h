@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "meta/made.h"
 #include "sys/fs.h"
 
 /* The highest that is there; 0: none. */
@@ -21,24 +20,15 @@ struct vel_id_owner {
     bool is_leaders; /* its leaders made it, of files; else a session did */
 };
 
-/* Claim an id above `above` and above all that are there; dir is PREFIX/.veloc. */
-int vel_id_take(struct vel_fs *fs, const char *dir, int64_t above, int64_t *ret_id,
-                struct vel_err *err);
-
-/* And say for which launch; leaders say what it is with it, a session (made: NULL) does
- * not know yet. */
-int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
-               const struct vel_id_owner *owner, const struct vel_made *made,
-               struct vel_err *err);
-
-/* Both, of a session. */
+/* Claim an id above `above` and above all that are there, for a launch; dir is
+ * PREFIX/.veloc. */
 int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
                  const struct vel_id_owner *owner, int64_t *ret_id,
                  struct vel_err *err);
 
-/* What leaders have said that it is. VEL_ENOENT: nobody did. */
-int vel_id_made(struct vel_fs *fs, const char *dir, int64_t id, struct vel_made *ret,
-                struct vel_err *err);
+/* Say whose it is, of one whose directory is there. */
+int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
+               const struct vel_id_owner *owner, struct vel_err *err);
 
 /* Who that was: a new string; *ret_is_leaders (may be NULL) as above. VEL_ENOENT:
  * nobody said so. */

@@ -295,7 +295,7 @@ static int make_dataset(struct vel_index *index, int64_t id, struct vel_err *err
                  : vel_out_of_memory(err, "the index");
 
     free(dir);
-    return rc == 0 ? vel_id_say(index->fs, index->dir, id, &owner, NULL, err) : rc;
+    return rc == 0 ? vel_id_say(index->fs, index->dir, id, &owner, err) : rc;
 }
 
 static int find_launch(const struct saying *saying, char **ret, struct vel_err *err)

@@ -15,11 +15,9 @@ core_sources += \
 	%D%/ids.c %D%/ids.h \
 	%D%/index.c %D%/index.h %D%/index_all.c %D%/index_in.h %D%/index_write.c \
 	%D%/launch.c %D%/launch.h \
-	%D%/made.c %D%/made.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/over.c %D%/over.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/prefix.c %D%/prefix.h \
-	%D%/settlement.c %D%/settlement.h \
 	%D%/terms.c %D%/terms.h %D%/terms_in.h %D%/terms_over.c %D%/terms_write.c
 # End of meta

@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "conf/load.h"
-#include "meta/settlement.h"
 #include "meta/halt_watch.h"
 #include "meta/nodes.h"
 #include "node/books.h"
@@ -149,22 +148,6 @@ void vel_books_close(struct vel_books *b, uint64_t patience)
 
 /* --- the thread --- */
 
-/* What is not known here is what the dataset was when it was sealed. */
-static void add_dataset(struct vel_books *b, struct entry *entry)
-{
-    struct vel_event *event = &entry->event;
-    struct vel_made made;
-
-    if (!b->log.path || event->id <= 0 || event->name ||
-        vel_settled_made(b->fs, b->dir, event->id, &made, NULL) < 0)
-        return;
-    entry->name = strdup(made.dataset.name);
-    event->name = entry->name;
-    event->files = event->files ? event->files : made.dataset.files;
-    event->bytes = event->bytes ? event->bytes : made.dataset.bytes;
-    vel_made_fini(&made);
-}
-
 static void tell_deaf(struct vel_books *b, int rc, const struct vel_err *why)
 {
     if (rc < 0)
@@ -216,7 +199,6 @@ static void write_entry(struct vel_books *b, struct entry *entry)
         vel_halt_watch_begin(&b->halt);
         return;
     }
-    add_dataset(b, entry);
     write_event(b, &entry->event);
     mind_halt(b, &entry->event);
 }

@@ -27,16 +27,16 @@ static void note_checkpoint(struct vel_service *service, int64_t checkpoint)
 /* Those that a chair of this launch before us has sealed. */
 static int note_sealed(struct vel_service *service, struct vel_err *err)
 {
-    int64_t id = service->view ? service->view->highest : 0, last = 0;
-    int rc = vel_id_last(service->fs, service->dir, &last, err);
+    const struct vel_seals *seals;
+    int rc = vel_service_seals(service, &seals, err);
 
-    while (rc == 0 && id < last) {
-        struct vel_made made;
+    for (size_t i = 0; rc == 0 && i < seals->items.n; i++) {
+        struct vel_seal seal;
 
-        if (vel_id_made(service->fs, service->dir, ++id, &made, NULL) < 0)
+        if (vel_seals_at(seals, i, &seal, NULL) < 0)
             continue;
-        note_checkpoint(service, made.dataset.checkpoint);
-        vel_made_fini(&made);
+        note_checkpoint(service, seal.about.checkpoint);
+        vel_seal_fini(&seal);
     }
     return rc;
 }
@@ -91,17 +91,17 @@ static int list_uses(struct vel_service *service, double **ret_since,
 }
 
 /* Once: nobody can do anything about it while the program runs. */
-static void tell_exposed(struct vel_service *service, const struct vel_made *of,
+static void tell_exposed(struct vel_service *service, const struct vel_seal *seal,
                          const struct vel_err *why)
 {
     if (service->has_told_exposed || why->status == VEL_OK)
         return;
     service->has_told_exposed = true;
-    if (of->n_nodes == 1)
+    if (seal->about.nodes == 1)
         vel_log(vel_conf_asks_for_scheme(service->conf) ? VEL_LOG_WARN : VEL_LOG_INFO,
                 "all files are on node %s, where no redundancy would survive: a single "
                 "copy is kept until they are on the prefix",
-                of->nodes[0]);
+                vel_seal_member(seal, 0)->node);
     else
         vel_log(VEL_LOG_WARN,
                 "%s: a single copy of every dataset is kept until it is on the prefix",
@@ -116,7 +116,6 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
                              .created =
                                  vel_clock_wall(service->clock) / (int64_t)VEL_CLOCK_S};
     const struct vel_id_owner owner = {.launch = launch, .is_leaders = true};
-    struct vel_made made;
     struct vel_err why = {0};
     double *since = NULL;
     int rc = next_checkpoint(service, &of.checkpoint, err);
@@ -125,23 +124,20 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
         rc = list_uses(service, &since, err);
     of.seconds_since = since;
     if (rc == 0)
-        rc = vel_id_take(service->fs, service->dir,
-                         service->view ? service->view->highest : 0, &of.id, err);
+        rc = vel_id_claim(service->fs, service->dir,
+                          service->view ? service->view->highest : 0, &owner, &of.id,
+                          err);
     if (rc == 0)
-        rc = vel_compose(&of, seal, &made, &why, err);
+        rc = vel_compose(&of, seal, &why, err);
     free(since);
     if (rc < 0)
         return rc;
     if (seal->verdict == VEL_VERDICT_SEALED && seal->members.n > 0)
         service->last_use[vel_seal_member(seal, 0)->level] =
             vel_clock_monotonic(service->clock);
-    rc = vel_id_say(service->fs, service->dir, of.id, &owner, &made, err);
-    if (rc == 0) {
-        tell_exposed(service, &made, &why);
-        service->checkpoints += made.dataset.checkpoint > 0;
-    }
-    vel_made_fini(&made);
-    return rc;
+    tell_exposed(service, seal, &why);
+    service->checkpoints += seal->about.checkpoint > 0;
+    return 0;
 }
 
 int vel_service_compose(void *arg, struct vel_seal *seal,

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "meta/settlement.h"
 #include "jobs/mark.h"
 #include "jobs/promise.h"
 #include "meta/cache.h"
@@ -22,70 +21,6 @@
 #include "xfer/flush.h"
 
 enum { FORMAT = 1, LISTED_MOST = 4 };
-
-/* --- what was settled: dataset.D/settlement --- */
-
-static int add_seat(const struct vel_settlement *settlement, int rank,
-                    struct vel_seal *seal, struct vel_err *err)
-{
-    const struct vel_seat *seat = &settlement->seats[rank];
-    struct vel_seal_member member = {.rank = rank,
-                                     .node = settlement->nodes[seat->node],
-                                     .set = seat->set,
-                                     .place = seat->place,
-                                     .level = settlement->level,
-                                     .scheme = settlement->scheme,
-                                     .failures = (int64_t)settlement->m,
-                                     .bytes = settlement->dataset.bytes /
-                                              settlement->dataset.ranks};
-
-    return vel_seal_add(seal, &member, err);
-}
-
-static int seal_of(const struct vel_settlement *settlement, struct vel_seal *ret,
-                   struct vel_err *err)
-{
-    int rc = 0;
-
-    ret->id = settlement->dataset.id;
-    ret->what = (settlement->is_encoded ? VEL_OWED_ENCODE : 0) |
-                (settlement->is_flushed ? VEL_OWED_FLUSH : 0);
-    free(ret->template);
-    free(ret->step);
-    ret->template = strdup("");
-    ret->step = strdup("");
-    if (!ret->template || !ret->step)
-        rc = vel_out_of_memory(err, "a seal");
-    for (int rank = 0; rc == 0 && rank < settlement->dataset.ranks; rank++)
-        rc = add_seat(settlement, rank, ret, err);
-    return rc;
-}
-
-int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
-                          struct vel_seal *ret, struct vel_err *err)
-{
-    struct vel_service *service = arg;
-    struct vel_settlement settlement;
-    char *path;
-    int rc = vel_settlement_decode(record, len, &settlement, err);
-
-    if (rc < 0)
-        return rc;
-    path = vel_settlement_path(service->dir, id);
-    if (!path)
-        rc = vel_out_of_memory(err, "a dataset");
-    else if (settlement.dataset.id != id)
-        rc = vel_fail(err, VEL_EINVAL,
-                      "the settlement of dataset %" PRId64 " is that of %" PRId64, id,
-                      settlement.dataset.id);
-    if (rc == 0)
-        rc = vel_fs_replace(service->fs, path, record, len, 0600, err);
-    if (rc == 0)
-        rc = seal_of(&settlement, ret, err);
-    vel_settlement_fini(&settlement);
-    free(path);
-    return rc;
-}
 
 /* --- owners --- */
 
@@ -119,22 +54,16 @@ int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
 
 /* --- entries --- */
 
-/* What is known of it: the newest entry, else what was settled. */
-static int begin_entry(struct vel_service *service, int64_t id, struct vel_entry *ret,
-                       struct vel_err *err)
+/* What is known of it: the newest entry, else its seal. */
+static int begin_entry(struct vel_service *service, const struct vel_seal *seal,
+                       struct vel_entry *ret, struct vel_err *err)
 {
-    struct vel_made made;
-    int rc = vel_entry_load(service->index, id, ret, err);
+    int rc = vel_entry_load(service->index, seal->id, ret, err);
 
     if (rc != VEL_ENOENT && rc != VEL_ECORRUPT)
         return rc;
-    rc = vel_settled_made(service->fs, service->dir, id, &made, err);
-    if (rc < 0)
-        return rc;
     *ret = (struct vel_entry){.place = VEL_ON_CACHE};
-    rc = vel_dataset_copy(&made.dataset, &ret->dataset, err);
-    vel_made_fini(&made);
-    return rc;
+    return vel_dataset_copy(&seal->about, &ret->dataset, err);
 }
 
 /* One of those that share a name with it and are on their way. */
@@ -213,7 +142,7 @@ int vel_service_entry(void *arg, const struct vel_seal *seal,
     struct vel_service *service = arg;
     struct vel_entry entry = {0};
     struct vel_seal_nodes nodes;
-    int rc = begin_entry(service, seal->id, &entry, err);
+    int rc = begin_entry(service, seal, &entry, err);
 
     if (rc < 0)
         return rc;
@@ -355,15 +284,16 @@ static int add_names(struct vel_service *service, const char *home, int rank,
 }
 
 /* What goes into containers has no names on the prefix. */
-static int list_names(struct vel_service *service, int64_t id, struct vel_map *names)
+static int list_names(struct vel_service *service, const struct vel_seal *seal,
+                      struct vel_map *names)
 {
-    char *home = vel_service_home_of(service, id);
+    char *home = vel_service_home_of(service, seal->id);
     struct vel_vec entries;
     int64_t rank;
     int rc;
 
     vel_vec_init(&entries, sizeof(char *));
-    rc = home && !vel_service_packs(service, id)
+    rc = home && !vel_service_packs(service, seal)
              ? vel_fs_list(service->fs, home, &entries, NULL)
              : 0;
     for (size_t i = 0; rc == 0 && i < entries.n; i++)
@@ -376,14 +306,15 @@ static int list_names(struct vel_service *service, int64_t id, struct vel_map *n
 
 /* Encodings come and go beside the files: what vanishes under us is looked for again.
  */
-static struct vel_map *names_of(struct vel_service *service, int64_t id)
+static struct vel_map *names_of(struct vel_service *service,
+                                const struct vel_seal *seal)
 {
     struct vel_map *names = NULL;
 
     for (int i = 0; i < LISTED_MOST; i++) {
         vel_map_destroy(names, NULL);
         names = vel_map_create();
-        if (!names || list_names(service, id, names) == 0)
+        if (!names || list_names(service, seal, names) == 0)
             return names;
     }
     vel_map_destroy(names, NULL);
@@ -401,18 +332,20 @@ static bool have_common(const struct vel_map *a, const struct vel_map *b)
 /* By what this node has of both: ranks write names of one kind. A chair may have
  * nothing of either, and then the lists tell. Where it cannot be known they are taken
  * to share none, or a whole dataset would give way to one that has nothing of it. */
-bool vel_service_shares(void *arg, int64_t id, int64_t other, bool are_listed)
+bool vel_service_shares(void *arg, const struct vel_seal *seal,
+                        const struct vel_seal *other, bool are_listed)
 {
     struct vel_service *service = arg;
-    struct vel_map *a = names_of(service, id), *b = a ? names_of(service, other) : NULL;
+    struct vel_map *a = names_of(service, seal);
+    struct vel_map *b = a ? names_of(service, other) : NULL;
     bool shares = have_common(a, b);
 
     vel_map_destroy(a, NULL);
     vel_map_destroy(b, NULL);
     if (shares || !are_listed)
         return shares;
-    a = vel_flushing_names(&service->flushing, id);
-    b = a ? vel_flushing_names(&service->flushing, other) : NULL;
+    a = vel_flushing_names(&service->flushing, seal->id);
+    b = a ? vel_flushing_names(&service->flushing, other->id) : NULL;
     shares = have_common(a, b);
     vel_map_destroy(a, NULL);
     vel_map_destroy(b, NULL);

@@ -232,22 +232,23 @@ static int find_older(struct vel_service_job *job, struct set *set, struct vel_e
     return rc;
 }
 
-static void tell_saved(const struct vel_service *service, int64_t id,
+static void tell_saved(const struct vel_service *service,
+                       const struct vel_dataset *about,
                        const struct vel_red_saved *saved)
 {
-    const struct vel_event event = {.kind = VEL_EVENT_ENCODE_DELTA,
-                                    .id = id,
-                                    .nodes = 1,
-                                    .compared = (int64_t)saved->compared,
-                                    .cloned = (int64_t)saved->same,
-                                    .written = (int64_t)saved->computed};
+    struct vel_event event = {.kind = VEL_EVENT_ENCODE_DELTA,
+                              .nodes = 1,
+                              .compared = (int64_t)saved->compared,
+                              .cloned = (int64_t)saved->same,
+                              .written = (int64_t)saved->computed};
 
+    vel_event_about(&event, about);
     vel_log(VEL_LOG_INFO,
             "dataset %" PRId64 ": of %" PRIu64
             " bytes that were compared with an older "
             "dataset %" PRIu64 " were the same and not sent; of its redundancy %" PRIu64
             " bytes were computed and %" PRIu64 " copied",
-            id, saved->compared, saved->same, saved->computed, saved->copied);
+            about->id, saved->compared, saved->same, saved->computed, saved->copied);
     vel_books_tell(service->books, &event);
 }
 
@@ -256,11 +257,11 @@ static void tell_rebuilt(const struct vel_service_job *job, const struct set *se
                          uint64_t begun)
 {
     uint64_t took = vel_clock_monotonic(job->service->clock) - begun;
-    const struct vel_event event = {.kind = VEL_EVENT_REBUILD,
-                                    .result = VEL_EVENT_OK,
-                                    .id = job->seal.id,
-                                    .seconds = (double)took / (double)VEL_CLOCK_S};
+    struct vel_event event = {.kind = VEL_EVENT_REBUILD,
+                              .result = VEL_EVENT_OK,
+                              .seconds = (double)took / (double)VEL_CLOCK_S};
 
+    vel_event_about(&event, &job->seal.about);
     if (strcmp(set->members[0].node, job->service->host.node) == 0)
         vel_books_tell(job->service->books, &event);
 }
@@ -305,7 +306,7 @@ int vel_service_encode(struct vel_service_job *job, const struct vel_work_job *h
     if (rc == 0)
         rc = encode_at_pace(job, &set, &outcome, err);
     if (rc == 0 && has_delta && outcome == VEL_ENCODE_APPLIED)
-        tell_saved(job->service, job->seal.id, &saved);
+        tell_saved(job->service, &job->seal.about, &saved);
     if (rc == 0 && outcome == VEL_ENCODE_REBUILT)
         tell_rebuilt(job, &set, begun);
     set_fini(&set);

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/path.h"
-#include "meta/settlement.h"
 #include "jobs/forget.h"
 #include "jobs/sweep.h"
 #include "meta/cache.h"
@@ -20,6 +19,7 @@
 #include "meta/paths.h"
 #include "node/service_in.h"
 #include "node/service_room.h"
+#include "view/seals.h"
 
 /* After all that anybody waits for. */
 static void begin(struct vel_service *service, vel_work_f *run, int64_t id)
@@ -229,13 +229,15 @@ static int thin_out(struct vel_service *service, const struct vel_view *view,
 
 static bool has_name(struct vel_service *service, int64_t id, const char *name)
 {
-    struct vel_made made;
-    bool has;
+    struct vel_seals_of of = {.fs = service->fs, .dir = service->dir};
+    struct vel_seal seal;
+    bool has = false;
 
-    if (vel_settled_made(service->fs, service->dir, id, &made, NULL) < 0)
-        return false;
-    has = strcmp(made.dataset.name, name) == 0;
-    vel_made_fini(&made);
+    if (vel_seals_of_dataset(&of, id, &seal, NULL) == 0) {
+        has = seal.about.name && strcmp(seal.about.name, name) == 0;
+        vel_seal_fini(&seal);
+    }
+    vel_seals_of_fini(&of);
     return has;
 }
 

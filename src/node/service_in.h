@@ -12,7 +12,6 @@
 
 #include "base/vec.h"
 #include "brain/leader.h"
-#include "meta/settlement.h"
 #include "ident/endpoint.h"
 #include "jobs/batches.h"
 #include "jobs/encode.h"
@@ -289,8 +288,6 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err);
 
 /* --- service_dataset, service_find: records of datasets --- */
 
-int vel_service_inventory(void *arg, int64_t id, const void *record, size_t len,
-                          struct vel_seal *ret, struct vel_err *err);
 int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                       struct vel_err *err);
 int vel_service_settle_rivals(void *arg, const struct vel_entry *entry,
@@ -308,7 +305,8 @@ int vel_service_is_dropped(void *arg, int64_t id, bool *ret_is_dropped,
                            struct vel_err *err);
 bool vel_service_is_held(void *arg, int64_t id);
 bool vel_service_is_before(void *arg, int64_t id);
-bool vel_service_shares(void *arg, int64_t id, int64_t other, bool are_listed);
+bool vel_service_shares(void *arg, const struct vel_seal *seal,
+                        const struct vel_seal *other, bool are_listed);
 int vel_service_find(void *arg, enum vel_leader_look where, const struct vel_seal *of,
                      struct vel_vec *ret, struct vel_err *err);
 

@@ -123,18 +123,19 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
 }
 
 /* What FLUSH_DELTA has saved: the node's own line, for its leader alone knows. */
-static void tell_delta(const struct vel_service *service, int64_t id,
+static void tell_delta(const struct vel_service *service,
+                       const struct vel_dataset *about,
                        const struct vel_flush_copied *copied)
 {
-    const struct vel_event event = {.kind = VEL_EVENT_DELTA,
-                                    .id = id,
-                                    .files = (int64_t)copied->files,
-                                    .bytes = (int64_t)copied->bytes,
-                                    .nodes = 1,
-                                    .compared = (int64_t)copied->delta.compared,
-                                    .cloned = (int64_t)copied->delta.cloned,
-                                    .written = (int64_t)copied->delta.written};
+    struct vel_event event = {.kind = VEL_EVENT_DELTA,
+                              .files = (int64_t)copied->files,
+                              .bytes = (int64_t)copied->bytes,
+                              .nodes = 1,
+                              .compared = (int64_t)copied->delta.compared,
+                              .cloned = (int64_t)copied->delta.cloned,
+                              .written = (int64_t)copied->delta.written};
 
+    vel_event_about(&event, about);
     vel_books_tell(service->books, &event);
 }
 
@@ -175,7 +176,7 @@ static int flush(struct vel_service_job *job, const struct vel_work_job *how,
     } else if (what == COPY) {
         rc = vel_flushing_copy(flushing, &flush, &copied, err);
         if (rc == 0 && flushing->has_delta && !flush.container_size)
-            tell_delta(job->service, job->seal.id, &copied);
+            tell_delta(job->service, &job->seal.about, &copied);
     } else if (what == NAME) {
         rc = vel_service_name(job, &flush, err);
     } else {

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "meta/settlement.h"
 #include "node/service_in.h"
 #include "node/service_mover.h"
 #include "topo/seats.h"
@@ -120,17 +119,10 @@ uint64_t vel_service_pace_ms(const struct vel_service *service, const char *home
 
 /* --- who moves --- */
 
-bool vel_service_packs(struct vel_service *service, int64_t id)
+bool vel_service_packs(const struct vel_service *service, const struct vel_seal *seal)
 {
-    struct vel_settlement settlement;
-    bool packs;
-
-    if (!service->conf->containers ||
-        vel_settlement_load(service->fs, service->dir, id, &settlement, NULL) < 0)
-        return false;
-    packs = !settlement.is_plain;
-    vel_settlement_fini(&settlement);
-    return packs;
+    return service->conf->containers && seal->template && !*seal->template &&
+           !seal->is_plain;
 }
 
 int vel_service_move(struct vel_service *service, const char *home,
@@ -139,7 +131,7 @@ int vel_service_move(struct vel_service *service, const char *home,
 {
     struct vel_service_mover *mover;
 
-    if (vel_service_packs(service, seal->id))
+    if (vel_service_packs(service, seal))
         job->container_size = (uint64_t)service->conf->container_size;
     mover = find_mover(service, home);
     if (!mover)

@@ -26,7 +26,7 @@ uint64_t vel_service_pace_ms(const struct vel_service *service, const char *home
 
 /* Does a dataset go into containers? Those of the API do with CONTAINERS, unless other
  * ranks are to read their files on the prefix. */
-bool vel_service_packs(struct vel_service *service, int64_t id);
+bool vel_service_packs(const struct vel_service *service, const struct vel_seal *seal);
 /* By whom, how fast and as what, what lies below `home`, of these nodes, goes to the
  * prefix: into the job. */
 int vel_service_move(struct vel_service *service, const char *home,

@@ -79,7 +79,6 @@ const struct vel_leader_ops vel_service_ops = {
     .known = vel_service_known,
     .make_view = vel_service_make_view,
     .load_view = vel_service_load_view,
-    .inventory = vel_service_inventory,
     .seal = vel_service_seal,
     .find = vel_service_find,
     .claim_owner = vel_service_claim_owner,

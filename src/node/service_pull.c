@@ -295,22 +295,6 @@ static int add_member(struct vel_view *view, struct vel_view_dataset *dataset,
     return 0;
 }
 
-/* What it is called, as far as records tell. */
-static int name_it(const struct vel_service *service, const struct vel_seal *seal,
-                   struct vel_dataset *ret, struct vel_err *err)
-{
-    struct vel_made made;
-    int rc = vel_settled_made(service->fs, service->dir, seal->id, &made, NULL);
-
-    if (rc == 0) {
-        rc = vel_dataset_copy(&made.dataset, ret, err);
-        vel_made_fini(&made);
-        return rc;
-    }
-    *ret = (struct vel_dataset){.id = seal->id, .name = strdup(seal->template)};
-    return ret->name ? 0 : vel_out_of_memory(err, "a dataset");
-}
-
 /* As a view would say it: where its parts are now, be it of this launch, or one whose
  * parts have moved since the view was made. Of sets that this node is in, as far as its
  * leader knows no others. */
@@ -321,7 +305,7 @@ static int describe(const struct vel_service_job *job, struct vel_view *view,
     struct vel_view_set nobody = {0};
     char *home = vel_service_home_of(job->service, seal->id);
     char *level = home ? vel_path_dir(home) : NULL;
-    int rc = name_it(job->service, seal, &dataset->about, err);
+    int rc = vel_dataset_copy(&seal->about, &dataset->about, err);
 
     /* all of them: redundancy files say how many there are */
     vel_vec_init(&nobody.places, sizeof(struct vel_view_place));

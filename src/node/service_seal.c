@@ -201,12 +201,13 @@ static void tell(struct vel_service *service, const struct vel_seal *seal)
                              : strstr(seal->template, "{rank}") != NULL;
     int64_t nodes = vel_leader_nodes(service->leader);
 
+    struct vel_event event = {.kind = is_checkpoint ? VEL_EVENT_CHECKPOINT
+                                                    : VEL_EVENT_OUTPUT,
+                              .result = VEL_EVENT_OK};
+
+    vel_event_about(&event, &seal->about);
     if (seal->verdict == VEL_VERDICT_SEALED)
-        vel_books_tell(service->books,
-                       &(struct vel_event){.kind = is_checkpoint ? VEL_EVENT_CHECKPOINT
-                                                                 : VEL_EVENT_OUTPUT,
-                                           .result = VEL_EVENT_OK,
-                                           .id = seal->id});
+        vel_books_tell(service->books, &event);
     if (service->is_first_chair && nodes > service->nodes)
         vel_books_nodes(service->books, service->nodes = nodes);
 }

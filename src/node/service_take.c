@@ -64,7 +64,6 @@ static const char *choose_home(void *arg, const struct vel_seal *seal, const cha
 static int take(struct vel_service *service, const char *launch,
                 const struct vel_seal *seal, struct vel_err *err)
 {
-    struct vel_made made;
     struct vel_take what = {.fs = service->fs,
                             .conf = service->conf,
                             .node = service->host.node,
@@ -76,19 +75,16 @@ static int take(struct vel_service *service, const char *launch,
                             .placeholders = service->placeholders,
                             .is_over = strcmp(launch, service->launch) != 0,
                             .seal = seal,
+                            .dataset = &seal->about,
                             .choose = choose_home,
                             .arg = service};
     char *home = vel_service_home_of(service, seal->id);
     char *after = seal->after ? vel_service_home_of(service, seal->after) : NULL;
-    int rc = vel_settled_made(service->fs, service->dir, seal->id, &made, err);
+    int rc;
 
-    if (rc == 0) {
-        what.dataset = &made.dataset;
-        what.home = home;
-        what.after = after;
-        rc = vel_take(&what, err);
-        vel_made_fini(&made);
-    }
+    what.home = home;
+    what.after = after;
+    rc = vel_take(&what, err);
     free(after);
     free(home);
     return rc;

@@ -10,13 +10,13 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "brain/roster.h"
-#include "meta/settlement.h"
 #include "ident/once.h"
 #include "meta/launch.h"
 #include "node/about.h"
 #include "node/service_mover.h"
 #include "record/record.h"
 #include "view/evidence.h"
+#include "view/seals.h"
 
 enum { FORMAT = 1 }; /* of record "roll" */
 
@@ -91,22 +91,24 @@ static int make_of(struct vel_service *service, const struct vel_vec *nodes,
  * (engine/leftovers.c). */
 static void tell_unseen(struct vel_service *service, const struct vel_view *view)
 {
-    struct vel_made newest = {0};
+    struct vel_seals_of of = {.fs = service->fs, .dir = service->dir};
+    struct vel_seal newest;
     struct vel_buf where;
     size_t n = 0;
 
     for (size_t i = 0; i < view->lost.n; i++) {
         int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
-        struct vel_made s = {0};
+        struct vel_seal seal;
 
         if (!vel_view_is_unseen(view, id) ||
-            vel_settled_made(service->fs, service->dir, id, &s, NULL) < 0)
+            vel_seals_of_dataset(&of, id, &seal, NULL) < 0)
             continue;
-        if (s.dataset.is_leaders && n++ == 0)
-            newest = s;
+        if (seal.about.is_leaders && n++ == 0)
+            newest = seal;
         else
-            vel_made_fini(&s);
+            vel_seal_fini(&seal);
     }
+    vel_seals_of_fini(&of);
     if (n == 0)
         return;
     vel_buf_init(&where);
@@ -115,10 +117,10 @@ static void tell_unseen(struct vel_service *service, const struct vel_view *view
             "dataset %" PRId64 " (%s %" PRId64
             ") is not found%s: it was in caches only, and none of those that were "
             "looked at has any of it (%s)",
-            newest.dataset.id, newest.dataset.name, newest.dataset.version,
+            newest.about.id, newest.about.name, newest.about.version,
             n > 1 ? ", nor are older ones" : "", vel_buf_text(&where));
     vel_buf_fini(&where);
-    vel_made_fini(&newest);
+    vel_seal_fini(&newest);
 }
 
 int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err)

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "meta/settlement.h"
+#include "view/seals.h"
 #include "meta/index.h"
 #include "process/files_in.h"
 
@@ -47,28 +47,32 @@ static bool is_before(int64_t id)
     return is;
 }
 
-static bool is_on_prefix(int64_t id)
+static bool asks_for_flush(int64_t id)
 {
-    struct vel_entry entry = {0};
-    bool is = vel_entry_load(vel_files_index(), id, &entry, NULL) == 0;
+    struct vel_seals_of of = {.fs = vel_fs_posix(), .dir = vel_files_dir()};
+    struct vel_seal seal;
+    bool asks = true;
 
-    if (is) {
-        is = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
-        vel_entry_fini(&entry);
+    if (vel_seals_of_dataset(&of, id, &seal, NULL) == 0) {
+        asks = seal.what & VEL_OWED_FLUSH;
+        vel_seal_fini(&seal);
     }
-    return is;
+    vel_seals_of_fini(&of);
+    return asks;
 }
 
-/* Is it to come there at all? A checkpoint of a session may be due for none. */
-static bool is_due(int64_t id)
+/* It is not there yet. A checkpoint of a session may be due for no flush, or only since
+ * it was sealed. */
+static bool is_to_come(int64_t id)
 {
-    struct vel_made made;
+    struct vel_entry entry = {.place = VEL_ON_CACHE};
+    bool is_there;
 
-    if (vel_settled_made(vel_fs_posix(), vel_files_dir(), id, &made, NULL) < 0)
-        return true;
-    bool is = made.is_flushed;
-    vel_made_fini(&made);
-    return is;
+    if (vel_entry_load(vel_files_index(), id, &entry, NULL) < 0)
+        return asks_for_flush(id);
+    is_there = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
+    vel_entry_fini(&entry);
+    return !is_there && (entry.place != VEL_ON_CACHE || asks_for_flush(id));
 }
 
 /* A leader answers for its node: where that has no part of it, others may be at it. */
@@ -83,7 +87,7 @@ static int wait_for(struct vel_client *client, int64_t id, struct vel_err *err)
         struct vel_progress progress = {0};
         int rc = vel_client_drain(client, id, 0, &progress, err);
 
-        if (is_on_prefix(id) || !is_due(id))
+        if (!is_to_come(id))
             return 0;
         if (rc == 0 && progress.status < 0)
             rc = vel_fail(err, (enum vel_status)progress.status, "%s", progress.text);

@@ -15,11 +15,11 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "conf/rules.h"
-#include "meta/settlement.h"
 #include "meta/index.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
 #include "process/files_in.h"
+#include "view/seals.h"
 
 enum { NAMES_MOST = 4096 }; /* that are known again */
 
@@ -302,17 +302,18 @@ struct datasets {
     int64_t there, files, coming, staying;
     int64_t newest;
     char *name; /* of the newest that can be restored */
+    struct vel_seals_of seals;
 };
 
 /* Not all of its ranks have written their files, or the settings do not ask for it. */
-static bool stays_in_caches(int64_t id)
+static bool stays_in_caches(struct vel_seals_of *of, int64_t id)
 {
-    struct vel_made made;
+    struct vel_seal seal;
     bool stays = false;
 
-    if (vel_settled_made(vel_fs_posix(), vel_files_dir(), id, &made, NULL) == 0) {
-        stays = !made.is_flushed;
-        vel_made_fini(&made);
+    if (vel_seals_of_dataset(of, id, &seal, NULL) == 0) {
+        stays = !(seal.what & VEL_OWED_FLUSH);
+        vel_seal_fini(&seal);
     }
     return stays;
 }
@@ -323,7 +324,8 @@ static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
 
     (void)err;
     if (entry->place != VEL_ON_PREFIX && !entry->replaced) {
-        bool stays = stays_in_caches(entry->dataset.id);
+        bool stays = entry->place == VEL_ON_CACHE &&
+                     stays_in_caches(&all->seals, entry->dataset.id);
 
         all->staying += stays;
         all->coming += !stays;
@@ -346,7 +348,7 @@ static void say_datasets(struct vel_buf *text)
         .above = told.above,
         .below = INT64_MAX,
         .launch = dir ? vel_launch_of(vel_path_base(dir)) : NULL};
-    struct datasets all = {.there = 0};
+    struct datasets all = {.seals = {.fs = vel_fs_posix(), .dir = vel_files_dir()}};
 
     if (newer.launch)
         vel_index_each(vel_files_index(), &newer, add, &all, NULL);
@@ -364,6 +366,7 @@ static void say_datasets(struct vel_buf *text)
         vel_buf_printf(text,
                        ", %" PRId64 " more in the caches alone (h5veloc-ls tells why)",
                        all.staying);
+    vel_seals_of_fini(&all.seals);
     free(all.name);
     free(dir);
 }

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "meta/settlement.h"
 #include "meta/cache.h"
 #include "meta/filemap.h"
 #include "meta/paths.h"

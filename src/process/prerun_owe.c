@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "meta/settlement.h"
+#include "brain/seal.h"
 #include "meta/cache.h"
 #include "process/prerun_in.h"
 #include "red/redfile.h"
@@ -56,89 +56,59 @@ static int look_at_parts(struct vel_prerun_work *w, struct vel_err *err)
     return rc;
 }
 
-/* Nodes as the settlement wants them: by their lowest rank. */
-static int number_nodes(const struct vel_prerun_work *w, const int *tool_of,
-                        struct vel_settlement *ret, struct vel_err *err)
-{
-    int ranks = w->d->about.ranks, nodes = w->p->of->nodes;
-    int *number = malloc(((size_t)nodes + 1) * sizeof *number);
-
-    ret->nodes = calloc((size_t)nodes + 1, sizeof *ret->nodes);
-    if (!number || !ret->nodes) {
-        free(number);
-        return vel_out_of_memory(err, "recovering");
-    }
-    for (int i = 0; i < nodes; i++)
-        number[i] = -1;
-    for (int rank = 0; rank < ranks; rank++) {
-        int tool = tool_of[rank];
-
-        if (number[tool] < 0) {
-            number[tool] = (int)ret->n_nodes;
-            ret->nodes[ret->n_nodes++] = w->p->names[tool];
-        }
-        ret->seats[rank].node = (uint32_t)number[tool];
-    }
-    free(number);
-    return 0;
-}
-
+/* What the tools have told: of a part that two have, the first counts. */
 static int seat_all(const struct vel_prerun_work *w, const struct vel_buf *told,
-                    const size_t *lens, struct vel_settlement *ret, struct vel_err *err)
+                    const size_t *lens, struct vel_seal *ret, struct vel_err *err)
 {
-    int ranks = w->d->about.ranks;
-    int *tool_of = malloc(((size_t)ranks + 1) * sizeof *tool_of);
     size_t at = 0;
     int rc = 0;
 
-    ret->seats = calloc((size_t)ranks + 1, sizeof *ret->seats);
-    if (!tool_of || !ret->seats)
-        rc = vel_out_of_memory(err, "recovering");
-    for (int rank = 0; rc == 0 && rank < ranks; rank++)
-        tool_of[rank] = -1;
     for (int i = 0; rc == 0 && i < w->p->of->nodes; at += lens[i++])
-        for (size_t k = 0; k + sizeof(struct vel_prerun_seat) <= lens[i];
+        for (size_t k = 0; rc == 0 && k + sizeof(struct vel_prerun_seat) <= lens[i];
              k += sizeof(struct vel_prerun_seat)) {
             struct vel_prerun_seat seat;
 
             memcpy(&seat, told->data + at + k, sizeof seat);
-            if (seat.rank >= (uint32_t)ranks)
-                continue;
-            tool_of[seat.rank] = i;
-            ret->seats[seat.rank].set = seat.set;
-            ret->seats[seat.rank].place = seat.place;
+            const struct vel_seal_member member = {.rank = seat.rank,
+                                                   .node = w->p->names[i],
+                                                   .set = seat.set,
+                                                   .place = seat.place,
+                                                   .level = w->desc.index,
+                                                   .scheme = w->desc.scheme,
+                                                   .failures = (int64_t)w->desc.m,
+                                                   .bytes = w->d->about.bytes /
+                                                            w->d->about.ranks};
+            if (!vel_seal_find(ret, member.rank))
+                rc = vel_seal_add(ret, &member, err);
         }
-    for (int rank = 0; rc == 0 && rank < ranks; rank++)
-        if (tool_of[rank] < 0)
+    for (int rank = 0; rc == 0 && rank < w->d->about.ranks; rank++)
+        if (!vel_seal_find(ret, rank))
             rc = vel_fail(err, VEL_ELOST, "the part of rank %d is on no node", rank);
-    if (rc == 0)
-        rc = number_nodes(w, tool_of, ret, err);
-    free(tool_of);
     return rc;
 }
 
-/* Tool 0. Names of nodes are borrowed. */
+/* Tool 0. */
 static int settle(struct vel_prerun_work *w, const struct vel_buf *told,
                   const size_t *lens, unsigned owed, struct vel_err *err)
 {
     struct vel_background *b = w->p->background;
-    struct vel_settlement whole = {.dataset = w->d->about,
-                                   .level = w->desc.index,
-                                   .scheme = w->desc.scheme,
-                                   .m = w->desc.m,
-                                   .is_encoded = owed & VEL_OWE_ENCODE,
-                                   .is_flushed = owed & VEL_OWE_FLUSH};
+    struct vel_seal whole;
     struct vel_buf bytes;
-    int rc = seat_all(w, told, lens, &whole, err);
+    int rc;
 
+    vel_seal_init(&whole);
     vel_buf_init(&bytes);
+    rc = seat_all(w, told, lens, &whole, err);
+    whole.id = w->d->about.id;
+    whole.about = w->d->about; /* borrowed */
+    whole.what = owed;
     if (rc == 0)
-        rc = vel_settlement_encode(&whole, &bytes, err);
+        rc = vel_seal_encode(&whole, &bytes, err);
     if (rc == 0)
-        rc = b->ops->settle(b, w->d->about.id, bytes.data, bytes.len, err);
+        rc = b->ops->settle(b, whole.id, bytes.data, bytes.len, err);
     vel_buf_fini(&bytes);
-    free(whole.nodes);
-    free(whole.seats);
+    whole.about = (struct vel_dataset){0};
+    vel_seal_fini(&whole);
     return rc;
 }
 

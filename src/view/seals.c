@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/siphash.h"
 #include "facts/facts.h"
+#include "meta/ids.h"
 #include "meta/launch.h"
 #include "view/seals.h"
 
@@ -322,4 +323,36 @@ int vel_seals_find_id(const struct vel_seals *seals, int64_t id, struct vel_seal
             return decode(seals, sealed, ret, err);
     }
     return vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " is not sealed", id);
+}
+
+int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *ret,
+                         struct vel_err *err)
+{
+    char *launch = NULL;
+    int rc = vel_id_launch(of->fs, of->dir, id, &launch, NULL, err);
+
+    if (rc == VEL_ENOENT)
+        rc = vel_fail(err, VEL_ESTATE, "nobody says whose dataset %" PRId64 " is", id);
+    if (rc < 0)
+        return rc;
+    if (!of->launch || strcmp(of->launch, launch) != 0) {
+        vel_seals_of_fini(of);
+        rc = vel_seals_create(of->fs, of->dir, launch, &of->seals, err);
+        if (rc == 0) {
+            of->launch = launch;
+            launch = NULL;
+        }
+    }
+    free(launch);
+    if (rc == 0)
+        rc = vel_seals_read(of->seals, err);
+    return rc == 0 ? vel_seals_find_id(of->seals, id, ret, err) : rc;
+}
+
+void vel_seals_of_fini(struct vel_seals_of *of)
+{
+    vel_seals_destroy(of->seals);
+    free(of->launch);
+    of->seals = NULL;
+    of->launch = NULL;
 }

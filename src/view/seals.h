@@ -55,6 +55,19 @@ int vel_seals_find(const struct vel_seals *seals, const char *key, struct vel_se
 int vel_seals_find_id(const struct vel_seals *seals, int64_t id, struct vel_seal *ret,
                       struct vel_err *err);
 
+/* That of any dataset: as the launch that has made it, which is followed until
+ * another's is asked for, has sealed it. Begins as {fs, dir}. VEL_ENOENT: it has no
+ * seal, or nobody wants that any more; VEL_ESTATE: nobody says whose it is. */
+struct vel_seals_of {
+    struct vel_fs *fs;
+    const char *dir;
+    char *launch;
+    struct vel_seals *seals;
+};
+int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *ret,
+                         struct vel_err *err);
+void vel_seals_of_fini(struct vel_seals_of *of);
+
 /* The key of a seal, by its template, step and generation, or its id; and the hash in
  * it. */
 void vel_seals_key(const struct vel_seal *seal, char ret[VEL_SEALS_KEY]);

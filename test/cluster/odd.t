@@ -63,7 +63,8 @@ is "$status $(filer_newest) $(torn)" '0 2 ' 'its node is lost: it goes on with t
 
 # the first step that has redundancy on nodes where no process knows HDF5
 first_spread() {
-    grep -h '"node4"' "$pfs"/prefix/.veloc/dataset.*/launch | grep -o '"version":[0-9]*' | sort -t: -nk2 | head -n 1
+    grep -h ' sealed .*"node4"' "$pfs"/prefix/.veloc/launch.*/1.* | grep -o '"version":[0-9]*' | sort -t: -nk2 |
+        head -n 1
 }
 are_here() {
     local node

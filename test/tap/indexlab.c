@@ -143,7 +143,7 @@ void indexlab_claim_up_to(struct vel_fs *fs, const char *dir, int64_t id, int64_
     char *launch = NULL;
 
     if (vel_id_launch(fs, dir, id, &launch, NULL, NULL) < 0)
-        must(vel_id_say(fs, dir, id, &maker, NULL, &err), &err);
+        must(vel_id_say(fs, dir, id, &maker, &err), &err);
     free(launch);
     make_launch(dir, id);
     must(vel_index_owner(index, id, &now, NULL, &err), &err);

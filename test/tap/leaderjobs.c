@@ -315,13 +315,16 @@ static void ask_owe(struct lab *lab, int i, int64_t id)
         lab_send(lab, process->link, -1 - i, &msg);
 }
 
-static void make_inventory(struct lab *lab, int64_t id, struct vel_buf *ret)
+static void make_settled(struct lab *lab, int64_t id, struct vel_buf *ret)
 {
     struct vel_seal seal;
 
     vel_seal_init(&seal);
-    seal.id = id;
+    seal.id = seal.about.id = id;
     seal.what = lab->what;
+    seal.about.name = strdup("state");
+    seal.about.use = VEL_USE_CHECKPOINT;
+    seal.about.ranks = seal.about.nodes = lab->nnodes;
     for (int rank = 0; rank < lab->nnodes; rank++) {
         struct vel_seal_member member = {.rank = rank,
                                          .node = (char *)lab_node_name(rank),
@@ -349,7 +352,7 @@ static void ask_settle(struct lab *lab, int i)
     if (!process->link)
         return;
     vel_buf_init(&record);
-    make_inventory(lab, id, &record);
+    make_settled(lab, id, &record);
     msg.u.settle.dataset = (uint64_t)id;
     msg.u.settle.record = (struct vel_msg_bytes){record.data, record.len};
     lab_send(lab, process->link, -1 - i, &msg);

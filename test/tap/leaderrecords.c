@@ -238,13 +238,6 @@ static int op_load_view(void *arg, struct vel_err *err)
 
 /* --- datasets --- */
 
-static int op_inventory(void *arg, int64_t id, const void *record, size_t len,
-                        struct vel_seal *ret, struct vel_err *err)
-{
-    (void)arg, (void)id;
-    return vel_seal_decode(record, len, ret, err);
-}
-
 static int op_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct lab *lab = ((struct lab_leader *)arg)->lab;
@@ -338,8 +331,10 @@ static bool has_files(const struct lab_leader *of, int64_t id)
 }
 
 /* Names are known where files are, or by the lists on the prefix. */
-static bool op_shares(void *arg, int64_t id, int64_t other, bool are_listed)
+static bool op_shares(void *arg, const struct vel_seal *seal,
+                      const struct vel_seal *newer, bool are_listed)
 {
+    int64_t id = seal->id, other = newer->id;
     const struct lab_leader *of = arg;
     const struct lab *lab = of->lab;
 
@@ -463,7 +458,6 @@ const struct vel_leader_ops lab_ops = {
     .known = op_known,
     .make_view = op_make_view,
     .load_view = op_load_view,
-    .inventory = op_inventory,
     .seal = op_seal,
     .find = lab_find,
     .claim_owner = op_claim_owner,

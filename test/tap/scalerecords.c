@@ -203,13 +203,6 @@ static int op_load_view(void *arg, struct vel_err *err)
 
 /* --- datasets --- */
 
-static int op_inventory(void *arg, int64_t id, const void *record, size_t len,
-                        struct vel_seal *ret, struct vel_err *err)
-{
-    (void)arg, (void)id, (void)record, (void)len, (void)ret;
-    return vel_fail(err, VEL_EUNSUP, "no sessions here");
-}
-
 static int op_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct scale_dataset *dataset = dataset_of(arg, seal->id);
@@ -325,9 +318,10 @@ static bool op_is_before(void *arg, int64_t id)
 }
 
 /* Each step has names of its own. */
-static bool op_shares(void *arg, int64_t id, int64_t other, bool are_listed)
+static bool op_shares(void *arg, const struct vel_seal *seal,
+                      const struct vel_seal *other, bool are_listed)
 {
-    (void)arg, (void)id, (void)other, (void)are_listed;
+    (void)arg, (void)seal, (void)other, (void)are_listed;
     return false;
 }
 
@@ -376,7 +370,6 @@ void scale_record_ops(struct vel_leader_ops *ret)
     ret->known = op_known;
     ret->make_view = op_make_view;
     ret->load_view = op_load_view;
-    ret->inventory = op_inventory;
     ret->seal = op_seal;
     ret->find = op_find;
     ret->claim_owner = op_claim_owner;

@@ -326,8 +326,7 @@ static bool is_claim(const struct strays *s, const char *below)
     snprintf(path, sizeof path, "%s/%s", s->root, below);
     is = vel_fs_list(vel_fs_posix(), path, &names, NULL) == 0;
     for (size_t i = 0; is && i < names.n; i++)
-        is = strstr(((char **)names.items)[i], "launch") ||
-             strcmp(((char **)names.items)[i], "settlement") == 0;
+        is = strstr(((char **)names.items)[i], "launch") != NULL;
     vel_fs_names_fini(&names);
     return is;
 }

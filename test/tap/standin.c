@@ -222,20 +222,20 @@ static int do_settle(struct vel_background *b, int64_t dataset, const void *reco
                      size_t len, struct vel_err *err)
 {
     struct standin *st = enter(b, err);
-    struct vel_settlement whole;
+    struct vel_seal whole;
     struct one *d;
     char path[TEXT * 2];
     int rc;
 
     if (!st)
         return VEL_ELOST;
-    rc = vel_settlement_decode(record, len, &whole, err);
+    rc = vel_seal_decode_settled(dataset, record, len, &whole, err);
     if (rc < 0)
         return leave(st, rc);
     d = find(st, dataset);
     while (st->under_way == d) /* it reads what was settled before */
         pthread_cond_wait(&st->news, &st->lock);
-    vel_settlement_fini(&d->whole);
+    vel_seal_fini(&d->whole);
     d->whole = whole;
     snprintf(path, sizeof path, "%s/launch.%s/seal.%" PRId64, st->dir, st->launch,
              dataset);
@@ -264,7 +264,7 @@ static void tell(const struct standin *st, const struct one *d,
     unsigned what = standin_owed(st, d);
 
     *ret = (struct vel_background_state){
-        .left = what && d->is_settled ? (uint64_t)d->whole.dataset.bytes + 1 : 0,
+        .left = what && d->is_settled ? (uint64_t)d->whole.about.bytes + 1 : 0,
         .err = d->err};
     if (d->is_flushed)
         ret->behind = VEL_BEHIND_FLUSHED;
@@ -404,7 +404,7 @@ void standin_destroy(struct standin *st)
     leave(st, 0);
     pthread_join(st->thread, NULL);
     for (size_t i = 0; i < st->n; i++) {
-        vel_settlement_fini(&st->all[i].whole);
+        vel_seal_fini(&st->all[i].whole);
         for (int k = 0; k < RANKS_MOST; k++)
             free(st->all[i].dir[k]);
     }
@@ -481,7 +481,7 @@ struct standin_done standin_done(struct standin *st)
     return done;
 }
 
-const struct vel_settlement *standin_settled(struct standin *st)
+const struct vel_seal *standin_settled(struct standin *st)
 {
     return st->settled;
 }

@@ -7,7 +7,7 @@
 #define TEST_TAP_STANDIN_H
 
 #include "engine/background.h"
-#include "meta/settlement.h"
+#include "brain/seal.h"
 
 struct standin;
 
@@ -57,6 +57,6 @@ struct standin_done {
 struct standin_done standin_done(struct standin *standin);
 
 /* What was settled last; belongs to it. */
-const struct vel_settlement *standin_settled(struct standin *standin);
+const struct vel_seal *standin_settled(struct standin *standin);
 
 #endif

@@ -22,7 +22,7 @@ struct one {
     int64_t id;
     unsigned owed[RANKS_MOST]; /* by each rank */
     char *dir[RANKS_MOST];
-    struct vel_settlement whole;
+    struct vel_seal whole;
     int waiters;
     bool is_settled, is_resting, is_encoded, is_flushed;
     struct vel_err err;
@@ -46,7 +46,7 @@ struct standin {
     int failing_encodings, failing_flushes;
     int64_t answers[4];
     struct standin_done done;
-    const struct vel_settlement *settled;
+    const struct vel_seal *settled;
 };
 
 /* Is anything owed of it: bits of enum vel_background_owed. */

@@ -91,13 +91,14 @@ static int load(const struct job *job, int rank, struct vel_vec *red,
 static int apply(const struct job *job, struct vel_comm *comm, struct vel_comm *set,
                  struct vel_err *err)
 {
-    const struct vel_settlement *w = &job->d->whole;
+    const struct vel_seal *w = &job->d->whole;
+    const struct vel_seal_member *own = vel_seal_member(w, (size_t)comm->rank);
     struct vel_red_set red = {.comm = set,
                               .all = comm,
-                              .scheme = w->scheme,
-                              .m = w->m,
-                              .set = w->seats[comm->rank].set,
-                              .sets = w->sets,
+                              .scheme = (enum vel_scheme)own->scheme,
+                              .m = (size_t)own->failures,
+                              .set = (uint32_t)own->set,
+                              .sets = (uint32_t)vel_seal_sets(w),
                               .rank = (uint32_t)comm->rank,
                               .fs = job->st->fs,
                               .dir = job->d->dir[comm->rank],
@@ -137,7 +138,8 @@ static void note_why(struct job *job, const struct vel_comm *comm, int rc,
 static int encode_member(struct vel_comm *comm, void *arg)
 {
     struct job *job = arg;
-    const struct vel_seat *seat = &job->d->whole.seats[comm->rank];
+    const struct vel_seal_member *seat =
+        vel_seal_member(&job->d->whole, (size_t)comm->rank);
     struct vel_comm *set = NULL;
     struct vel_err err = {0};
     int rc = vel_comm_split(comm, (int)seat->set, (int)seat->place, &set, &err);
@@ -178,7 +180,7 @@ static int flush_member(struct vel_comm *comm, void *arg)
 {
     struct job *job = arg;
     struct crewlab_rank rank;
-    struct vel_entry entry = {.dataset = job->d->whole.dataset};
+    struct vel_entry entry = {.dataset = job->d->whole.about};
     struct vel_vec files;
     struct vel_err err = {0};
     int rc = crewlab_join(&job->lab, comm, job->st->fs, &rank);
@@ -210,7 +212,7 @@ static int run(struct standin *st, struct one *d, bool is_flush, struct vel_err 
     snprintf(job.lab.prefix, sizeof job.lab.prefix, "%s", st->prefix);
     snprintf(job.lab.dir, sizeof job.lab.dir, "%s", st->dir);
     pthread_mutex_unlock(&st->lock);
-    if (crowd_run(d->whole.dataset.ranks, NULL, is_flush ? flush_member : encode_member,
+    if (crowd_run(d->whole.about.ranks, NULL, is_flush ? flush_member : encode_member,
                   &job, NULL) != 0)
         rc = vel_fail(err, job.err.status ? job.err.status : VEL_EIO, "%s",
                       job.err.status ? job.err.text : "a rank has failed");
@@ -221,7 +223,7 @@ static int run(struct standin *st, struct one *d, bool is_flush, struct vel_err 
 /* What was owed is done by all. */
 static void keep(struct standin *st, struct one *d, unsigned what)
 {
-    for (int i = 0; i < d->whole.dataset.ranks; i++) {
+    for (int i = 0; i < d->whole.about.ranks; i++) {
         d->owed[i] &= ~what;
         standin_save_promise(st, d->dir[i], d->owed[i], NULL);
     }

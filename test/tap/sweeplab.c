@@ -120,7 +120,6 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
     struct vel_listed listed = {.name = (char *)file, .container = -1};
     struct vel_vec list = {.items = &listed, .n = 1};
     struct vel_entry entry = {.owner = 1, .lists = 1, .place = VEL_ON_PREFIX};
-    struct vel_made made = {.is_flushed = true, .nodes = (char **)&node, .n_nodes = 1};
     char path[4400];
     char *own;
     int64_t id;
@@ -128,7 +127,7 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
     snprintf(path, sizeof path, "%s/%s", sweeplab_prefix, file);
     tap_put_file(path, "data");
     own = vel_compose_name(NULL, path);
-    must(vel_id_take(fs(), sweeplab_dir, 0, &id, &err));
+    must(vel_id_claim(fs(), sweeplab_dir, 0, &maker, &id, &err));
     must(vel_filelist_save(fs(), sweeplab_dir, id, 0, &list, &err));
     entry.dataset = (struct vel_dataset){.id = id,
                                          .name = name ? (char *)name : own,
@@ -138,8 +137,8 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
                                          .ranks = 1,
                                          .nodes = 1,
                                          .files = 1};
-    made.dataset = entry.dataset;
-    must(vel_id_say(fs(), sweeplab_dir, id, &maker, &made, &err));
+    if (strcmp(node, "n") != 0)
+        sweeplab_put_verdict(launch, id, own, VEL_VERDICT_SEALED, node);
     must(indexlab_save(fs(), sweeplab_dir, &entry, &err));
     free(own);
     return id;

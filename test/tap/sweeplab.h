@@ -17,7 +17,7 @@ void sweeplab_fresh(void);
 void sweeplab_make_launch(const char *launch);
 
 /* A dataset of `file` on the prefix, of a rank on `node`; without a name it is the file
- * by itself. */
+ * by itself. Node "n" is here: its seal is not wanted any more. */
 int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
                          const char *node);
 

@@ -69,16 +69,19 @@ static void is_complete_before_it_is_encoded(void)
 static int settle(struct behindlab *l, struct vel_session *s, int rank,
                   struct vel_err *err)
 {
-    const struct vel_settlement *w;
+    const struct vel_seal *w;
     int rc = seslab_checkpoint(&l->lab, s, 1, err);
 
     w = standin_settled(l->standin);
-    l->note[rank][0] = w && w->dataset.ranks == BEHINDLAB_RANKS &&
-                       w->dataset.version == 1 && w->scheme == VEL_XOR && w->m == 1 &&
-                       w->is_encoded && !w->is_flushed && w->n_nodes == BEHINDLAB_RANKS;
-    for (int i = 0; w && i < BEHINDLAB_RANKS; i++)
-        l->note[rank][0] &=
-            w->seats[i].set == 0 && strstr(w->nodes[w->seats[i].node], ".v") != NULL;
+    l->note[rank][0] = w && w->about.ranks == BEHINDLAB_RANKS &&
+                       w->about.version == 1 && w->what == VEL_OWED_ENCODE &&
+                       w->members.n == BEHINDLAB_RANKS;
+    for (size_t i = 0; w && i < w->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(w, i);
+
+        l->note[rank][0] &= member->scheme == VEL_XOR && member->failures == 1 &&
+                            member->set == 0 && strstr(member->node, ".v") != NULL;
+    }
     return rc < 0 ? rc : vel_session_wait(s, err);
 }
 

@@ -51,7 +51,7 @@ static void an_agent_is_not_waited_for(void)
     l.reason = "done";
     ok(behindlab_run(&l, save_two), "a program ends while the agent has not begun");
     ok(!seslab_is_flushed(&l.lab, 2), "its checkpoint is not on the prefix yet");
-    ok(standin_settled(l.standin)->is_flushed, "but owed");
+    ok(standin_settled(l.standin)->what & VEL_OWED_FLUSH, "but owed");
     standin_destroy(l.standin);
 }
 

@@ -41,7 +41,7 @@ static void make_seal(struct vel_seal *seal, const char *step, int ranks, int pe
 static const double *since; /* each level was used last, s */
 
 static int compose(const struct vel_conf *conf, int64_t checkpoint,
-                   struct vel_seal *seal, struct vel_made *ret, struct vel_err *why)
+                   struct vel_seal *seal, struct vel_err *why)
 {
     const struct vel_compose of = {.conf = conf,
                                    .line = vel_conf_line(conf, VEL_DATASET, 0),
@@ -49,7 +49,7 @@ static int compose(const struct vel_conf *conf, int64_t checkpoint,
                                    .checkpoint = checkpoint,
                                    .seconds_since = since};
     struct vel_err err = {0};
-    int rc = vel_compose(&of, seal, ret, why, &err);
+    int rc = vel_compose(&of, seal, why, &err);
 
     if (rc < 0)
         note("%s", err.text);
@@ -81,20 +81,19 @@ static bool are_sets_whole(const struct vel_seal *seal)
 static void whole(void)
 {
     struct vel_conf *conf = topolab_conf("COPY_TYPE=XOR\nSET_SIZE=4\n");
-    struct vel_made got;
     struct vel_seal seal;
     struct vel_err why = {0};
     int bad = 0;
 
     make_seal(&seal, "0042", 8, 2);
-    is_int(compose(conf, 5, &seal, &got, &why), 0, "a dataset is composed");
-    is_str(got.dataset.name, "out_ck.{n}.h5", "its name is its template, readable");
-    ok(got.dataset.is_leaders && got.dataset.version == 42 &&
-           got.dataset.checkpoint == 5 && got.dataset.ranks == 8 &&
-           got.dataset.nodes == 4 && got.dataset.files == 4 && got.dataset.bytes == 40,
+    is_int(compose(conf, 5, &seal, &why), 0, "a dataset is composed");
+    is_str(seal.about.name, "out_ck.{n}.h5", "its name is its template, readable");
+    ok(seal.about.is_leaders && seal.about.version == 42 &&
+           seal.about.checkpoint == 5 && seal.about.ranks == 8 &&
+           seal.about.nodes == 4 && seal.about.files == 4 && seal.about.bytes == 40,
        "its version is the step, its numbers are those of all ranks");
     ok(vel_seal_member(&seal, 0)->scheme == VEL_XOR &&
-           vel_seal_member(&seal, 0)->failures == 1 && got.is_flushed && seal.id == 7 &&
+           vel_seal_member(&seal, 0)->failures == 1 && seal.id == 7 &&
            seal.what == (VEL_OWED_ENCODE | VEL_OWED_FLUSH),
        "it is encoded and flushed");
     for (size_t i = 0; i < seal.members.n; i++)
@@ -107,7 +106,6 @@ static void whole(void)
         }
     is_int(bad, 0, "no two of a set are on one node, or in one place");
     ok(are_sets_whole(&seal), "and the sets are whole");
-    vel_made_fini(&got);
     vel_seal_fini(&seal);
     vel_conf_destroy(conf);
 }
@@ -115,17 +113,15 @@ static void whole(void)
 static void exposed(void)
 {
     struct vel_conf *conf = topolab_conf("COPY_TYPE=XOR\nSET_SIZE=4\n");
-    struct vel_made got;
     struct vel_seal seal;
     struct vel_err why = {0};
 
     make_seal(&seal, "", 4, 4);
-    is_int(compose(conf, 1, &seal, &got, &why), 0, "all files on one node");
+    is_int(compose(conf, 1, &seal, &why), 0, "all files on one node");
     ok(vel_seal_member(&seal, 0)->scheme == VEL_SINGLE && seal.what == VEL_OWED_FLUSH &&
            *why.text,
        "have no redundancy, and a sentence says why: %s", why.text);
-    is_int(got.dataset.version, 3, "without a step the generation is the version");
-    vel_made_fini(&got);
+    is_int(seal.about.version, 3, "without a step the generation is the version");
     vel_seal_fini(&seal);
     vel_conf_destroy(conf);
 }
@@ -133,17 +129,14 @@ static void exposed(void)
 static int64_t level_by(const struct vel_conf *conf, int64_t checkpoint,
                         enum vel_verdict verdict)
 {
-    struct vel_made got;
     struct vel_seal seal;
     struct vel_err why = {0};
     int64_t level = -1;
 
     make_seal(&seal, "1", 4, 1);
     seal.verdict = verdict;
-    if (compose(conf, checkpoint, &seal, &got, &why) == 0) {
+    if (compose(conf, checkpoint, &seal, &why) == 0)
         level = vel_seal_member(&seal, 0)->level;
-        vel_made_fini(&got);
-    }
     vel_seal_fini(&seal);
     return level;
 }

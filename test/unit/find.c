@@ -176,6 +176,13 @@ static void put_list(int64_t id, const char *name)
     vel_filelist_fini(&files);
 }
 
+static bool shares(int64_t id, int64_t other, bool are_listed)
+{
+    const struct vel_seal of = {.id = id}, newer = {.id = other};
+
+    return vel_service_shares(&service, &of, &newer, are_listed);
+}
+
 /* An older dataset is not to come over a newer one, also where no file of either is. */
 static void names(void)
 {
@@ -184,10 +191,10 @@ static void names(void)
     put_list(15, "state.4.h5");
     service.flushing = (struct vel_flushing){
         .fs = service.fs, .dir = service.dir, .index = service.index};
-    ok(!vel_service_shares(&service, 10, 14, false),
+    ok(!shares(10, 14, false),
        "a chair with no file of two datasets does not know their names");
-    ok(vel_service_shares(&service, 10, 14, true), "but by the lists on the prefix");
-    ok(!vel_service_shares(&service, 10, 15, true), "and which are others");
+    ok(shares(10, 14, true), "but by the lists on the prefix");
+    ok(!shares(10, 15, true), "and which are others");
 }
 
 /* --- one of many --- */

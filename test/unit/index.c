@@ -58,7 +58,7 @@ static void make(int64_t id, const char *launch)
 
     snprintf(path, sizeof path, "%s/dataset.%lld", dir, (long long)id);
     tap_fresh_dir(path);
-    must(vel_id_say(fs, dir, id, &owner, NULL, &err));
+    must(vel_id_say(fs, dir, id, &owner, &err));
 }
 
 static int save(int64_t id, int64_t owner, enum vel_place_on_prefix place)

@@ -22,6 +22,15 @@ static void fill(struct vel_seal *seal)
     seal->owner = 2;
     seal->attempt = 33;
     seal->is_encoded = true;
+    seal->is_plain = true;
+    seal->about = (struct vel_dataset){.id = 12,
+                                       .name = strdup("ck"),
+                                       .version = 3,
+                                       .use = VEL_USE_CHECKPOINT,
+                                       .ranks = RANKS,
+                                       .nodes = 4,
+                                       .bytes = 721,
+                                       .checkpoint = 7};
     memset(seal->encoding, 0xa5, sizeof seal->encoding);
     for (int rank = RANKS - 1; rank >= 0; rank--) {
         char node[] = "node0";
@@ -47,6 +56,10 @@ static bool is_same(const struct vel_seal *a, const struct vel_seal *b)
               a->generation == b->generation && a->owner == b->owner &&
               a->attempt == b->attempt && a->is_encoded == b->is_encoded &&
               strcmp(a->template, b->template) == 0 && strcmp(a->step, b->step) == 0 &&
+              a->is_plain == b->is_plain && strcmp(a->about.name, b->about.name) == 0 &&
+              a->about.version == b->about.version &&
+              a->about.checkpoint == b->about.checkpoint &&
+              a->about.bytes == b->about.bytes &&
               memcmp(a->encoding, b->encoding, sizeof a->encoding) == 0 &&
               a->members.n == b->members.n && a->again.n == b->again.n;
 
@@ -207,6 +220,59 @@ static void cut(void)
     vel_buf_fini(&bytes);
 }
 
+/* --- what a session settles --- */
+
+static int settled(const struct vel_seal *seal, int64_t id, struct vel_err *err)
+{
+    struct vel_seal got;
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    if (vel_seal_encode(seal, &bytes, NULL) < 0)
+        bail_out("no memory");
+    rc = vel_seal_decode_settled(id, bytes.data, bytes.len, &got, err);
+    vel_buf_fini(&bytes);
+    if (rc == 0)
+        vel_seal_fini(&got);
+    return rc;
+}
+
+/* With one rank in that seat. */
+static void refused(int64_t rank, int64_t set, int64_t place, const char *words,
+                    const char *what)
+{
+    struct vel_seal_member *member;
+    struct vel_seal seal;
+    struct vel_err err = {0};
+
+    fill(&seal);
+    member = vel_vec_at(&seal.members, (size_t)rank);
+    member->set = set;
+    member->place = place;
+    ok(settled(&seal, 12, &err) == VEL_ECORRUPT && strstr(err.text, words),
+       "%s is refused: %s", what, err.text);
+    vel_seal_fini(&seal);
+}
+
+static void settles(void)
+{
+    struct vel_seal seal;
+    struct vel_err err = {0};
+
+    fill(&seal);
+    is_int(settled(&seal, 12, &err), 0, "what a session settles is read");
+    is_int(settled(&seal, 13, &err), VEL_ECORRUPT, "not that of another dataset");
+    seal.about.ranks = VEL_RANKS_MAX;
+    ok(settled(&seal, 12, &err) == VEL_ECORRUPT &&
+           strstr(err.text, "7 of 1073741824 ranks"),
+       "nor more ranks than seats: %s", err.text);
+    vel_seal_fini(&seal);
+    refused(6, 1, 0, "there twice", "a place that two have");
+    refused(6, 1, 3, "place 2 is missing", "a place of nobody");
+    refused(6, 3, 0, "set 2 is missing", "a set of nobody");
+}
+
 int main(void)
 {
     struct vel_seal seal, copy, decoded;
@@ -236,6 +302,7 @@ int main(void)
     damaged(&bytes);
     large();
     cut();
+    settles();
     vel_buf_fini(&bytes);
     vel_seal_fini(&decoded);
     vel_seal_fini(&copy);
