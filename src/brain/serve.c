@@ -360,7 +360,10 @@ static bool try_settle(struct vel_leader *leader, struct vel_leader_wait *wait)
         rc = vel_chair_settle(leader, wait->id, wait->record, wait->len, &err);
         lead = vel_lead_get(leader, wait->id);
         if (rc == 0 && lead && lead->is_led && !lead->is_told && !leader->is_ended)
-            return false;
+            rc = vel_fail(&err, VEL_ETIMEOUT,
+                          "dataset %lld is sealed, and whether that still counts "
+                          "cannot be seen: the prefix does not answer",
+                          (long long)wait->id);
         if (rc == 0 && leader->is_ended)
             rc = vel_fail(&err, VEL_ECANCEL, "the launch is over");
     } else if (!leader->is_welcome && leader->now >= wait->since + leader->conf.limit) {

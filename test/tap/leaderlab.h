@@ -193,6 +193,7 @@ struct lab {
     uint64_t sent[LAB_NODES]; /* messages between leaders, by sender */
     uint64_t heard[LAB_NODES];
     uint64_t unread_until; /* what is found of datasets cannot be read before */
+    uint64_t blind_until;  /* nor whether a launch is over */
     uint64_t damaged;      /* datasets whose seals nobody can read any more */
     uint64_t barren;       /* nodes whose claims get a title, and no begin */
     uint64_t rolls; /* how often seals of launches before were read for who is known */

@@ -112,7 +112,8 @@ static int op_is_ended(void *arg, bool *ret_is_ended, struct vel_err *err)
 {
     struct lab_leader *of = arg;
 
-    (void)err;
+    if (of->lab->now < of->lab->blind_until)
+        return vel_fail(err, VEL_ETIMEOUT, "the prefix does not answer");
     *ret_is_ended = of->lab->fault != LAB_END_BLIND && launch_of(arg)->is_ended;
     of->lab->surprised += *ret_is_ended && !vel_leader_is_done(of->leader);
     return 0;

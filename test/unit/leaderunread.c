@@ -110,6 +110,20 @@ static void of_others(struct lab *lab)
     is_done(lab);
 }
 
+/* It is sealed, and cannot be told: a program does not wait for ever. */
+static void of_the_blind(struct lab *lab)
+{
+    lab_launch(lab, 0, ALL);
+    lab_run(lab, lab->now + LAB_T / 2);
+    lab_program(lab, 0, 2, VEL_OWED_ENCODE | VEL_OWED_FLUSH);
+    lab->blind_until = lab->now + 100 * LAB_T;
+    lab_run(lab, lab->now + 50 * LAB_T);
+    if (!lab->datasets[1].is_refused)
+        lab_is_wrong(lab, "who settles waits for a prefix that does not answer");
+    lab_run(lab, lab->now + 300 * LAB_T);
+    is_done(lab);
+}
+
 static void campaign(void (*what)(struct lab *), const char *text,
                      struct tap_seeds seeds)
 {
@@ -139,5 +153,6 @@ int main(void)
     campaign(of_sessions, "checkpoints", seeds);
     campaign(of_files, "files", seeds);
     campaign(of_others, "others than a damaged one", seeds);
+    campaign(of_the_blind, "checkpoints that cannot be told", seeds);
     return done_testing();
 }
