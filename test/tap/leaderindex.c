@@ -171,6 +171,7 @@ int lab_find(void *arg, enum vel_leader_look where, const struct vel_seal *by,
         case VEL_LOOK_ONE:
             is_found = dataset->is_sealed && is_named(dataset, d, by) &&
                        (dataset->launch == of->launch ||
+                        dataset->verdict == VEL_VERDICT_PARTIAL ||
                         of->lab->launches[of->launch].view & LAB_BIT(d));
             break;
         }
