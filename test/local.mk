@@ -13,7 +13,7 @@ NP1_LOG_COMPILER = $(MPIRUN) 1
 NP2_LOG_COMPILER = $(MPIRUN) 2
 NP4_LOG_COMPILER = $(MPIRUN) 4
 NP8_LOG_COMPILER = $(MPIRUN) 8
-EXTRA_DIST += %D%/lsan.supp %D%/tsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/link.sh %D%/machine.xml %D%/launcher.sh %D%/stacks.sh \
+EXTRA_DIST += %D%/lsan.supp %D%/tsan.supp %D%/valgrind.supp %D%/README.md %D%/summary.sh %D%/mpirun.sh %D%/link.sh %D%/libtool.sh %D%/machine.xml %D%/launcher.sh %D%/stacks.sh \
 	%D%/tap/tap.sh
 
 parallel_hdf5 =
