@@ -70,8 +70,8 @@ run() {
     n=$((n + 1))
     mkdir "$work/$n"
     said=$(cd "$work/$n" && env -u HDF5_DIR -u H5PCC -u MPICC -u MPIEXEC "PATH=$work/path:$PATH" \
-        "PKG_CONFIG_PATH=$work/pc" "PKG_CONFIG_LIBDIR=$work/pc-system" \
-        "$work/configure" --no-create --cache-file="$work/cache" "CC=$cc" "$@" 2>&1)
+        "PKG_CONFIG_PATH=$work/pc" "PKG_CONFIG_LIBDIR=$work/pc-system" CONFIG_SHELL=/bin/sh \
+        /bin/sh "$work/configure" --no-create --cache-file="$work/cache" "CC=$cc" "$@" 2>&1)
     rc=$?
     rm -f "$work"/pc/* "$work"/path/*
     # what depends on the case must not be remembered for the next

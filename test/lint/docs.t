@@ -74,11 +74,12 @@ tool() {
     done)
 }
 
-# page_of PAGE: the page that it is, or points to with a .so in its only line
+# page_of PAGE: in $page the page that it is, or points to with a .so in its only line
 page_of() {
-    local to
-    to=$(sed -n '1s|^\.so man3/||p' "$1" 2>/dev/null)
-    echo "${to:+doc/}${to:-$1}"
+    local line=''
+    page=$1
+    [ ! -f "$page" ] || IFS= read -r line <"$page"
+    [[ $line != '.so man3/'* ]] || page=doc/${line#.so man3/}
 }
 
 # functions TREE: what libveloc exports and no page of section 3 describes by its name
@@ -86,14 +87,16 @@ functions() {
     (cd "$1" && awk '/global:/ { on = 1; next } /local:/ { on = 0 }
         on && sub(/;.*/, "") { print FILENAME ":" FNR, $1 }' src/api/api.map |
         while read -r where name; do
-            echo "$name $where the function" | missing_in "$(page_of "doc/$name.3")"
+            page_of "doc/$name.3"
+            missing_in "$page" <<<"$name $where the function"
         done)
 }
 
 # set_well TREE: pages that groff complains of
 set_well() {
-    (cd "$1" && lint_files . 'doc/*.[1-8]' | while IFS= read -r page; do
-        [ "$(page_of "$page")" = "$page" ] || continue
+    (cd "$1" && lint_files . 'doc/*.[1-8]' | while IFS= read -r name; do
+        page_of "$name"
+        [ "$page" = "$name" ] || continue
         groff -man -ww -z "$page" 2>&1
     done)
 }
@@ -101,26 +104,36 @@ set_well() {
 # explained TREE: test data that the README beside it, or above it, does not name by a name or a
 # pattern, which are relative to the README
 explained() {
+    local words_of=none words=()
     (cd "$1" && find test/data test/fuzz/corpus -type f ! -name 'README*' 2>/dev/null | sort |
         while IFS= read -r file; do
             dir=${file%/*}
             while [ "$dir" != test ] && [ ! -f "$dir/README" ] && [ ! -f "$dir/README.md" ]; do
                 dir=${dir%/*}
             done
-            named "${file#"$dir"/}" "$dir"/README* ||
+            words_in "$dir"
+            named "${file#"$dir"/}" ||
                 echo "$file:1: no README beside it or above tells what it is"
         done)
 }
 
-# named NAME README...: a word of it is the name or a pattern for it (of more than stars)
+# words_in DIR: in words those of its README, read once for all files that it tells of
+words_in() {
+    local readme=("$1"/README*)
+    [ "$1" != "$words_of" ] || return 0
+    words_of=$1 words=()
+    [ ! -f "${readme[0]}" ] || mapfile -t words < <(
+        tr -s '[:space:]`|,;:()' '\n' <"${readme[0]}" | sed 's/\.$//' | grep '[A-Za-z0-9]'
+    )
+}
+
+# named NAME: one of the words is the name or a pattern for it (of more than stars)
 named() {
-    local name=$1 word
-    shift
-    [ -f "$1" ] || return
-    while IFS= read -r word; do
+    local word
+    for word in "${words[@]}"; do
         # shellcheck disable=SC2254  # it is a pattern
-        case $name in $word) return 0 ;; esac
-    done < <(tr -s '[:space:]`|,;:()' '\n' <"$1" | sed 's/\.$//' | grep '[A-Za-z0-9]')
+        case $1 in $word) return 0 ;; esac
+    done
     return 1
 }
 
