@@ -2,6 +2,7 @@
 # launcher.sh - what MPICH and Open MPI must be told to run more ranks than there are cores.
 # Sourced by mpirun.sh and cluster/vcluster; knows no time limits, locks or nodes.
 # shellcheck shell=bash
+launcher_dir=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 
 # launcher_kind LAUNCHER: prints mpich or openmpi, or says why it cannot tell
 launcher_kind() {
@@ -28,6 +29,9 @@ launcher_flags() {
         # ranks of one machine that wait in MPI_Init for each other over shared memory do so
         # without a pause: they have UCX for each other as for all others
         export MPIR_CVAR_NOLOCAL=1
+        # A third of what a short job costs is that its ranks find out what this machine is made of,
+        # and which networks it has. Nothing is bound to a core, and no network is InfiniBand.
+        export HWLOC_XMLFILE="$launcher_dir/machine.xml" UCX_MODULES="${UCX_MODULES:-^ib,rdmacm}"
         ;;
     openmpi)
         flags=(--oversubscribe --bind-to none --mca mpi_yield_when_idle 1)

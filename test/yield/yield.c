@@ -28,7 +28,12 @@
 
 #include <mpi.h>
 
-enum { POLLS_BEFORE_SLEEP = 20, SLEEP_NS = 20000, LONGEST_NS = 1000000 };
+enum {
+    POLLS_BEFORE_SLEEP = 20,
+    SLEEP_NS = 20000,
+    LONG_NS = 1000000, /* for a wait of 10 ms; a longer sleep is for one of a second */
+    LONGEST_NS = 10000000
+};
 
 /* UCX's, which need not be there when this is compiled */
 unsigned ucp_worker_progress(void *worker);
@@ -63,7 +68,7 @@ unsigned ucp_worker_progress(void *worker)
         sleep_ns = SLEEP_NS;
     } else if (++idle_polls > POLLS_BEFORE_SLEEP) {
         nanosleep(&(struct timespec){.tv_nsec = sleep_ns}, NULL);
-        sleep_ns += sleep_ns / 8;
+        sleep_ns += sleep_ns / (sleep_ns < LONG_NS ? 8 : 100);
         if (sleep_ns > LONGEST_NS)
             sleep_ns = LONGEST_NS;
     }
