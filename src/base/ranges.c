@@ -54,25 +54,29 @@ static int insert(struct vel_ranges *ranges, size_t i, int64_t first, int64_t la
     return vel_vec_insert(&ranges->of, i, &range) ? 0 : vel_out_of_memory(err, "ranks");
 }
 
+int vel_ranges_add_range(struct vel_ranges *ranges, const struct vel_range *range,
+                         struct vel_err *err)
+{
+    struct vel_range all = *range;
+    size_t i = place_of(ranges, range->first);
+
+    if (i > 0 && range_at(ranges, i - 1)->last == range->first - 1)
+        i--;
+    while (i < ranges->of.n && range_at(ranges, i)->first - 1 <= all.last) {
+        const struct vel_range *one = range_at(ranges, i);
+
+        all.first = one->first < all.first ? one->first : all.first;
+        all.last = one->last > all.last ? one->last : all.last;
+        vel_vec_remove(&ranges->of, i);
+    }
+    return insert(ranges, i, all.first, all.last, err);
+}
+
 int vel_ranges_add(struct vel_ranges *ranges, int64_t number, struct vel_err *err)
 {
-    size_t i = place_of(ranges, number);
-    struct vel_range *after = i < ranges->of.n ? range_at(ranges, i) : NULL;
-    struct vel_range *before = i > 0 ? range_at(ranges, i - 1) : NULL;
-    bool is_beside = after && after->first == number + 1;
+    const struct vel_range one = {number, number};
 
-    if (is_in(ranges, i, number))
-        return 0;
-    if (before && before->last == number - 1) {
-        before->last = is_beside ? after->last : number;
-        if (is_beside)
-            vel_vec_remove(&ranges->of, i);
-        return 0;
-    }
-    if (!is_beside)
-        return insert(ranges, i, number, number, err);
-    after->first = number;
-    return 0;
+    return vel_ranges_has(ranges, number) ? 0 : vel_ranges_add_range(ranges, &one, err);
 }
 
 int vel_ranges_remove(struct vel_ranges *ranges, int64_t number, struct vel_err *err)

@@ -31,6 +31,8 @@ bool vel_ranges_has(const struct vel_ranges *ranges, int64_t number);
 
 /* What is there stays; what is not there is not missed. */
 int vel_ranges_add(struct vel_ranges *ranges, int64_t number, struct vel_err *err);
+int vel_ranges_add_range(struct vel_ranges *ranges, const struct vel_range *range,
+                         struct vel_err *err);
 int vel_ranges_remove(struct vel_ranges *ranges, int64_t number, struct vel_err *err);
 
 #endif

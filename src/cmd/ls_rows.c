@@ -189,7 +189,7 @@ static const char *launch_of(const struct vel_vec *makers, int64_t id)
     for (size_t i = 0; i < makers->n; i++) {
         const struct vel_view_maker *maker = vel_vec_at(makers, i);
 
-        if (maker->id == id)
+        if (maker->first <= id && id <= maker->last)
             return maker->launch;
     }
     return NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which datasets of a prefix are whose, while several launches work with it: an id
- * belongs to the launch that has made the directory PREFIX/.veloc/dataset.ID, and what
- * a launch that has not ended has made is nobody else's (doc/protocol-leader.txt, 2).
- */
+ * belongs to the launch that has claimed it (meta/ids.h), and what a launch that has
+ * not ended has made is nobody else's (doc/protocol-leader.txt, 2). */
 #include "config.h"
 
 #include <inttypes.h>
@@ -13,9 +12,7 @@
 #include "base/path.h"
 #include "engine/session_in.h"
 #include "meta/cache.h"
-#include "meta/ids.h"
 #include "meta/launch.h"
-#include "meta/paths.h"
 
 bool vel_session_is_over(const struct vel_session *s, const char *launch)
 {
@@ -203,44 +200,45 @@ void vel_session_claim_late(struct vel_session *s)
 {
     const struct vel_id_owner owner = {.launch = s->launch};
 
-    for (; s->unclaimed && s->unclaimed <= s->last_id; s->unclaimed++) {
-        char *path = vel_dataset_dir(s->dir, s->unclaimed);
-
-        if (path && s->fs->ops->mkdir(s->fs, path, 0777) == 0)
-            vel_id_say(s->fs, s->dir, s->unclaimed, &owner, NULL);
-        free(path);
-    }
+    for (; s->unclaimed && s->unclaimed <= s->last_id; s->unclaimed++)
+        vel_ids_claim_late(s->fs, s->dir, s->unclaimed, &owner, NULL);
     s->unclaimed = 0;
 }
 
 /* So far from what was given that nobody comes there before it is claimed. */
 enum { APART = 1 << 20 };
 
-int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err)
+int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
+                      struct vel_err *err)
 {
     const struct vel_id_owner owner = {.launch = s->launch};
+    struct vel_dataset *claimed = &s->claimed;
     struct vel_err why = {0};
-    int64_t id;
-    int rc;
+    struct timespec now;
+    int rc = 0;
 
-    if (s->claimed > s->last_id) { /* for one that could not be begun */
-        *ret_id = s->claimed;
-        return 0;
+    if (claimed->id <= s->last_id) { /* else for one that could not be begun */
+        *claimed = (struct vel_dataset){.created = ret->created};
+        rc = vel_ids_give(s->fs, s->dir, &s->ids, s->last_id, &owner, &claimed->id,
+                          &now, &why);
+        if (rc == 0) {
+            claimed->created = now.tv_sec;
+            claimed->created_ns = (int)now.tv_nsec;
+            vel_session_claim_late(s);
+        }
     }
-    rc = vel_id_claim(s->fs, s->dir, s->last_id, &owner, &id, &why);
     if (rc < 0 && !vel_session_has_nobody(s) && !is_alone(s))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     if (rc < 0) { /* nobody else can claim one now */
-        id = s->last_id + (s->unclaimed ? 1 : APART);
+        claimed->id = s->last_id + (s->unclaimed ? 1 : APART);
         vel_log(VEL_LOG_INFO,
-                "dataset %" PRId64 " is this launch's without a claim: %s", id,
+                "dataset %" PRId64 " is this launch's without a claim: %s", claimed->id,
                 why.text);
-        s->unclaimed = s->unclaimed ? s->unclaimed : id;
-    } else {
-        vel_session_claim_late(s);
-        s->claimed = id;
+        s->unclaimed = s->unclaimed ? s->unclaimed : claimed->id;
     }
-    *ret_id = id;
+    ret->id = claimed->id;
+    ret->created = claimed->created;
+    ret->created_ns = claimed->created_ns;
     return 0;
 }
 

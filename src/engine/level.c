@@ -198,7 +198,7 @@ static int ask_what_is_due(struct vel_session *s, const struct vel_dataset *data
     desc = vel_reddesc_choose(s->descs, &use);
     ballot[LEVEL] = desc ? desc - s->descs->items : -1;
     ballot[ID] = dataset->id;
-    ballot[CREATED] = dataset->created;
+    ballot[CREATED] = dataset->created * (int64_t)VEL_CLOCK_S + dataset->created_ns;
     ballot[ENCODE] =
         vel_policy_encode_due(s->conf, vel_policy_since_encode(&s->policy));
     free(since);
@@ -318,7 +318,8 @@ int vel_session_choose(struct vel_session *s, struct vel_writing *w, int rc,
     if (rc < 0)
         return rc;
     w->map.dataset.id = s->ballot[ID];
-    w->map.dataset.created = s->ballot[CREATED];
+    w->map.dataset.created = s->ballot[CREATED] / (int64_t)VEL_CLOCK_S;
+    w->map.dataset.created_ns = (int)(s->ballot[CREATED] % (int64_t)VEL_CLOCK_S);
     due = (size_t)s->ballot[LEVEL];
     w->is_bypass = s->descs->items[due].is_bypass;
     chosen = w->is_bypass ? due : place(s, due, s->ballot + ROOM);

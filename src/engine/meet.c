@@ -203,6 +203,8 @@ void vel_session_part(struct vel_session *s, bool is_well)
     if (s->is_met && s->background->ops->leave(s->background, is_well, &why) < 0)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     s->is_met = false;
+    s->ids = (struct vel_ids){.end = 0}; /* of the launch that it was in */
+    s->claimed = (struct vel_dataset){.id = 0};
     for (size_t i = 0; s->seats && i < s->descs->n; i++)
         vel_seal_fini(&s->seats[i]);
     for (size_t i = 0; i < s->n_homes; i++)

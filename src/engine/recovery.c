@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "engine/session_in.h"
-#include "meta/ids.h"
 #include "recover/recovery.h"
 
 /* --- the caches --- */
@@ -326,7 +325,7 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
 static int begin_numbers(struct vel_session *s, struct vel_err *err)
 {
     int64_t last = 0;
-    int rc = s->world->rank == 0 ? vel_id_last(s->fs, s->dir, &last, err) : 0;
+    int rc = s->world->rank == 0 ? vel_index_last(s->index, &last, err) : 0;
 
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)

@@ -376,8 +376,6 @@ int vel_session_close(struct vel_session *session, const char *reason,
     reason = rc == 0 && is_well ? reason : NULL;
     if (reason)
         rc = vel_session_flush_owed(s, err);
-    if (s->world->rank == 0 && s->claimed > s->last_id)
-        vel_session_forget_behind(s, s->claimed);
     if (rc == 0) /* so the next launch finds what this one has recorded */
         vel_session_mark_all(s);
     vel_session_part(s, reason != NULL);

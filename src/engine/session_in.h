@@ -15,6 +15,7 @@
 #include "meta/events.h"
 #include "meta/filemap.h"
 #include "meta/halt_watch.h"
+#include "meta/ids.h"
 #include "meta/prefix.h"
 #include "jobs/part_files.h"
 #include "sys/fs_watch.h"
@@ -101,7 +102,8 @@ struct vel_session {
     bool *is_seated;        /* per level, everyone's: it is known there */
 
     /* rank 0's */
-    int64_t claimed;   /* the newest id that is ours */
+    struct vel_ids ids;
+    struct vel_dataset claimed; /* id and time of the next one, once it has them */
     int64_t behind;    /* a dataset of which something was told and not waited for */
     int64_t unclaimed; /* the first that was given without a claim; 0: none */
     bool is_alone;     /* no other launch works with the prefix, as was seen last */
@@ -187,8 +189,10 @@ int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
 void vel_session_begin_claims(struct vel_session *s);
 /* Rank 0: ids that were given while the prefix could not be written. */
 void vel_session_claim_late(struct vel_session *s);
-/* Rank 0: an id that nobody else has; the same again until it was used. */
-int vel_session_claim(struct vel_session *s, int64_t *ret_id, struct vel_err *err);
+/* Rank 0: an id that nobody else has, and when it was given; the same again until it
+ * was used. */
+int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
+                      struct vel_err *err);
 /* Who has to do with a dataset. */
 enum vel_session_owner {
     VEL_OWNER_SESSION, /* we have: a session made it, this one or one that is over */

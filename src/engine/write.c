@@ -80,7 +80,7 @@ int vel_session_start(struct vel_session *session, const char *name, int64_t ver
     if (rc == 0)
         rc = describe(s, name, version, use, err);
     if (rc == 0 && s->world->rank == 0)
-        rc = vel_session_claim(s, &s->writing.map.dataset.id, err);
+        rc = vel_session_claim(s, &s->writing.map.dataset, err);
     rc = vel_session_choose(s, &s->writing, rc, meant, err);
     if (rc == 0)
         rc = vel_session_check_meant(&asked, meant, err);
@@ -345,10 +345,8 @@ static int give_up(struct vel_session *s, int rc, const struct vel_err *why,
             vel_session_take_back(s, w->map.dataset.id, VEL_OWE_NOTHING, w->dir, NULL,
                                   NULL);
         vel_session_remove_place(s);
-        if (s->world->rank == 0) {
-            s->claimed = 0;
+        if (s->world->rank == 0)
             vel_session_forget_behind(s, w->map.dataset.id);
-        }
     }
     writing_fini(w);
     return vel_fail(err, (enum vel_status)rc, "%s", why->text);

@@ -168,7 +168,8 @@ static int describe(const struct vel_compose *of, struct vel_seal *seal,
     d->checkpoint = d->use & VEL_USE_CHECKPOINT ? of->checkpoint : 0;
     d->ranks = (int)seal->members.n;
     d->nodes = (int)nodes.n;
-    d->created = of->created;
+    d->created = of->created.tv_sec;
+    d->created_ns = (int)of->created.tv_nsec;
     d->is_leaders = true;
     for (size_t i = 0; i < seal->members.n; i++) {
         d->files += member_at(seal, i)->files;

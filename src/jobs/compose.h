@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "brain/seal.h"
@@ -18,7 +19,7 @@ struct vel_compose {
     const struct vel_conf *conf;
     const struct vel_line *line; /* DATASET; NULL: no rule has its files */
     int64_t id, checkpoint;      /* the number that it has if it is one */
-    int64_t created;             /* wall time, s */
+    struct timespec created;     /* when its id was given */
     const double *seconds_since; /* each level was used last; NULL: those by time are
                                     not due */
 };

@@ -279,6 +279,8 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
     }
     if (rc == 0)
         rc = vel_share_save(&s);
+    if (rc == 0) /* else what has come since is nobody's */
+        rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
     if (rc == 0)
         *ret_copied = s.copied;
     /* the next owner may have looked before, whatever has stopped us */

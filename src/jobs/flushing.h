@@ -133,11 +133,16 @@ int vel_flushing_name(const struct vel_flushing *flushing,
 int vel_flushing_retreat(const struct vel_flushing *flushing,
                          const struct vel_flush_job *job, struct vel_err *err);
 
-/* Nobody here knows what a file of dataset `id` was to replace: was what stands at its
+/* Nobody here knows what a file of a dataset was to replace: was what stands at its
  * path written after the dataset had got its number? Not by an older dataset, nor by
- * this one; and no stub. dir is PREFIX/.veloc. */
-bool vel_flushing_is_since(const struct vel_flushing *flushing, int64_t id,
-                           const char *name, const char *path);
+ * this one; and no stub. */
+bool vel_flushing_is_since(const struct vel_flushing *flushing,
+                           const struct vel_dataset *about, const char *name,
+                           const char *path);
+
+/* The same of a dataset by its entry, 1 or 0; of one without nobody has. */
+int vel_flushing_find_since(const struct vel_flushing *flushing, int64_t id,
+                            const char *name, const char *path, struct vel_err *err);
 
 /* --- by the owner alone --- */
 

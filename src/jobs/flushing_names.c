@@ -18,11 +18,13 @@
 /* An empty file beside the lists. */
 static int mark(struct vel_share *s, char *path)
 {
-    int fd = -1;
-    int rc = path ? vel_fs_open(s->crew.fs, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600,
+    int fd = -1,
+        rc = vel_filelist_make_dir(s->crew.fs, s->crew.dir, s->job->id, s->err);
+
+    if (rc >= 0)
+        rc = path ? vel_fs_open(s->crew.fs, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600,
                                 &fd, s->err)
                   : vel_out_of_memory(s->err, "flushing");
-
     if (rc == 0)
         rc = vel_fs_close(s->crew.fs, fd, path, s->err);
     free(path);

@@ -12,7 +12,6 @@
 #include "jobs/flushing_in.h"
 #include "jobs/stub.h"
 #include "meta/cachename.h"
-#include "meta/ids.h"
 #include "xfer/stands.h"
 
 static int is_patched(void *name, const struct vel_listed *file)
@@ -35,23 +34,32 @@ static bool patches(const struct vel_flushing *f, int64_t id, const char *name)
     return is;
 }
 
-bool vel_flushing_is_since(const struct vel_flushing *flushing, int64_t id,
-                           const char *name, const char *path)
+bool vel_flushing_is_since(const struct vel_flushing *flushing,
+                           const struct vel_dataset *about, const char *name,
+                           const char *path)
 {
-    const struct vel_index_range older = {.below = id};
+    const struct vel_index_range older = {.below = about->id};
     struct vel_fs *fs = flushing->fs;
-    char *mark = vel_id_launch_path(flushing->dir, id);
     struct vel_stub stub;
-    struct stat its, st;
-    bool is = mark && vel_fs_lstat(fs, mark, &its, NULL) == 0 &&
-              vel_fs_lstat(fs, path, &st, NULL) == 0 &&
-              (st.st_mtim.tv_sec != its.st_mtim.tv_sec
-                   ? st.st_mtim.tv_sec > its.st_mtim.tv_sec
-                   : st.st_mtim.tv_nsec > its.st_mtim.tv_nsec) &&
-              vel_stub_read(fs, path, &stub, NULL) < 0 &&
-              !vel_stands_put(flushing->index, &older, name, path) &&
-              !patches(flushing, id, name);
+    struct stat st;
 
-    free(mark);
-    return is;
+    return vel_fs_lstat(fs, path, &st, NULL) == 0 &&
+           (st.st_mtim.tv_sec != about->created
+                ? st.st_mtim.tv_sec > about->created
+                : st.st_mtim.tv_nsec > about->created_ns) &&
+           vel_stub_read(fs, path, &stub, NULL) < 0 &&
+           !vel_stands_put(flushing->index, &older, name, path) &&
+           !patches(flushing, about->id, name);
+}
+
+int vel_flushing_find_since(const struct vel_flushing *flushing, int64_t id,
+                            const char *name, const char *path, struct vel_err *err)
+{
+    struct vel_entry entry = {0};
+    int rc = vel_entry_load(flushing->index, id, &entry, err);
+
+    if (rc == 0)
+        rc = vel_flushing_is_since(flushing, &entry.dataset, name, path);
+    vel_entry_fini(&entry);
+    return rc == VEL_ENOENT ? 0 : rc;
 }

@@ -1,39 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The directory vanishes as a whole, and its entry with it: with half of it nobody
- * would know any more that the dataset is to go. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/path.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "jobs/forget.h"
 #include "jobs/sweep_temps.h"
 #include "meta/paths.h"
 
-static char *gone_path(const char *dir, const char *dataset)
+/* With half of its lists nobody would know any more what it has left on its way: that
+ * goes first. */
+static bool remove_temps(struct vel_index *index, const char *prefix, int64_t id)
 {
-    struct vel_buf path;
+    struct vel_err why = {0};
+    int rc = vel_sweep_temps(index, prefix, id, true, &why);
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/.%s" VEL_GONE, dir, vel_path_base(dataset));
-    return vel_buf_take(&path, NULL);
+    if (rc < 0)
+        vel_log(VEL_LOG_DEBUG, "dataset %" PRId64 " is not forgotten yet: %s", id,
+                why.text);
+    return rc == 0;
 }
 
-int vel_forget_dataset(struct vel_index *index, const char *prefix, int64_t id,
-                       struct vel_err *err)
+/* Who is interrupted here leaves a directory, which a sweep removes. */
+static bool remove_lists(struct vel_index *index, int64_t id)
 {
-    const char *dir = vel_index_dir(index);
-    char *dataset = vel_dataset_dir(dir, id);
-    char *gone = dataset ? gone_path(dir, dataset) : NULL;
-    int rc = gone ? vel_sweep_temps(index, prefix, id, true, err)
-                  : vel_out_of_memory(err, "records");
+    char *dataset = vel_dataset_dir(vel_index_dir(index), id);
+    bool is_gone = dataset && vel_index_is_gone(index, id);
 
-    if (rc == 0)
-        rc = vel_fs_rename(vel_index_fs(index), dataset, gone, err);
-    if (rc == 0 || rc == VEL_ENOENT) /* somebody else is at it */
-        rc = vel_fs_remove_tree(vel_index_fs(index), gone, err);
-    free(gone);
+    if (is_gone)
+        vel_fs_remove_tree(vel_index_fs(index), dataset, NULL);
     free(dataset);
-    return rc;
+    return is_gone;
+}
+
+int64_t vel_forget_datasets(struct vel_index *index, const char *prefix,
+                            const int64_t *ids, size_t n)
+{
+    struct vel_vec ready;
+    struct vel_err why = {0};
+    int64_t forgotten = 0;
+
+    vel_vec_init(&ready, sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        if (remove_temps(index, prefix, ids[i]))
+            vel_vec_push(&ready, &ids[i]);
+    if (ready.n > 0 && vel_index_forget(index, ready.items, ready.n, &why) < 0)
+        vel_log(VEL_LOG_DEBUG, "not all that is to be forgotten is: %s", why.text);
+    for (size_t i = 0; i < ready.n; i++)
+        forgotten += remove_lists(index, *(int64_t *)vel_vec_at(&ready, i));
+    vel_vec_fini(&ready);
+    return forgotten;
 }

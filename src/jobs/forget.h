@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* forget - the records of a dataset leave the prefix: nobody needs it any more, or
- * newer files have its names. The caller knows that, and that nobody flushes it. */
+/* forget - the records of datasets leave the prefix: nobody needs them any more, or
+ * newer files have their names. The caller knows that, and that nobody flushes them. */
 #ifndef VEL_JOBS_FORGET_H
 #define VEL_JOBS_FORGET_H
 
@@ -9,8 +9,9 @@
 #include "base/err.h"
 #include "meta/index.h"
 
-/* Also what flushes have left of its files under temporary names. */
-int vel_forget_dataset(struct vel_index *index, const char *prefix, int64_t id,
-                       struct vel_err *err);
+/* Also what flushes have left of their files under temporary names. What cannot be done
+ * for one is no reason to do nothing for the others. Returns how many are gone. */
+int64_t vel_forget_datasets(struct vel_index *index, const char *prefix,
+                            const int64_t *ids, size_t n);
 
 #endif

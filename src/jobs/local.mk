@@ -35,7 +35,7 @@ core_sources += \
 	%D%/promise.c %D%/promise.h \
 	%D%/stub.c %D%/stub.h \
 	%D%/sweep.c %D%/sweep.h \
-	%D%/sweep_in.h %D%/sweep_claims.c %D%/sweep_seals.c \
+	%D%/sweep_in.h %D%/sweep_claims.c %D%/sweep_datasets.c %D%/sweep_seals.c \
 	%D%/sweep_single.c %D%/sweep_single.h \
 	%D%/sweep_temps.c %D%/sweep_temps.h \
 	%D%/take.c %D%/take.h %D%/take_in.h \

@@ -9,7 +9,6 @@
 #include "jobs/flushing_in.h"
 #include "jobs/mark.h"
 #include "meta/current.h"
-#include "meta/ids.h"
 #include "meta/paths.h"
 #include "xfer/stands.h"
 
@@ -185,16 +184,12 @@ static int replace(const struct marking *m)
 
 /* --- it goes --- */
 
-/* The highest id is known by its tombstone. */
 static int undrop(const struct marking *m)
 {
     char *path = vel_dropped_path(m->f->dir, m->id);
-    int64_t last;
-    int rc = path ? vel_id_last(m->f->fs, m->f->dir, &last, m->err)
+    int rc = path ? vel_fs_unlink(m->f->fs, path, m->err)
                   : vel_out_of_memory(m->err, "a dataset");
 
-    if (rc == 0 && m->id < last)
-        rc = vel_fs_unlink(m->f->fs, path, m->err);
     free(path);
     return rc;
 }
@@ -205,12 +200,13 @@ static int forget(const struct marking *m)
     char *dir = vel_dataset_dir(m->f->dir, m->id);
     struct vel_vec names;
     bool has_files = false;
-    int rc = dir ? vel_entry_remove(m->f->index, m->id, m->err)
-                 : vel_out_of_memory(m->err, "a dataset");
+    int listed = 0, rc = dir ? vel_index_forget(m->f->index, &m->id, 1, m->err)
+                             : vel_out_of_memory(m->err, "a dataset");
 
     vel_vec_init(&names, sizeof(char *));
     if (rc == 0)
-        has_files = vel_fs_list(m->f->fs, dir, &names, NULL) < 0;
+        listed = vel_fs_list(m->f->fs, dir, &names, NULL);
+    has_files = listed < 0 && listed != VEL_ENOENT;
     for (size_t i = 0; !has_files && i < names.n; i++)
         has_files = strncmp(*(char **)vel_vec_at(&names, i), "container.", 10) == 0;
     if (rc == 0 && !has_files)

@@ -21,13 +21,11 @@
 #include "meta/filelist.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
+#include "meta/prefix.h"
 #include "meta/terms.h"
 #include "view/evidence.h"
 
-/* A program that has ended waits for it. */
-enum { DATASETS_AT_ONCE = 256 };
-
-/* What is being removed: .launch.L.h5v-tmp, .dataset.D.h5v-tmp */
+/* What is being removed: .launch.L.h5v-tmp */
 
 char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const char *name,
                      const char *behind)
@@ -52,28 +50,13 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path)
     return path && vel_fs_lstat(s->of->fs, path, &st, NULL) == VEL_ENOENT;
 }
 
-static bool is_over(const struct vel_sweeping *s, const char *launch)
+bool vel_sweep_is_over(const struct vel_sweeping *s, const char *launch)
 {
     bool is_over = false;
 
     if (strcmp(launch, s->of->launch) != 0)
         vel_index_is_over(s->of->index, launch, &is_over, NULL);
     return is_over;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static bool has_number(const struct vel_vec *sorted, int64_t number)
-{
-    bool has;
-
-    vel_vec_place(sorted, &number, by_number, &has);
-    return has;
 }
 
 /* --- launches --- */
@@ -181,7 +164,8 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
 {
     struct vel_err why = {0};
     char *dir = vel_launch_dir(s->of->dir, launch);
-    bool has_ended = is_over(s, launch), is_past = has_ended && is_marked(s, launch);
+    bool has_ended = vel_sweep_is_over(s, launch),
+         is_past = has_ended && is_marked(s, launch);
 
     if (dir && has_ended && !is_past)
         vel_writing_sweep(s->of->fs, dir);
@@ -229,155 +213,6 @@ static bool is_gone_dir(const char *name)
            strcmp(name + len - tail, VEL_GONE) == 0;
 }
 
-/* --- datasets --- */
-
-/* Of a file that is listed nothing stands at its path, be it ours or not. */
-static bool is_unlinked(const struct vel_sweeping *s, const struct vel_listed *file)
-{
-    char *path = NULL;
-    bool is = file->container < 0 &&
-              vel_cachename_path(s->of->prefix, file->name, &path, NULL) == 0 &&
-              vel_sweep_is_absent(s, path);
-
-    free(path);
-    return is;
-}
-
-/* The program has removed all that it wrote, as one does that keeps its last three. */
-static bool are_unlinked(const struct vel_sweeping *s, const struct vel_entry *entry)
-{
-    bool are = entry->lists > 0;
-
-    for (int l = 0; are && l < entry->lists; l++) {
-        struct vel_vec files;
-
-        are = vel_filelist_load(s->of->fs, s->of->dir, entry->dataset.id, l, &files,
-                                NULL) == 0;
-        if (!are)
-            break;
-        for (size_t i = 0; are && i < files.n; i++)
-            are = is_unlinked(s, vel_vec_at(&files, i));
-        vel_filelist_fini(&files);
-    }
-    return are;
-}
-
-/* It is in no cache. */
-static bool is_single(struct vel_sweeping *s, const struct vel_entry *entry)
-{
-    return entry->dataset.files == 1 && ++s->singles > VEL_SINGLES_KEPT &&
-           !has_number(&s->sealed, entry->dataset.id) &&
-           vel_sweep_is_single(&s->seals, s->of->prefix, s->of->view, entry);
-}
-
-/* Of which nobody can have anything any more: it is in no cache, and its files are not
- * on the prefix, or nothing but files there. What a session has there may be on a disk
- * that is away, and stays; of what is newer the view does not know where it is. */
-static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
-{
-    const struct vel_view_dataset *dataset =
-        vel_view_find_dataset(s->of->view, entry->dataset.id);
-    bool is_leaders = false, is;
-    char *launch = NULL;
-
-    if (entry->dataset.id > s->of->view->highest ||
-        has_number(&s->of->view->alive, entry->dataset.id) ||
-        (entry->place != VEL_ON_PREFIX &&
-         (entry->place != VEL_ON_CACHE || !entry->replaced)) ||
-        (dataset && dataset->is_cached) ||
-        vel_view_find_lost(s->of->view, entry->dataset.id) ||
-        vel_id_launch(s->of->fs, s->of->dir, entry->dataset.id, &launch, &is_leaders,
-                      NULL) < 0)
-        return false;
-    is = is_over(s, launch) &&
-         (entry->replaced > 0 ||
-          (is_leaders && (are_unlinked(s, entry) || is_single(s, entry))));
-    free(launch);
-    return is;
-}
-
-/* All of it is there, and has its names or is still to get them. */
-static bool is_staged(const struct vel_entry *entry)
-{
-    return entry->place == VEL_ON_STAGED || entry->place == VEL_ON_PREFIX;
-}
-
-static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err)
-{
-    struct vel_sweeping *s = arg;
-    bool is_known = is_staged(entry);
-    bool is_over = is_forgotten(s, entry);
-    int rc = is_over ? vel_forget_dataset(s->of->index, s->of->prefix,
-                                          entry->dataset.id, err)
-                     : 0;
-
-    s->ret.datasets += is_over && rc == 0;
-
-    s->is_cut = s->ret.datasets >= DATASETS_AT_ONCE;
-    if (rc == 0 && s->is_cut)
-        rc = 1; /* no more of them */
-
-    if (rc == 0 && is_known && !vel_vec_push(&s->known, &entry->dataset.id))
-        rc = vel_out_of_memory(err, "records");
-    vel_entry_fini(entry);
-    return rc;
-}
-
-/* Has it an entry that says it is staged, or one that nobody can read? */
-static bool may_be_staged(const struct vel_sweeping *s, int64_t id)
-{
-    struct vel_entry entry = {0};
-    int rc = vel_entry_load(s->of->index, id, &entry, NULL);
-    bool may = rc == 0 ? is_staged(&entry) : rc != VEL_ENOENT;
-
-    if (rc == 0)
-        vel_entry_fini(&entry);
-    return may;
-}
-
-/* It was lost on its way to the prefix, and no node is away that may have more of it.
- * What is no checkpoint is on its way if all its nodes are here, and else it begins
- * anew when they are. */
-static bool is_stranded(struct vel_sweeping *s, int64_t id)
-{
-    const struct vel_view_dataset *dataset = vel_view_find_dataset(s->of->view, id);
-    const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
-    bool is_partial = lost && lost->reason == VEL_VIEW_PARTIAL;
-    char *launch = NULL;
-    bool is;
-
-    if (has_number(&s->known, id) || has_number(&s->away, id) != is_partial ||
-        (dataset && dataset->is_cached) ||
-        vel_id_launch(s->of->fs, s->of->dir, id, &launch, NULL, NULL) < 0)
-        return false;
-    is = is_over(s, launch) && !may_be_staged(s, id);
-    free(launch);
-    return is;
-}
-
-/* The entry of the newest tells which ids have been given away. */
-static int sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
-                          struct vel_err *err)
-{
-    struct vel_index_range range = {.above = INT64_MIN};
-    int rc = vel_id_last(s->of->fs, s->of->dir, &range.below, err);
-    int64_t id;
-
-    vel_vec_sort(&s->sealed, by_number);
-    if (rc == 0)
-        rc = vel_index_each(s->of->index, &range, sweep_dataset, s, err);
-    if (s->is_cut)
-        return rc < 0 ? rc : 0;
-    vel_vec_sort(&s->known, by_number);
-    vel_vec_sort(&s->away, by_number);
-    for (size_t i = 0; rc == 0 && i < names->n; i++)
-        if (vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
-            (id < range.below || vel_view_find_lost(s->of->view, id)) &&
-            id <= s->of->view->highest && is_stranded(s, id))
-            rc = vel_sweep_temps(s->of->index, s->of->prefix, id, false, err);
-    return rc;
-}
-
 /* --- stubs --- */
 
 /* May its file come back? From where nobody looked, or since it is no checkpoint and
@@ -404,7 +239,7 @@ static void sweep_stub(struct vel_sweeping *s, const struct vel_view_name *name)
         return;
     rc = vel_cachename_path(s->of->prefix, name->name, &path, &why);
     if (rc == 0 && vel_stub_read(s->of->fs, path, &stub, NULL) == 0 &&
-        is_over(s, stub.launch))
+        vel_sweep_is_over(s, stub.launch))
         rc = vel_stub_remove(s->of->fs, path, stub.launch, &is_removed, &why);
     if (rc < 0)
         vel_log(VEL_LOG_WARN, "the placeholder of a file that is lost stays: %s",
@@ -434,7 +269,6 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
                       const char *name, struct vel_err *err)
 {
     char *path;
-    int64_t id;
     int rc = 0;
 
     if (vel_launch_of(name))
@@ -448,7 +282,7 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
         return vel_out_of_memory(err, "launches");
     if (vel_sweep_is_claim(name)) {
         rc = vel_sweep_claim(s, names, name, path, err);
-    } else if (is_gone_dir(name) || vel_id_is_going(name, &id)) {
+    } else if (is_gone_dir(name)) {
         rc = vel_fs_remove_tree(s->of->fs, path, err);
     }
     free(path);
@@ -462,24 +296,32 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     struct vel_vec names;
     int rc;
 
+    vel_vec_init(&s.over, sizeof(int64_t));
     vel_vec_init(&s.trimmed, sizeof(char *));
     vel_vec_init(&s.away, sizeof(int64_t));
     vel_vec_init(&s.known, sizeof(int64_t));
     vel_vec_init(&s.sealed, sizeof(int64_t));
     vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
+    vel_prefix_sweep(sweep->fs, sweep->dir);
+    rc = vel_ids_list(sweep->fs, sweep->dir, &s.blocks, err);
+    if (rc == 0)
+        rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++)
         rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
     if (rc == 0 && !s.is_cut)
-        rc = sweep_datasets(&s, &names, err);
+        rc = vel_sweep_datasets(&s, &names, err);
     s.is_second = true;
     for (size_t i = 0; rc == 0 && i < s.trimmed.n; i++) /* with the last of them */
         rc = sweep_launch(&s, *(char **)vel_vec_at(&s.trimmed, i), err);
+    if (rc == 0 && !s.is_cut)
+        rc = vel_sweep_blocks(&s, err);
     if (!s.is_cut && !sweep->leaves_stubs &&
         !vel_sweep_has_unseen_files(sweep->fs, sweep->dir, sweep->view))
         for (size_t i = 0; rc == 0 && i < sweep->view->names.n; i++)
             sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
     vel_fs_names_fini(&names);
+    vel_ids_list_fini(&s.blocks);
+    vel_vec_fini(&s.over);
     vel_vec_fini(&s.trimmed);
     vel_vec_fini(&s.away);
     vel_vec_fini(&s.known);

@@ -5,10 +5,13 @@
 
 #include "base/vec.h"
 #include "jobs/sweep.h"
+#include "meta/ids.h"
 #include "view/seals.h"
 
 struct vel_sweeping {
     const struct vel_sweep *of;
+    struct vel_vec blocks; /* struct vel_ids_block: whose datasets are */
+    struct vel_vec over;   /* int64_t: datasets of which nobody has anything any more */
     struct vel_vec away;   /* int64_t: lost datasets that a node which is away may have,
                               or a cache that nobody looked at */
     struct vel_vec known;  /* int64_t: those whose entries say that all is there */
@@ -28,6 +31,14 @@ char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const cha
 bool vel_sweep_is_there(const struct vel_sweeping *s, const char *path);
 /* Surely: what cannot be known is there. */
 bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
+
+/* Not that of who sweeps. */
+bool vel_sweep_is_over(const struct vel_sweeping *s, const char *launch);
+
+/* `names` are those in PREFIX/.veloc. */
+int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
+                       struct vel_err *err);
+int vel_sweep_blocks(struct vel_sweeping *s, struct vel_err *err);
 
 /* Of a launch that is over: does anybody want any of its seals? Then, or when the
  * launch stays for something else, those that nobody does go when they are many; else

@@ -48,9 +48,7 @@ static bool is_dropped(const struct vel_sweeping *s, int64_t id)
  * What lies on the prefix and could not be read there the caches may still give. */
 static bool is_settled(const struct vel_sweeping *s, int64_t id)
 {
-    char *dir = vel_dataset_dir(s->of->dir, id);
-    char *claim = dir ? vel_path_join(dir, "launch") : NULL;
-    bool is = is_dropped(s, id) || vel_sweep_is_absent(s, claim);
+    bool is = is_dropped(s, id) || vel_index_is_gone(s->of->index, id);
     struct vel_entry entry = {0};
 
     if (!is && vel_entry_load(s->of->index, id, &entry, NULL) == 0) {
@@ -58,8 +56,6 @@ static bool is_settled(const struct vel_sweeping *s, int64_t id)
              entry.replaced > 0;
         vel_entry_fini(&entry);
     }
-    free(dir);
-    free(claim);
     return is;
 }
 

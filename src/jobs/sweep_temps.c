@@ -86,13 +86,18 @@ int vel_sweep_temps(struct vel_index *index, const char *prefix, int64_t id,
     int rc = its ? vel_index_owner(index, id, &of.last, NULL, &why)
                  : vel_out_of_memory(&why, "a dataset");
 
-    if (rc < 0) {
+    if (rc == VEL_ENOENT) { /* who has claimed it would have said so */
+        of.last = 1;
+    } else if (rc < 0) {
         free(its);
-        return rc == VEL_ENOENT ? 0
-                                : vel_fail(err, (enum vel_status)rc, "%s", why.text);
+        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }
     vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(of.fs, its, &names, err);
+    rc = vel_fs_list(of.fs, its, &names, &why);
+    if (rc == VEL_ENOENT) /* nothing was ever written there */
+        rc = 0;
+    else if (rc < 0)
+        vel_fail(err, (enum vel_status)rc, "%s", why.text);
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
 

@@ -313,23 +313,9 @@ static bool is_torn(const struct vel_carry *carry)
 /* Names that crashes have left: of claims, and of looks. */
 static int sweep(const struct vel_ledger_dir *dir, struct vel_err *err)
 {
-    struct vel_vec names;
     int rc = vel_fs_once_sweep(dir->fs, dir->path, err);
 
-    if (rc == 0)
-        rc = vel_fs_list(dir->fs, dir->path, &names, err);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&names, i);
-        char *path = vel_ledger_is_look(name) ? vel_path_join(dir->path, name) : NULL;
-
-        if (path)
-            vel_fs_unlink(dir->fs, path, NULL);
-        free(path);
-    }
-    vel_fs_names_fini(&names);
-    return 0;
+    return rc == 0 ? vel_fs_sweep_looks(dir->fs, dir->path, err) : rc;
 }
 
 int vel_carry_remove(const struct vel_carry *carry, struct vel_err *err)

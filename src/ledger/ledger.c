@@ -156,36 +156,9 @@ struct vel_ledger_name vel_ledger_name(const struct vel_ledger *ledger)
 
 /* --- to look --- */
 
-static const char look_name[] = ".look.";
-
-bool vel_ledger_is_look(const char *name)
-{
-    return strncmp(name, look_name, strlen(look_name)) == 0 &&
-           vel_fs_is_temporary(name);
-}
-
 int vel_ledger_see_anew(const struct vel_ledger_dir *dir, struct vel_err *err)
 {
-    struct vel_buf path;
-    uint64_t random;
-    int fd = -1, rc;
-
-    if (!dir->is_shared)
-        return 0;
-    vel_buf_init(&path);
-    rc = vel_entropy(&random, sizeof random, err);
-    vel_buf_printf(&path, "%s/%s%016" PRIx64 ".h5v-tmp", dir->path, look_name, random);
-    if (rc == 0)
-        rc = vel_buf_status(&path, err);
-    if (rc == 0)
-        rc = vel_fs_open(dir->fs, path.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-                         0600, &fd, err);
-    if (rc == 0) {
-        vel_fs_close(dir->fs, fd, path.data, NULL);
-        rc = vel_fs_unlink(dir->fs, path.data, err);
-    }
-    vel_buf_fini(&path);
-    return rc;
+    return dir->is_shared ? vel_fs_see_anew(dir->fs, dir->path, NULL, err) : 0;
 }
 
 static int find_next(const struct vel_ledger_dir *dir, struct vel_ledger_name name,

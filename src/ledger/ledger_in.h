@@ -42,12 +42,8 @@ void vel_ledger_chain(const struct vel_vec *list, int64_t launch, size_t *ret_fi
 /* struct vel_ledger_from, by launch */
 int vel_ledger_from_compare(const void *a, const void *b);
 
-/* A client of NFS remembers what was not there until the directory changes, which it
- * knows best when it has changed it. */
+/* As vel_fs_see_anew(), where other machines write. */
 int vel_ledger_see_anew(const struct vel_ledger_dir *dir, struct vel_err *err);
-
-/* Is that a name that it has made? */
-bool vel_ledger_is_look(const char *name);
 
 /* Not the first time that ledgers change while somebody reads them: 0, or VEL_EBUSY
  * when that does not end. */

@@ -23,7 +23,7 @@ int vel_current_choose(struct vel_index *index, int64_t id, struct vel_err *err)
     struct vel_node *body = vel_node_object();
     char *path = vel_path_join(dir, "current");
     int64_t above = 0;
-    int rc = body && path ? vel_id_last(fs, dir, &above, err)
+    int rc = body && path ? vel_index_last(index, &above, err)
                           : vel_out_of_memory(err, "the current dataset");
 
     if (rc == 0)

@@ -52,6 +52,8 @@ struct vel_node *vel_dataset_to_node(const struct vel_dataset *dataset)
         vel_node_set_int(node, "files", dataset->files) ||
         vel_node_set_int(node, "bytes", dataset->bytes) ||
         vel_node_set_int(node, "created", dataset->created) ||
+        (dataset->created_ns > 0 &&
+         vel_node_set_int(node, "created_ns", dataset->created_ns)) ||
         (dataset->is_leaders && vel_node_set_bool(node, "leaders", true))) {
         vel_node_destroy(node);
         return NULL;
@@ -63,7 +65,7 @@ int vel_dataset_from_node(const struct vel_node *node, struct vel_dataset *ret,
                           struct vel_err *err)
 {
     struct vel_dataset d = {0};
-    int64_t use, ranks, nodes;
+    int64_t use, ranks, nodes, ns = 0;
     int rc;
 
     if ((rc = vel_node_get_int(node, "id", 1, INT64_MAX - 1, &d.id, err)) < 0 ||
@@ -79,6 +81,8 @@ int vel_dataset_from_node(const struct vel_node *node, struct vel_dataset *ret,
         (rc = vel_node_get_int(node, "bytes", 0, INT64_MAX, &d.bytes, err)) < 0 ||
         (rc = vel_node_get_int(node, "created", INT64_MIN, INT64_MAX, &d.created,
                                err)) < 0 ||
+        (vel_node_has(node, "created_ns") &&
+         (rc = vel_node_get_int(node, "created_ns", 0, 999999999, &ns, err)) < 0) ||
         (vel_node_has(node, "leaders") &&
          (rc = vel_node_get_bool(node, "leaders", &d.is_leaders, err)) < 0) ||
         (rc = vel_node_get_name(node, "name", &d.name, err)) < 0)
@@ -91,6 +95,7 @@ int vel_dataset_from_node(const struct vel_node *node, struct vel_dataset *ret,
     d.use = (unsigned)use;
     d.ranks = (int)ranks;
     d.nodes = (int)nodes;
+    d.created_ns = (int)ns;
     *ret = d;
     return 0;
 }

@@ -28,7 +28,10 @@ struct vel_dataset {
     int nodes;
     int64_t files; /* of all ranks; known when it is complete, as is bytes */
     int64_t bytes;
-    int64_t created; /* wall time, for people */
+    int64_t created; /* when its id was given, in seconds since 1970, by the clock of
+                        the prefix, if that could be written: who finds a file there
+                        knows which is older */
+    int created_ns;  /* and nanoseconds */
     bool is_leaders; /* leaders made it, of HDF5 files: no checkpoint of a session */
 };
 

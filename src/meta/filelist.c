@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/path.h"
@@ -201,6 +202,19 @@ int vel_filelist_load_at(struct vel_fs *fs, const char *path, struct vel_vec *re
     return rc;
 }
 
+int vel_filelist_make_dir(struct vel_fs *fs, const char *dir, int64_t id,
+                          struct vel_err *err)
+{
+    char *path = vel_dataset_dir(dir, id);
+    int rc = path ? fs->ops->mkdir(fs, path, 0777) : -ENOMEM;
+
+    rc = rc < 0 && rc != -EEXIST
+             ? vel_fail_errno(err, -rc, "cannot make %s", path ? path : dir)
+             : rc == 0;
+    free(path);
+    return rc;
+}
+
 int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
                       const struct vel_vec *files, struct vel_err *err)
 {
@@ -209,6 +223,11 @@ int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
     int rc =
         path ? vel_fs_writer(&writer, err) : vel_out_of_memory(err, "a list of files");
 
+    if (rc == 0)
+        rc = vel_filelist_make_dir(fs, dir, id, err);
+    /* whoever has made it may have died before its name was on the disk */
+    if (rc > 0 || (rc == 0 && !vel_fs_exists(fs, path)))
+        rc = vel_fs_sync_dir(fs, dir, err);
     if (rc == 0)
         rc = save_by(fs, path, writer, files, err);
     free(path);

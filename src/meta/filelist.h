@@ -38,6 +38,11 @@ int vel_filelist_encode(const struct vel_vec *files, struct vel_buf *ret,
 int vel_filelist_decode(const void *bytes, size_t len, struct vel_vec *ret,
                         struct vel_err *err);
 
+/* The directory of a dataset's lists, and of what else belongs to them: 1 when it was
+ * made, 0 when it was there. Its name is on the disk when a list is. */
+int vel_filelist_make_dir(struct vel_fs *fs, const char *dir, int64_t id,
+                          struct vel_err *err);
+
 /* Files record `list` of dataset `id` in dir, PREFIX/.veloc. The directory is there. A
  * node and whoever renames for it may save it at once. */
 int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,

@@ -2,153 +2,342 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/path.h"
 #include "meta/ids.h"
 #include "meta/launch.h"
 #include "meta/paths.h"
-#include "record/record.h"
 
-enum { FORMAT = 1 };
-
-char *vel_id_launch_path(const char *dir, int64_t id)
+/* "DIR/ids/FIRST/NAME", or less of it; NULL without memory. */
+static char *path_of(const char *dir, int64_t first, const char *name)
 {
-    char *of = vel_dataset_dir(dir, id);
-    char *path = of ? vel_path_join(of, "launch") : NULL;
+    struct vel_buf path;
 
-    free(of);
-    return path;
+    vel_buf_init(&path);
+    vel_buf_printf(&path, "%s/ids", dir);
+    if (first > 0)
+        vel_buf_printf(&path, "/%" PRId64, first);
+    if (name)
+        vel_buf_printf(&path, "/%s", name);
+    return vel_buf_take(&path, NULL);
 }
 
-int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
+/* --- a block --- */
+
+static const char *const kinds[] = {"session", "leaders"};
+
+/* "COUNT.KIND.LAUNCH" */
+static bool parse(const char *name, struct vel_ids_block *block)
+{
+    char *end;
+    long long count = strtoll(name, &end, 10);
+
+    if (count < 1 || count > VEL_IDS_MOST || *end++ != '.')
+        return false;
+    for (int kind = 0; kind < 2; kind++) {
+        size_t len = strlen(kinds[kind]);
+
+        if (strncmp(end, kinds[kind], len) == 0 && end[len] == '.' &&
+            vel_launch_is_name(end + len + 1)) {
+            block->last = block->first + count - 1;
+            block->is_leaders = kind == 1;
+            block->launch = strdup(end + len + 1);
+            return block->launch != NULL;
+        }
+    }
+    return false;
+}
+
+/* One of which nobody has said how many there are has as many as there may be. */
+static int load(struct vel_fs *fs, const char *dir, int64_t first,
+                struct vel_ids_block *ret, struct vel_err *err)
+{
+    char *path = path_of(dir, first, NULL);
+    struct vel_vec names;
+    int rc;
+
+    *ret = (struct vel_ids_block){.first = first, .last = first + VEL_IDS_MOST - 1};
+    vel_vec_init(&names, sizeof(char *));
+    rc = path ? vel_fs_list(fs, path, &names, err) : vel_out_of_memory(err, "ids");
+    for (size_t i = 0; !ret->launch && i < names.n; i++)
+        parse(*(char **)vel_vec_at(&names, i), ret);
+    vel_fs_names_fini(&names);
+    free(path);
+    return rc == VEL_ENOENT ? 0 : rc; /* it is just removed */
+}
+
+/* Its name, when it was not made now, and whose it is are on the disk then. */
+static int say(struct vel_fs *fs, const char *dir, int64_t first, int64_t count,
                const struct vel_id_owner *owner, struct vel_err *err)
 {
-    struct vel_node *body = vel_node_object();
-    char *path = vel_id_launch_path(dir, id);
-    int rc = !body || !path || vel_node_set_text(body, "launch", owner->launch) ||
-                     (owner->is_leaders && vel_node_set_bool(body, "leaders", true))
-                 ? vel_out_of_memory(err, "a dataset")
-                 : vel_record_save(fs, path, "launch", FORMAT, body, err);
+    char *ids = path_of(dir, 0, NULL), *block = path_of(dir, first, NULL), *path = NULL;
+    struct vel_buf name;
+    int rc;
 
-    vel_node_destroy(body);
+    vel_buf_init(&name);
+    vel_buf_printf(&name, "%" PRId64 ".%s.%s", count, kinds[owner->is_leaders],
+                   owner->launch);
+    if (ids && block && vel_buf_status(&name, NULL) == 0)
+        path = path_of(dir, first, name.data);
+    rc = path ? fs->ops->mkdir(fs, path, 0700) : -ENOMEM;
+    rc = rc < 0 ? vel_fail_errno(err, -rc, "cannot claim ids in %s", dir)
+                : vel_fs_sync_dir(fs, block, err);
+    if (rc == 0)
+        rc = vel_fs_sync_dir(fs, ids, err);
+    vel_buf_fini(&name);
     free(path);
+    free(block);
+    free(ids);
     return rc;
 }
 
-/* Above all that is there, or just goes; two programs may look at the same time. */
-static int last_above(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                      struct vel_err *err)
-{
-    struct vel_vec names;
-    int64_t id = 0;
-    int rc = vel_fs_list(fs, dir, &names, err);
+/* --- all of them --- */
 
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Where they begin, ascending. */
+static int list_firsts(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                       struct vel_err *err)
+{
+    char *ids = path_of(dir, 0, NULL);
+    struct vel_vec names;
+    int64_t first;
+    int rc;
+
+    vel_vec_init(ret, sizeof first);
+    vel_vec_init(&names, sizeof(char *));
+    rc = ids ? vel_fs_list(fs, ids, &names, err) : vel_out_of_memory(err, "ids");
+    rc = rc == VEL_ENOENT ? 0 : rc;
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (vel_number_behind(*(char **)vel_vec_at(&names, i), "", &first) &&
+            first > 0 && !vel_vec_push(ret, &first))
+            rc = vel_out_of_memory(err, "ids");
+    vel_fs_names_fini(&names);
+    vel_vec_sort(ret, by_number);
+    free(ids);
+    return rc;
+}
+
+static int64_t last_first(const struct vel_vec *firsts)
+{
+    return firsts->n > 0 ? *(int64_t *)vel_vec_at(firsts, firsts->n - 1) : 0;
+}
+
+int vel_ids_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                 struct vel_err *err)
+{
+    struct vel_vec firsts;
+    int rc = list_firsts(fs, dir, &firsts, err);
+
+    vel_vec_init(ret, sizeof(struct vel_ids_block));
+    for (size_t i = 0; rc == 0 && i < firsts.n; i++) {
+        struct vel_ids_block block;
+
+        rc = load(fs, dir, *(int64_t *)vel_vec_at(&firsts, i), &block, err);
+        if (rc == 0 && !vel_vec_push(ret, &block))
+            rc = vel_out_of_memory(err, "ids");
+        if (rc < 0)
+            free(block.launch);
+    }
+    vel_vec_fini(&firsts);
+    if (rc < 0)
+        vel_ids_list_fini(ret);
+    return rc;
+}
+
+void vel_ids_list_fini(struct vel_vec *blocks)
+{
+    for (size_t i = 0; i < blocks->n; i++)
+        free(((struct vel_ids_block *)vel_vec_at(blocks, i))->launch);
+    vel_vec_fini(blocks);
+}
+
+const struct vel_ids_block *vel_ids_find(const struct vel_vec *blocks, int64_t id)
+{
+    for (size_t i = blocks->n; i-- > 0;) {
+        const struct vel_ids_block *block = vel_vec_at(blocks, i);
+
+        if (block->first <= id && block->launch)
+            return id <= block->last ? block : NULL;
+    }
+    return NULL;
+}
+
+/* --- to claim --- */
+
+/* Where the next block begins. */
+static int look_behind(struct vel_fs *fs, const char *dir, const char *ids,
+                       int64_t above, int64_t *ret_first, struct vel_err *err)
+{
+    struct vel_ids_block last = {.last = 0};
+    struct vel_vec firsts;
+    int rc = vel_fs_see_anew(fs, ids, NULL, err);
+
+    if (rc == 0)
+        rc = list_firsts(fs, dir, &firsts, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < names.n; i++) {
-        const char *name = ((char **)names.items)[i];
+    if (firsts.n > 0)
+        rc = load(fs, dir, last_first(&firsts), &last, err);
+    *ret_first = (last.last > above ? last.last : above) + 1;
+    free(last.launch);
+    vel_vec_fini(&firsts);
+    return rc;
+}
 
-        if ((vel_number_behind(name, "dataset.", &id) ||
-             vel_number_behind(name, "dropped.", &id) || vel_id_is_going(name, &id)) &&
-            id > *ret_id)
-            *ret_id = id;
+/* Whoever makes the directory has the block, for good. 1: another one has. */
+static int make(struct vel_fs *fs, const char *dir, int64_t first, struct vel_err *err)
+{
+    char *path = path_of(dir, first, NULL);
+    int rc = path ? fs->ops->mkdir(fs, path, 0700) : -ENOMEM;
+
+    free(path);
+    return rc == -EEXIST ? 1
+           : rc < 0      ? vel_fail_errno(err, -rc, "cannot claim ids in %s", dir)
+                         : 0;
+}
+
+int vel_ids_claim(struct vel_fs *fs, const char *dir, int64_t above, int64_t count,
+                  const struct vel_id_owner *owner, int64_t *ret_first,
+                  struct vel_err *err)
+{
+    char *ids = path_of(dir, 0, NULL);
+    int64_t first = above;
+    int rc = ids ? 1 : vel_out_of_memory(err, "ids");
+
+    if (ids && !vel_fs_exists(fs, ids) && vel_fs_make_dirs(fs, ids, 0700, err) < 0)
+        rc = VEL_EIO;
+    while (rc > 0) {
+        rc = look_behind(fs, dir, ids, first, &first, err);
+        if (rc == 0)
+            rc = make(fs, dir, first, err);
     }
-    vel_fs_names_fini(&names);
+    free(ids);
+    if (rc == 0)
+        rc = say(fs, dir, first, count, owner, err);
+    if (rc == 0)
+        *ret_first = first;
+    return rc;
+}
+
+int vel_ids_claim_late(struct vel_fs *fs, const char *dir, int64_t id,
+                       const struct vel_id_owner *owner, struct vel_err *err)
+{
+    char *ids = path_of(dir, 0, NULL), *launch = NULL;
+    struct vel_err why = {0};
+    int rc = ids ? vel_id_launch(fs, dir, id, &launch, NULL, &why)
+                 : vel_out_of_memory(&why, "ids");
+
+    if (rc == 0 && strcmp(launch, owner->launch) != 0)
+        rc = vel_fail(&why, VEL_EEXIST, "id %" PRId64 " is launch %s's", id, launch);
+    else if (rc == VEL_ENOENT) {
+        rc = vel_fs_make_dirs(fs, ids, 0700, &why);
+        if (rc == 0) /* who made it may have died before he said whose it is */
+            rc = make(fs, dir, id, &why);
+        if (rc >= 0)
+            rc = say(fs, dir, id, 1, owner, &why);
+    }
+    free(launch);
+    free(ids);
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+}
+
+/* --- to give --- */
+
+/* Has nobody claimed a block after this one? */
+static int is_last(struct vel_fs *fs, const char *dir, const struct vel_ids *ids,
+                   struct timespec *ret_now, bool *ret_is, struct vel_err *err)
+{
+    char *path = path_of(dir, 0, NULL);
+    struct vel_vec firsts;
+    int rc =
+        path ? vel_fs_see_anew(fs, path, ret_now, err) : vel_out_of_memory(err, "ids");
+
+    free(path);
+    if (rc == 0)
+        rc = list_firsts(fs, dir, &firsts, err);
+    if (rc < 0)
+        return rc;
+    *ret_is = last_first(&firsts) == ids->first;
+    vel_vec_fini(&firsts);
     return 0;
 }
 
-int vel_id_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                struct vel_err *err)
+/* Each block is twice as large as the one before, so that few names are needed for
+ * many ids, and few ids are left over; but not where others want some in between. */
+static int claim_more(struct vel_fs *fs, const char *dir, struct vel_ids *ids,
+                      int64_t above, const struct vel_id_owner *owner,
+                      struct vel_err *err)
 {
-    int64_t id = 0;
-    int rc = last_above(fs, dir, &id, err);
+    bool is_used_up = ids->end > 0 && ids->next >= ids->end;
+    int64_t count = is_used_up ? 2 * (ids->end - ids->first) : 1, first;
+    int rc;
 
+    count = count < VEL_IDS_MOST ? count : VEL_IDS_MOST;
+    rc = vel_ids_claim(fs, dir, above, count, owner, &first, err);
     if (rc == 0)
-        *ret_id = id;
+        *ids = (struct vel_ids){.first = first, .next = first, .end = first + count};
     return rc;
 }
 
-/* Whoever makes the directory has the id, for good: its name is on disk before anybody
- * is told of it. One whose name cannot be brought there is nobody's. */
-static int make_dir(struct vel_fs *fs, const char *dir, int64_t *id,
-                    struct vel_err *err)
+int vel_ids_give(struct vel_fs *fs, const char *dir, struct vel_ids *ids, int64_t above,
+                 const struct vel_id_owner *owner, int64_t *ret_id,
+                 struct timespec *ret_now, struct vel_err *err)
 {
-    for (;;) {
-        char *path = vel_dataset_dir(dir, ++*id);
-        int rc = path ? fs->ops->mkdir(fs, path, 0777) : -ENOMEM;
-        bool is_taken = rc == -EEXIST;
+    bool is_ours = ids->next > above && ids->next < ids->end;
+    int rc = is_ours ? is_last(fs, dir, ids, ret_now, &is_ours, err) : 0;
 
-        if (rc < 0 && !is_taken) {
-            rc = vel_fail_errno(err, -rc, "cannot make %s", path ? path : dir);
-        } else if (!is_taken) {
-            rc = vel_fs_sync_dir(fs, dir, err);
-            if (rc < 0)
-                fs->ops->rmdir(fs, path);
-        }
-        free(path);
-        if (!is_taken)
-            return rc;
+    if (rc == 0 && !is_ours) {
+        rc = claim_more(fs, dir, ids, above, owner, err);
+        if (rc == 0)
+            rc = is_last(fs, dir, ids, ret_now, &is_ours, err);
     }
-}
-
-int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
-                 const struct vel_id_owner *owner, int64_t *ret_id, struct vel_err *err)
-{
-    int64_t id = above;
-    int rc = last_above(fs, dir, &id, err);
-
     if (rc == 0)
-        rc = make_dir(fs, dir, &id, err);
-    if (rc == 0)
-        rc = vel_id_say(fs, dir, id, owner, err);
-    if (rc == 0)
-        *ret_id = id;
+        *ret_id = ids->next++;
     return rc;
 }
 
-bool vel_id_is_going(const char *name, int64_t *ret_id)
-{
-    size_t len = strlen(name), tail = strlen(VEL_GONE);
-    char stem[64];
+/* --- to ask --- */
 
-    if (len <= tail || len - tail >= sizeof stem ||
-        strcmp(name + len - tail, VEL_GONE) != 0)
-        return false;
-    memcpy(stem, name, len - tail);
-    stem[len - tail] = '\0';
-    return vel_number_behind(stem, ".dataset.", ret_id);
+int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
+                 struct vel_ids_block *ret, struct vel_err *err)
+{
+    struct vel_vec firsts;
+    int rc = list_firsts(fs, dir, &firsts, err);
+
+    *ret = (struct vel_ids_block){.launch = NULL};
+    for (size_t i = firsts.n; rc == 0 && !ret->launch && i-- > 0;)
+        if (*(int64_t *)vel_vec_at(&firsts, i) <= id)
+            rc = load(fs, dir, *(int64_t *)vel_vec_at(&firsts, i), ret, err);
+    vel_vec_fini(&firsts);
+    return rc == 0 && !ret->launch
+               ? vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id)
+               : rc;
 }
 
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
                   bool *ret_is_leaders, struct vel_err *err)
 {
-    char *path = vel_id_launch_path(dir, id), *copy = NULL;
-    struct vel_node *body = NULL;
-    const char *launch;
-    bool is_leaders = false;
-    int version,
-        rc = path ? vel_record_load(fs, path, "launch", FORMAT, &version, &body, err)
-                  : vel_out_of_memory(err, "a dataset");
+    struct vel_ids_block block;
+    int rc = vel_ids_load(fs, dir, id, &block, err);
 
-    if (rc == 0)
-        rc = vel_node_get_text(body, "launch", &launch, err);
-    if (rc == 0 && ret_is_leaders && vel_node_has(body, "leaders"))
-        rc = vel_node_get_bool(body, "leaders", &is_leaders, err);
-    if (rc == 0 && !vel_launch_is_name(launch))
-        rc = vel_fail(err, VEL_ECORRUPT, "dataset %lld: '%s' is no launch",
-                      (long long)id, launch);
-    if (rc == 0) {
-        copy = strdup(launch);
-        rc = copy ? 0 : vel_out_of_memory(err, "a dataset");
+    if (rc == 0 && id > block.last) {
+        free(block.launch);
+        rc = vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id);
     }
-    if (rc == 0)
-        *ret_launch = copy;
     if (rc == 0 && ret_is_leaders)
-        *ret_is_leaders = is_leaders;
-    vel_node_destroy(body);
-    free(path);
+        *ret_is_leaders = block.is_leaders;
+    if (rc == 0)
+        *ret_launch = block.launch;
     return rc;
 }
 
@@ -157,7 +346,17 @@ bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id)
     bool is_leaders = false;
     char *launch = NULL;
 
-    vel_id_launch(fs, dir, id, &launch, &is_leaders, NULL);
-    free(launch);
+    if (vel_id_launch(fs, dir, id, &launch, &is_leaders, NULL) == 0)
+        free(launch);
     return is_leaders;
+}
+
+int vel_ids_remove(struct vel_fs *fs, const char *dir, int64_t first,
+                   struct vel_err *err)
+{
+    char *path = path_of(dir, first, NULL);
+    int rc = path ? vel_fs_remove_tree(fs, path, err) : vel_out_of_memory(err, "ids");
+
+    free(path);
+    return rc;
 }

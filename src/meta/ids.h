@@ -1,47 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ids - whose a dataset is: an id belongs to whoever makes the directory of the
- * dataset, and record "launch" in it says who that was (doc/protocol-leader.txt, 2).
+/* ids - whose a dataset is. Ids are given in blocks: one from F on belongs to whoever
+ * makes the directory PREFIX/.veloc/ids/F, and a name in it says who that was, and how
+ * many there are (doc/format-meta.txt, 13). `dir` is PREFIX/.veloc here.
  */
 #ifndef VEL_META_IDS_H
 #define VEL_META_IDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "sys/fs.h"
 
-/* The highest that is there; 0: none. */
-int vel_id_last(struct vel_fs *fs, const char *dir, int64_t *ret_id,
-                struct vel_err *err);
+enum { VEL_IDS_MOST = 64 }; /* in a block */
 
 struct vel_id_owner {
     const char *launch;
     bool is_leaders; /* its leaders made it, of files; else a session did */
 };
 
-/* Claim an id above `above` and above all that are there, for a launch; dir is
- * PREFIX/.veloc. */
-int vel_id_claim(struct vel_fs *fs, const char *dir, int64_t above,
+/* --- to give them --- */
+
+/* The block of one process. Begins as zeros. */
+struct vel_ids {
+    int64_t first, next, end;
+};
+
+/* The next id, above `above` and above all that others had claimed when this was
+ * called; *ret_now (may be NULL): when that was, by the clock of the file system. */
+int vel_ids_give(struct vel_fs *fs, const char *dir, struct vel_ids *ids, int64_t above,
                  const struct vel_id_owner *owner, int64_t *ret_id,
-                 struct vel_err *err);
+                 struct timespec *ret_now, struct vel_err *err);
 
-/* Say whose it is, of one whose directory is there. */
-int vel_id_say(struct vel_fs *fs, const char *dir, int64_t id,
-               const struct vel_id_owner *owner, struct vel_err *err);
+/* Claim a block of `count` ids above `above` and above all blocks. */
+int vel_ids_claim(struct vel_fs *fs, const char *dir, int64_t above, int64_t count,
+                  const struct vel_id_owner *owner, int64_t *ret_first,
+                  struct vel_err *err);
 
-/* Who that was: a new string; *ret_is_leaders (may be NULL) as above. VEL_ENOENT:
- * nobody said so. */
+/* Claim this one, which was given while nobody could claim any. VEL_EEXIST: another
+ * launch has. */
+int vel_ids_claim_late(struct vel_fs *fs, const char *dir, int64_t id,
+                       const struct vel_id_owner *owner, struct vel_err *err);
+
+/* --- to ask --- */
+
+/* Who has made a dataset: a new string; *ret_is_leaders (may be NULL) as above.
+ * VEL_ENOENT: nobody has claimed its id. */
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
                   bool *ret_is_leaders, struct vel_err *err);
 
-/* Is it the name of a directory that is being removed, and of which dataset? */
-bool vel_id_is_going(const char *name, int64_t *ret_id);
-
-/* Surely: one that has no such record, or a damaged one, is not. */
+/* Surely: one that nobody has claimed is not. */
 bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id);
 
-/* The path of the record, a new string; NULL when out of memory. */
-char *vel_id_launch_path(const char *dir, int64_t id);
+struct vel_ids_block {
+    int64_t first, last;
+    char *launch; /* NULL: nobody has said whose it is */
+    bool is_leaders;
+};
+
+/* All of them, ascending: struct vel_ids_block. */
+int vel_ids_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
+                 struct vel_err *err);
+void vel_ids_list_fini(struct vel_vec *blocks);
+
+/* The last one that begins at an id or below, and is somebody's; its launch is the
+ * caller's. VEL_ENOENT: there is none. */
+int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
+                 struct vel_ids_block *ret, struct vel_err *err);
+
+/* The one that has an id; NULL: none. */
+const struct vel_ids_block *vel_ids_find(const struct vel_vec *blocks, int64_t id);
+
+/* Remove one. The last one stays: ids go on above it. */
+int vel_ids_remove(struct vel_fs *fs, const char *dir, int64_t first,
+                   struct vel_err *err);
 
 #endif

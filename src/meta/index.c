@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "facts/facts.h"
 #include "meta/ids.h"
 #include "meta/index_in.h"
 #include "meta/launch.h"
-#include "meta/paths.h"
 
 /* --- what one line says --- */
 
@@ -59,6 +59,9 @@ static void forget_spots(struct vel_index_launch *launch)
     vel_vec_init(&launch->spots, sizeof(struct vel_index_spot));
     vel_fs_names_fini(&launch->lines);
     vel_vec_init(&launch->lines, sizeof(char *));
+    vel_ranges_fini(&launch->gone);
+    vel_ranges_init(&launch->gone);
+    launch->last = 0;
 }
 
 static void launch_free(void *arg)
@@ -77,8 +80,8 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static struct vel_index_spot *find_spot(const struct vel_index_launch *launch,
-                                        int64_t id)
+const struct vel_index_spot *vel_index_find_spot(const struct vel_index_launch *launch,
+                                                 int64_t id)
 {
     const struct vel_index_spot key = {.id = id};
     bool is_there;
@@ -88,8 +91,8 @@ static struct vel_index_spot *find_spot(const struct vel_index_launch *launch,
 }
 
 /* The last word counts. */
-static int keep(struct vel_index_launch *launch, const struct vel_index_spot *spot,
-                struct vel_err *err)
+static int keep_spot(struct vel_index_launch *launch, const struct vel_index_spot *spot,
+                     struct vel_err *err)
 {
     bool is_there;
     size_t at = vel_vec_place(&launch->spots, spot, by_id, &is_there);
@@ -125,26 +128,51 @@ static int place(struct vel_index_launch *launch, const struct vel_follow_text *
     return vel_out_of_memory(err, "the index");
 }
 
-static int take_line(struct vel_index_launch *launch,
-                     const struct vel_follow_text *read,
-                     const struct vel_ledger_fact *fact, struct vel_err *err)
+static void note_id(struct vel_index_launch *launch, int64_t id)
+{
+    if (id > launch->last)
+        launch->last = id;
+}
+
+static int take_entry(struct vel_index_launch *launch,
+                      const struct vel_follow_text *read,
+                      const struct vel_ledger_fact *fact, struct vel_fields fields,
+                      struct vel_err *err)
 {
     const struct vel_ledger_line *line = &fact->line;
     const struct vel_ledger_text *text = read->text;
     struct vel_index_spot spot = {.len = (unsigned)line->len};
-    struct vel_fields fields;
     int rc;
 
-    if (!vel_line_is(line, "entry", &fields))
-        return 0;
     spot.id = vel_fields_int(&fields);
     spot.count = (uint32_t)vel_fields_int(&fields);
     spot.has_text = line->len < 2 || memcmp(line->text + line->len - 2, " %", 2) != 0;
     spot.is_doubtful = text->wrong > 0 && fact->of.term != text->name.term;
     if (!vel_fields_are_right(&fields))
         return 0;
-    rc = place(launch, read, line, &spot, err);
-    return rc == 0 ? keep(launch, &spot, err) : rc;
+    note_id(launch, spot.id);
+    rc = vel_terms_fold_gone(line, &launch->gone, err);
+    if (rc == 0)
+        rc = place(launch, read, line, &spot, err);
+    return rc == 0 ? keep_spot(launch, &spot, err) : rc;
+}
+
+static int take_line(struct vel_index_launch *launch,
+                     const struct vel_follow_text *read,
+                     const struct vel_ledger_fact *fact, struct vel_err *err)
+{
+    struct vel_fields fields;
+    struct vel_buf key;
+
+    if (vel_line_is(&fact->line, "entry", &fields))
+        return take_entry(launch, read, fact, fields, err);
+    if (!vel_line_is(&fact->line, "sealed", &fields))
+        return vel_terms_fold_gone(&fact->line, &launch->gone, err);
+    vel_buf_init(&key);
+    vel_fields_text(&fields, &key);
+    note_id(launch, vel_fields_int(&fields));
+    vel_buf_fini(&key);
+    return 0;
 }
 
 static int take(void *arg, const struct vel_follow_text *read, struct vel_err *err)
@@ -274,6 +302,7 @@ int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
 
         pthread_mutex_init(&half->lock, NULL);
         half->launches = vel_map_create();
+        vel_vec_init(&half->blocks, sizeof(struct vel_ids_block));
         is_good = is_good && half->launches;
     }
     if (!is_good) {
@@ -290,6 +319,7 @@ void vel_index_close(struct vel_index *index)
         return;
     for (int i = 0; i < 2; i++) {
         vel_map_destroy(index->halves[i].launches, launch_free);
+        vel_ids_list_fini(&index->halves[i].blocks);
         pthread_mutex_destroy(&index->halves[i].lock);
     }
     vel_ledger_close(index->term);
@@ -317,163 +347,55 @@ void vel_index_bind(struct vel_index *index, uint64_t limit)
     index->has_bound = true;
 }
 
-/* --- one dataset --- */
+/* --- the chair's term --- */
 
-/* Which launch a dataset is of never changes, while it has a directory. */
-static int find_launch(struct vel_index *index, const struct vel_index_half *half,
-                       int64_t id, char **ret, struct vel_err *err)
+int vel_index_sign(struct vel_index *index, const char *launch, const char *node,
+                   vel_index_keep_f *keep, void *arg, struct vel_err *err)
 {
-    const char *launch = NULL;
-    struct stat st;
-    char *dir;
-    int rc;
-
-    for (size_t i = 0; !launch && i < vel_map_count(half->launches); i++)
-        if (find_spot(vel_map_value(half->launches, i), id))
-            launch = vel_map_key(half->launches, i);
-    if (!launch)
-        return vel_id_launch(index->fs, index->dir, id, ret, NULL, err);
-    dir = vel_dataset_dir(index->dir, id);
-    rc = dir ? vel_fs_lstat(index->fs, dir, &st, err)
-             : vel_out_of_memory(err, "the index");
-    free(dir);
-    if (rc == 0 && !(*ret = strdup(launch)))
-        rc = vel_out_of_memory(err, "the index");
-    return rc;
+    index->launch = strdup(launch);
+    index->node = strdup(node);
+    index->keep = keep;
+    index->arg = arg;
+    return index->launch && index->node ? 0 : vel_out_of_memory(err, "the index");
 }
 
-int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
-                        struct vel_err *err)
+/* Once it has waited in vain it does not wait again before it has had it. */
+static int lock_in_time(struct vel_index *index)
 {
-    struct vel_index_half *half = vel_index_lock_half(index);
-    int rc = find_launch(index, half, id, ret, err);
+    struct timespec until;
 
-    vel_index_unlock_half(half);
-    if (rc < 0)
-        *ret = NULL;
-    return rc;
-}
-
-static int said_once(struct vel_index *index, struct vel_index_half *half,
-                     const char *launch, int64_t id, struct vel_said *ret, bool *ret_is,
-                     bool *ret_is_doubtful, struct vel_err *err)
-{
-    const struct vel_index_spot *spot;
-    struct vel_index_launch *of;
-    int rc = vel_index_read_launch(index, half, launch, &of, err);
-
-    if (rc < 0)
-        return rc;
-    spot = find_spot(of, id);
-    *ret_is = spot && !spot->is_doubtful;
-    *ret_is_doubtful = of->is_doubtful;
-    return *ret_is ? vel_index_load_spot(of, spot, ret, err) : 0;
-}
-
-int vel_index_said(struct vel_index *index, const char *launch, int64_t id,
-                   struct vel_said *ret, bool *ret_is, bool *ret_is_doubtful,
-                   struct vel_err *err)
-{
-    struct vel_index_half *half = vel_index_lock_half(index);
-    struct vel_err why = {0};
-    int rc = VEL_EBUSY;
-
-    *ret_is = *ret_is_doubtful = false;
-    for (int round = 0; rc == VEL_EBUSY && round < VEL_INDEX_ROUNDS; round++)
-        rc = said_once(index, half, launch, id, ret, ret_is, ret_is_doubtful, &why);
-    vel_index_unlock_half(half);
-    *ret_is = *ret_is && rc == 0;
-    return rc < 0 && rc != VEL_ENOENT
-               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
-               : 0;
-}
-
-/* Of what is known. */
-static int load_said(struct vel_index *index, int64_t id, struct vel_said *ret,
-                     struct vel_err *err)
-{
-    char *launch;
-    bool is = false, is_doubtful = false;
-    int rc = vel_index_launch_of(index, id, &launch, err);
-
-    if (rc < 0)
-        return rc;
-    rc = vel_index_said(index, launch, id, ret, &is, &is_doubtful, err);
-    if (rc == 0 && !is && is_doubtful)
-        rc = vel_fail(err, VEL_ECORRUPT,
-                      "the ledger of launch %s is damaged: lines of it cannot be read",
-                      launch);
-    else if (rc == 0 && !is)
-        rc = vel_fail(err, VEL_ENOENT, "nothing is known of dataset %" PRId64, id);
-    free(launch);
-    return rc;
-}
-
-int vel_said_decode(const struct vel_said *said, struct vel_entry *ret,
-                    struct vel_err *err)
-{
-    struct vel_err why = {0};
-    int rc = vel_entry_decode(said->text, strlen(said->text), ret, &why);
-
-    if (rc == 0 && ret->dataset.id != said->id) {
-        vel_entry_fini(ret);
-        rc = vel_fail(&why, VEL_ECORRUPT, "it is that of another");
+    if (pthread_mutex_trylock(&index->term_lock) == 0)
+        return 0;
+    if (index->is_busy)
+        return VEL_EBUSY;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(index->limit / 1000000000);
+    until.tv_nsec += (long)(index->limit % 1000000000);
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
     }
-    return rc < 0 ? vel_fail(err, (enum vel_status)rc,
-                             "the entry of dataset %" PRId64 ": %s", said->id, why.text)
-                  : 0;
+    return pthread_mutex_clocklock(&index->term_lock, CLOCK_MONOTONIC, &until) == 0
+               ? 0
+               : VEL_EBUSY;
 }
 
-int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
-                   struct vel_err *err)
+int vel_index_hold(struct vel_index *index, struct vel_err *err)
 {
-    struct vel_said said;
-    int rc = load_said(index, id, &said, err);
-
-    if (rc < 0)
-        return rc;
-    rc = *said.text
-             ? vel_said_decode(&said, ret, err)
-             : vel_fail(err, VEL_ENOENT, "nothing is known of dataset %" PRId64, id);
-    vel_said_fini(&said);
-    return rc;
+    if (!vel_index_is_bound(index))
+        pthread_mutex_lock(&index->term_lock);
+    else if ((index->is_busy = lock_in_time(index) < 0))
+        return vel_fail(err, VEL_EBUSY, "another writes the ledger of launch %s",
+                        index->launch);
+    return 0;
 }
 
-/* Whoever leads a launch knows what it has said itself. */
-static bool is_own(struct vel_index *index, int64_t id)
+struct vel_ledger **vel_index_term(struct vel_index *index)
 {
-    char *launch = NULL;
-    bool is = index->launch && vel_index_launch_of(index, id, &launch, NULL) == 0 &&
-              strcmp(launch, index->launch) == 0;
-
-    free(launch);
-    return is;
+    return &index->term;
 }
 
-int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
-                    char **ret_launch, struct vel_err *err)
+void vel_index_release(struct vel_index *index)
 {
-    struct vel_said said = {.owner = 1};
-    struct vel_err why = {0};
-    char *dir = vel_dataset_dir(index->dir, id);
-    struct stat st;
-    int rc = dir ? vel_fs_lstat(index->fs, dir, &st, err)
-                 : vel_out_of_memory(err, "the index");
-
-    free(dir);
-    if (rc < 0)
-        return rc;
-    rc = load_said(index, id, &said, &why);
-    if (rc < 0 && rc != VEL_ENOENT && !(rc == VEL_ECORRUPT && is_own(index, id)))
-        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    *ret_owner = said.owner > 1 ? said.owner : 1;
-    rc = 0;
-    if (ret_launch && said.owner > 1) {
-        *ret_launch = said.launch;
-        said.launch = NULL;
-    } else if (ret_launch) {
-        rc = vel_index_launch_of(index, id, ret_launch, err);
-    }
-    vel_said_fini(&said);
-    return rc;
+    pthread_mutex_unlock(&index->term_lock);
 }

@@ -7,6 +7,7 @@
 #ifndef VEL_META_INDEX_H
 #define VEL_META_INDEX_H
 
+#include "base/ranges.h"
 #include "ledger/ledger.h"
 #include "meta/entry.h"
 #include "meta/over.h"
@@ -36,6 +37,10 @@ int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
 int vel_index_load(struct vel_index *index, struct vel_vec *ret, struct vel_err *err);
 void vel_index_fini(struct vel_vec *entries);
 
+/* Those that are gone, of the launches that were read then. */
+int vel_index_load_gone(struct vel_index *index, struct vel_ranges *ret,
+                        struct vel_err *err);
+
 /* Which entries are read: of datasets between these two, but not those below
  * `over_below` that are in `over` (may be NULL), which forgets what the index does not
  * have any more. */
@@ -63,9 +68,16 @@ int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
 int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_over,
                       struct vel_err *err);
 
+/* Is a dataset gone, or was there never one of this id? Not so, when that
+ * cannot be known. */
+bool vel_index_is_gone(struct vel_index *index, int64_t id);
+
+/* The highest id of which anything is said, or was claimed before the last block. */
+int vel_index_last(struct vel_index *index, int64_t *ret_id, struct vel_err *err);
+
 /* Who may change what becomes of a dataset: the owner with the highest number, and its
  * launch, a new string (NULL: nobody asks). The first is who has sealed it. VEL_ENOENT:
- * the dataset has no directory. */
+ * the dataset is gone. */
 int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
                     char **ret_launch, struct vel_err *err);
 
@@ -89,8 +101,8 @@ void vel_index_release(struct vel_index *index);
 int vel_entry_save(struct vel_index *index, const struct vel_entry *entry,
                    struct vel_err *err);
 
-/* The same of one that may have no directory yet: a session has made it while the
- * prefix was away, so it is this launch's. */
+/* The same of one that may be gone, but caches have had it; or that nobody has claimed
+ * yet: a session has made it while the prefix was away, so it is this launch's. */
 int vel_entry_enter(struct vel_index *index, const struct vel_entry *entry,
                     struct vel_err *err);
 
@@ -98,7 +110,9 @@ int vel_entry_enter(struct vel_index *index, const struct vel_entry *entry,
 int vel_index_claim(struct vel_index *index, int64_t id, int64_t *ret_owner,
                     struct vel_err *err);
 
-/* Say that nothing is known of it. So it is by itself when its directory is gone. */
-int vel_entry_remove(struct vel_index *index, int64_t id, struct vel_err *err);
+/* Say that these are gone: nothing of them counts any more, until somebody enters them.
+ * On failure some of them may be. */
+int vel_index_forget(struct vel_index *index, const int64_t *ids, size_t n,
+                     struct vel_err *err);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All entries of a prefix, or of a launch. One without a directory is none: it goes
- * with that, and stands in the ledger until somebody begins that anew. */
+/* All entries of a prefix, or of a launch. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -9,13 +8,11 @@
 #include "base/log.h"
 #include "meta/index_in.h"
 #include "meta/launch.h"
-#include "meta/paths.h"
 
 /* All that is read at once. */
 struct reading {
     struct vel_vec names;    /* in PREFIX/.veloc */
     struct vel_vec launches; /* const char *: in those */
-    struct vel_vec dirs;     /* int64_t: datasets that have a directory, newest first */
     struct vel_vec all;      /* struct vel_said: what is wanted */
     struct vel_vec ids;      /* int64_t: of all */
 };
@@ -39,7 +36,6 @@ static void reading_fini(struct reading *reading)
         vel_said_fini(vel_vec_at(&reading->all, i));
     vel_vec_fini(&reading->all);
     vel_vec_fini(&reading->ids);
-    vel_vec_fini(&reading->dirs);
     vel_vec_fini(&reading->launches);
     vel_fs_names_fini(&reading->names);
 }
@@ -47,12 +43,10 @@ static void reading_fini(struct reading *reading)
 static int list_all(struct vel_index *index, struct reading *ret, struct vel_err *err)
 {
     struct vel_err why = {0};
-    int64_t id;
     int rc;
 
     vel_vec_init(&ret->all, sizeof(struct vel_said));
-    vel_vec_init(&ret->ids, sizeof id);
-    vel_vec_init(&ret->dirs, sizeof id);
+    vel_vec_init(&ret->ids, sizeof(int64_t));
     vel_vec_init(&ret->launches, sizeof(char *));
     vel_vec_init(&ret->names, sizeof(char *));
     rc = vel_fs_list(index->fs, index->dir, &ret->names, &why);
@@ -62,21 +56,10 @@ static int list_all(struct vel_index *index, struct reading *ret, struct vel_err
         const char *name = *(char **)vel_vec_at(&ret->names, i);
         const char *launch = vel_launch_of(name);
 
-        if ((launch && !vel_vec_push(&ret->launches, &launch)) ||
-            (vel_number_behind(name, "dataset.", &id) &&
-             !vel_vec_push(&ret->dirs, &id)))
+        if (launch && !vel_vec_push(&ret->launches, &launch))
             return vel_out_of_memory(err, "the index");
     }
-    vel_vec_sort(&ret->dirs, newest_first);
     return 0;
-}
-
-static bool has_dir(const struct reading *reading, int64_t id)
-{
-    bool has;
-
-    vel_vec_place(&reading->dirs, &id, newest_first, &has);
-    return has;
 }
 
 /* --- a launch --- */
@@ -103,7 +86,7 @@ static int collect(const struct vel_index_launch *of,
         const struct vel_index_spot *spot = vel_vec_at(&of->spots, i);
         struct vel_said said;
 
-        if (!spot->has_text || spot->is_doubtful || !has_dir(reading, spot->id))
+        if (!spot->has_text || spot->is_doubtful || vel_ranges_has(&of->gone, spot->id))
             continue;
         if (!vel_vec_push(&reading->ids, &spot->id))
             rc = vel_out_of_memory(err, "the index");
@@ -149,17 +132,6 @@ static int collect_launch(struct vel_index *index, struct vel_index_half *half,
     return 0;
 }
 
-/* Surely not: it has none. */
-static bool may_be_there(const struct vel_index *index, int64_t id)
-{
-    char *dir = vel_dataset_dir(index->dir, id);
-    struct stat st;
-    bool may = !dir || vel_fs_lstat(index->fs, dir, &st, NULL) != VEL_ENOENT;
-
-    free(dir);
-    return may;
-}
-
 int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
                   struct vel_err *err)
 {
@@ -169,8 +141,8 @@ int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
 
     *ret_has = rc == 0 && of->is_doubtful;
     for (size_t i = 0; rc == 0 && !*ret_has && i < of->spots.n; i++)
-        *ret_has = may_be_there(
-            index, ((const struct vel_index_spot *)vel_vec_at(&of->spots, i))->id);
+        *ret_has = !vel_ranges_has(
+            &of->gone, ((const struct vel_index_spot *)vel_vec_at(&of->spots, i))->id);
     vel_index_unlock_half(half);
     return rc;
 }
@@ -288,4 +260,20 @@ void vel_index_fini(struct vel_vec *entries)
     for (size_t i = 0; i < entries->n; i++)
         vel_entry_fini(&e[i]);
     vel_vec_fini(entries);
+}
+
+int vel_index_load_gone(struct vel_index *index, struct vel_ranges *ret,
+                        struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    int rc = 0;
+
+    for (size_t i = 0; i < vel_map_count(half->launches); i++) {
+        const struct vel_index_launch *of = vel_map_value(half->launches, i);
+
+        for (size_t k = 0; rc == 0 && k < of->gone.of.n; k++)
+            rc = vel_ranges_add_range(ret, vel_vec_at(&of->gone.of, k), err);
+    }
+    vel_index_unlock_half(half);
+    return rc;
 }

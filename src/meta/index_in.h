@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/map.h"
+#include "base/ranges.h"
 #include "meta/follow.h"
 #include "meta/index.h"
 
@@ -34,16 +35,19 @@ struct vel_index_launch {
     struct vel_follow follow;
     struct vel_vec spots; /* struct vel_index_spot, by id */
     struct vel_vec lines; /* char * */
-    bool is_done;         /* others alone write it */
-    bool is_over;         /* and that is known to be on the disk */
-    bool is_doubtful;     /* lines of it are damaged, or were: what has none may have
-                             had one */
+    struct vel_ranges gone;
+    int64_t last;     /* the highest id that it speaks of */
+    bool is_done;     /* others alone write it */
+    bool is_over;     /* and that is known to be on the disk */
+    bool is_doubtful; /* lines of it are damaged, or were: what has none may have
+                         had one */
 };
 
 /* What one thread has read, or those that are not bound. */
 struct vel_index_half {
     pthread_mutex_t lock;
     struct vel_map *launches; /* struct vel_index_launch, by name */
+    struct vel_vec blocks;    /* struct vel_ids_block */
 };
 
 struct vel_index {
@@ -66,6 +70,10 @@ void vel_said_fini(struct vel_said *said);
 
 /* What a line says; false: it is no such fact. */
 bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret);
+
+/* NULL: it has no entry there. */
+const struct vel_index_spot *vel_index_find_spot(const struct vel_index_launch *launch,
+                                                 int64_t id);
 
 /* What stands there. VEL_EBUSY: it does not any more. */
 int vel_index_load_spot(const struct vel_index_launch *launch,
@@ -91,16 +99,20 @@ int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
                           struct vel_err *err);
 void vel_index_forget_launch(struct vel_index_half *half, const char *name);
 
-/* The launch of a dataset, a new string. VEL_ENOENT: nobody has made it, or it is gone.
- */
+/* The launch of a dataset, a new string. VEL_ENOENT: nobody has claimed its id. */
 int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
                         struct vel_err *err);
 
-/* What counts of it now in the ledger of a launch; *ret_is false: nothing does, as far
- * as can be read; *ret_is_doubtful: there may have been more. */
+/* What counts of a dataset now in the ledger of a launch, as far as can be read. */
+struct vel_index_word {
+    struct vel_said said; /* for who is done with it to finish */
+    bool has_said;
+    bool is_gone;
+    bool is_doubtful; /* there may have been more */
+};
+
 int vel_index_said(struct vel_index *index, const char *launch, int64_t id,
-                   struct vel_said *ret, bool *ret_is, bool *ret_is_doubtful,
-                   struct vel_err *err);
+                   struct vel_index_word *ret, struct vel_err *err);
 
 /* Are lines of a ledger damaged, or were they when it was begun? */
 bool vel_said_is_doubtful(const struct vel_ledger_text *text);

@@ -7,72 +7,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "facts/facts.h"
 #include "meta/ids.h"
 #include "meta/index_in.h"
 #include "meta/launch.h"
-#include "meta/paths.h"
-
-/* --- the chair's term --- */
-
-int vel_index_sign(struct vel_index *index, const char *launch, const char *node,
-                   vel_index_keep_f *keep, void *arg, struct vel_err *err)
-{
-    index->launch = strdup(launch);
-    index->node = strdup(node);
-    index->keep = keep;
-    index->arg = arg;
-    return index->launch && index->node ? 0 : vel_out_of_memory(err, "the index");
-}
-
-/* Once it has waited in vain it does not wait again before it has had it. */
-static int lock_in_time(struct vel_index *index)
-{
-    struct timespec until;
-
-    if (pthread_mutex_trylock(&index->term_lock) == 0)
-        return 0;
-    if (index->is_busy)
-        return VEL_EBUSY;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(index->limit / 1000000000);
-    until.tv_nsec += (long)(index->limit % 1000000000);
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    return pthread_mutex_clocklock(&index->term_lock, CLOCK_MONOTONIC, &until) == 0
-               ? 0
-               : VEL_EBUSY;
-}
-
-int vel_index_hold(struct vel_index *index, struct vel_err *err)
-{
-    if (!vel_index_is_bound(index))
-        pthread_mutex_lock(&index->term_lock);
-    else if ((index->is_busy = lock_in_time(index) < 0))
-        return vel_fail(err, VEL_EBUSY, "another writes the ledger of launch %s",
-                        index->launch);
-    return 0;
-}
-
-struct vel_ledger **vel_index_term(struct vel_index *index)
-{
-    return &index->term;
-}
-
-void vel_index_release(struct vel_index *index)
-{
-    pthread_mutex_unlock(&index->term_lock);
-}
 
 /* --- what is to be said --- */
 
 enum { MANY = 1000 }; /* more owners than a dataset ever has */
 
-enum what { SAVE, CLAIM, REMOVE };
+enum what { SAVE, CLAIM, FORGET };
 
 struct saying {
     struct vel_index *index;
@@ -81,9 +26,10 @@ struct saying {
     int64_t id;
     int64_t owner; /* of SAVE who says it; what CLAIM becomes */
     const char *text;
-    bool may_make;    /* the dataset's directory */
-    bool is_bare;     /* the launch has nothing but its ledger */
-    bool is_doubtful; /* what counts may not be all that was said */
+    const struct vel_vec *ids; /* of FORGET, int64_t: those of this launch */
+    bool may_make;             /* of SAVE: it may be unclaimed */
+    bool is_bare;              /* the launch has nothing but its ledger */
+    bool is_doubtful;          /* what counts may not be all that was said */
 };
 
 /* The owner whose word a text is. */
@@ -127,12 +73,28 @@ static int change(const struct saying *saying, const struct vel_said *now,
     return strcmp(saying->text, now ? now->text : "") != 0;
 }
 
-static int put(struct saying *saying, const struct vel_said *now, struct vel_buf *ret,
-               struct vel_err *err)
+static int fail_gone(const struct saying *saying, struct vel_err *err)
 {
-    struct vel_fact fact;
-    int rc = change(saying, now, &fact, err), put;
+    return vel_fail(err, saying->what == SAVE ? VEL_ESTATE : VEL_ENOENT,
+                    "dataset %" PRId64 " is gone", saying->id);
+}
 
+static int put_entry(struct saying *saying, const struct vel_said *now, bool is_gone,
+                     struct vel_buf *ret, struct vel_err *err)
+{
+    static char none[] = "";
+    struct vel_said bare;
+    struct vel_fact fact;
+    int rc, put;
+
+    if (is_gone && now) { /* who comes after what was said of it has owned nothing */
+        bare = *now;
+        bare.text = none;
+        now = &bare;
+    }
+    if (is_gone && !saying->may_make)
+        return fail_gone(saying, err);
+    rc = change(saying, now, &fact, err);
     if (rc <= 0)
         return rc;
     put = vel_fact_put(&fact, ret, err);
@@ -142,26 +104,66 @@ static int put(struct saying *saying, const struct vel_said *now, struct vel_buf
     return put < 0 ? put : rc;
 }
 
+/* Those that are not in `gone`. */
+static int put_gone(const struct saying *saying, const struct vel_ranges *gone,
+                    struct vel_buf *ret, struct vel_err *err)
+{
+    struct vel_ranges more;
+    int rc = 0, is_new = 0;
+
+    vel_ranges_init(&more);
+    for (size_t i = 0; rc == 0 && i < saying->ids->n; i++) {
+        int64_t id = *(int64_t *)vel_vec_at(saying->ids, i);
+
+        if (!vel_ranges_has(gone, id))
+            rc = vel_ranges_add(&more, id, err);
+    }
+    is_new = more.of.n > 0;
+    if (rc == 0 && is_new)
+        rc = vel_terms_put_gone(&more, ret, err);
+    vel_ranges_fini(&more);
+    return rc < 0 ? rc : is_new;
+}
+
 /* --- in the chair's term --- */
+
+static int put_of_index(struct saying *saying, struct vel_buf *ret, struct vel_err *err)
+{
+    struct vel_index *index = saying->index;
+    struct vel_index_word word;
+    int rc;
+
+    if (saying->what == FORGET) {
+        struct vel_index_half *half = vel_index_lock_half(index);
+        struct vel_index_launch *of;
+
+        rc = vel_index_read_launch(index, half, index->launch, &of, err);
+        if (rc == 0)
+            rc = put_gone(saying, &of->gone, ret, err);
+        vel_index_unlock_half(half);
+        return rc;
+    }
+    rc = vel_index_said(index, index->launch, saying->id, &word, err);
+    saying->is_doubtful = word.is_doubtful;
+    if (rc == 0)
+        rc = put_entry(saying, word.has_said ? &word.said : NULL, word.is_gone, ret,
+                       err);
+    vel_said_fini(&word.said);
+    return rc;
+}
 
 /* VEL_ECANCEL, VEL_ESTATE: it cannot be written any more. */
 static int tell_once(struct saying *saying, struct vel_err *err)
 {
-    struct vel_index *index = saying->index;
-    struct vel_said now = {0};
     struct vel_buf line;
-    bool is = false;
-    int rc = vel_index_said(index, index->launch, saying->id, &now, &is,
-                            &saying->is_doubtful, err);
+    int rc;
 
     vel_buf_init(&line);
-    if (rc == 0)
-        rc = put(saying, is ? &now : NULL, &line, err);
+    rc = put_of_index(saying, &line, err);
     if (rc > 0)
         rc = vel_buf_status(&line, err);
     if (rc == 0 && line.len > 0)
-        rc = vel_ledger_tell(index->term, line.data, line.len, err);
-    vel_said_fini(&now);
+        rc = vel_ledger_tell(saying->index->term, line.data, line.len, err);
     vel_buf_fini(&line);
     return rc;
 }
@@ -219,23 +221,49 @@ static bool find(const struct vel_ledger_text *text, int64_t id, struct vel_said
     return is;
 }
 
+static int find_gone(const struct vel_ledger_text *text, struct vel_ranges *ret,
+                     struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && text && i < text->facts.n; i++)
+        rc = vel_terms_fold_gone(
+            &((struct vel_ledger_fact *)vel_vec_at(&text->facts, i))->line, ret, err);
+    return rc;
+}
+
+static int put_of_text(struct saying *saying, const struct vel_ledger_text *now,
+                       struct vel_buf *ret, struct vel_err *err)
+{
+    struct vel_said said = {0};
+    struct vel_ranges gone;
+    int rc;
+
+    vel_ranges_init(&gone);
+    rc = find_gone(now, &gone, err);
+    saying->is_doubtful = now && vel_said_is_doubtful(now);
+    if (rc == 0 && saying->what == FORGET)
+        rc = put_gone(saying, &gone, ret, err);
+    else if (rc == 0)
+        rc = put_entry(saying, find(now, saying->id, &said) ? &said : NULL,
+                       vel_ranges_has(&gone, saying->id), ret, err);
+    vel_ranges_fini(&gone);
+    vel_said_fini(&said);
+    return rc;
+}
+
 static int add(void *arg, const struct vel_ledger_text *now, struct vel_buf *facts,
                struct vel_err *err)
 {
     struct saying *saying = arg;
-    struct vel_said said = {0};
-    bool is = find(now, saying->id, &said);
-    int rc;
+    int rc = put_of_text(saying, now, facts, err);
 
-    saying->is_doubtful = now && vel_said_is_doubtful(now);
-    rc = put(saying, is ? &said : NULL, facts, err);
     if (rc > 0 && saying->is_bare && !now) {
         const struct vel_terms_self self = {saying->index->launch, saying->index->node};
         int put = vel_terms_put_done(&self, facts, err);
 
         rc = put < 0 ? put : rc;
     }
-    vel_said_fini(&said);
     return rc;
 }
 
@@ -259,6 +287,16 @@ static int look_whether_bare(struct saying *saying, const char *dir,
     return rc;
 }
 
+/* Of a launch whose directory is gone. */
+static int check_there(const struct saying *saying, struct vel_err *err)
+{
+    struct vel_index_word word;
+    int rc = vel_index_said(saying->index, saying->launch, saying->id, &word, err);
+
+    vel_said_fini(&word.said);
+    return rc == 0 && word.is_gone ? fail_gone(saying, err) : rc;
+}
+
 static int say_apart(struct saying *saying, struct vel_err *err)
 {
     struct vel_index *index = saying->index;
@@ -269,14 +307,17 @@ static int say_apart(struct saying *saying, struct vel_err *err)
 
     if (!dir)
         rc = vel_out_of_memory(err, "the index");
-    else if (!is_own && saying->what != REMOVE)
+    else if (!is_own && saying->what != FORGET && !saying->may_make &&
+             !vel_fs_exists(index->fs, dir))
+        rc = check_there(saying, err);
+    if (rc == 0 && !is_own && saying->what != FORGET)
         rc = vel_fs_make_dirs(index->fs, dir, 0700, err);
     if (rc == 0 && !is_own)
         rc = look_whether_bare(saying, dir, err);
     if (rc == 0)
         rc = vel_terms_change(index->fs, dir, &self, add, saying, &is_changed, err);
     free(dir);
-    return rc == VEL_ENOENT && saying->what == REMOVE ? 0 : rc;
+    return rc == VEL_ENOENT && saying->what == FORGET ? 0 : rc;
 }
 
 static int say(struct saying *saying, struct vel_err *err)
@@ -287,17 +328,6 @@ static int say(struct saying *saying, struct vel_err *err)
     return is_apart ? say_apart(saying, err) : rc;
 }
 
-static int make_dataset(struct vel_index *index, int64_t id, struct vel_err *err)
-{
-    const struct vel_id_owner owner = {.launch = index->launch};
-    char *dir = vel_dataset_dir(index->dir, id);
-    int rc = dir ? vel_fs_make_dirs(index->fs, dir, 0777, err)
-                 : vel_out_of_memory(err, "the index");
-
-    free(dir);
-    return rc == 0 ? vel_id_say(index->fs, index->dir, id, &owner, err) : rc;
-}
-
 static int find_launch(const struct saying *saying, char **ret, struct vel_err *err)
 {
     struct vel_index *index = saying->index;
@@ -305,7 +335,9 @@ static int find_launch(const struct saying *saying, char **ret, struct vel_err *
     int rc = vel_index_launch_of(index, saying->id, ret, &why);
 
     if (rc == VEL_ENOENT && saying->may_make) {
-        rc = make_dataset(index, saying->id, err);
+        const struct vel_id_owner owner = {.launch = index->launch};
+
+        rc = vel_ids_claim_late(index->fs, index->dir, saying->id, &owner, err);
         return rc == 0 ? vel_index_launch_of(index, saying->id, ret, err) : rc;
     }
     if (rc == VEL_ENOENT)
@@ -378,20 +410,63 @@ int vel_index_claim(struct vel_index *index, int64_t id, int64_t *ret_owner,
     return rc < 0 ? vel_wrap(err, rc, "claiming dataset %" PRId64, id) : 0;
 }
 
-int vel_entry_remove(struct vel_index *index, int64_t id, struct vel_err *err)
-{
-    struct saying saying = {.index = index, .what = REMOVE, .id = id, .text = ""};
-    struct vel_err why = {0};
-    char *launch = NULL;
-    int rc = check_signed(index, &why);
+/* --- forgotten --- */
 
-    if (rc == 0)
-        rc = vel_index_launch_of(index, id, &launch, &why);
+/* Take those of one launch out of *ids, and say of them that they are gone. */
+static int forget_some(struct vel_index *index, struct vel_vec *ids,
+                       struct vel_err *err)
+{
+    struct saying saying = {.index = index, .what = FORGET};
+    struct vel_vec of;
+    char *launch = NULL;
+    int rc = 0;
+
+    vel_vec_init(&of, sizeof(int64_t));
+    for (size_t i = ids->n; rc == 0 && i-- > 0;) {
+        char *its = NULL;
+        bool is_taken;
+
+        rc = vel_index_launch_of(index, *(int64_t *)vel_vec_at(ids, i), &its, err);
+        is_taken = rc == VEL_ENOENT || (rc == 0 && (!launch || !strcmp(its, launch)));
+        if (rc == 0 && is_taken && !vel_vec_push(&of, vel_vec_at(ids, i)))
+            rc = vel_out_of_memory(err, "the index");
+        if (is_taken)
+            vel_vec_remove(ids, i);
+        if (rc == 0 && !launch) {
+            launch = its;
+            its = NULL;
+        }
+        rc = rc == VEL_ENOENT ? 0 : rc;
+        free(its);
+    }
     saying.launch = launch;
-    if (rc == 0)
-        rc = say(&saying, &why);
+    saying.ids = &of;
+    if (rc == 0 && of.n > 0)
+        rc = say(&saying, err);
+    vel_vec_fini(&of);
     free(launch);
-    return rc < 0 && rc != VEL_ENOENT
-               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
-               : 0;
+    return rc;
+}
+
+int vel_index_forget(struct vel_index *index, const int64_t *ids, size_t n,
+                     struct vel_err *err)
+{
+    struct vel_vec left;
+    int rc = check_signed(index, err);
+
+    vel_vec_init(&left, sizeof *ids);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (!vel_vec_push(&left, &ids[i]))
+            rc = vel_out_of_memory(err, "the index");
+    while (rc != VEL_ENOMEM &&
+           left.n > 0) { /* one that cannot be written stops no other */
+        size_t n_left = left.n;
+        int some = forget_some(index, &left, err);
+
+        rc = some < 0 ? some : rc;
+        if (left.n == n_left)
+            break;
+    }
+    vel_vec_fini(&left);
+    return rc;
 }

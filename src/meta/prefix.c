@@ -11,7 +11,7 @@
 #include "record/record.h"
 #include "sys/entropy.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2 };
 
 static bool is_uuid(const char *text)
 {
@@ -33,6 +33,11 @@ static int load(struct vel_fs *fs, const char *path, char ret_id[VEL_PREFIX_ID],
     int version, rc;
 
     rc = vel_record_load(fs, path, "prefix", FORMAT, &version, &body, err);
+    if (rc == 0 && version < FORMAT)
+        rc = vel_fail(err, VEL_EUNSUP,
+                      "%s is of an earlier h5veloc, and nothing there is read: move "
+                      "that directory away",
+                      path);
     if (rc == 0)
         rc = vel_node_get_text(body, "id", &text, err);
     if (rc == 0 && !is_uuid(text))
@@ -91,23 +96,6 @@ static int make(struct vel_fs *fs, const char *dir, const char *path,
     return rc;
 }
 
-/* Nobody reads what was written before entries were facts. */
-static int check_edition(struct vel_fs *fs, const char *dir, struct vel_err *err)
-{
-    char *index = vel_path_join(dir, "index");
-    struct stat st;
-    bool is_old = index && vel_fs_lstat(fs, index, &st, NULL) == 0;
-
-    if (!index)
-        return vel_out_of_memory(err, "the prefix");
-    free(index);
-    return is_old ? vel_fail(err, VEL_EUNSUP,
-                             "%s was written by an earlier h5veloc, and is not read: "
-                             "move it away",
-                             dir)
-                  : 0;
-}
-
 static int open_prefix(struct vel_fs *fs, const char *dir, bool may_make,
                        char ret_id[VEL_PREFIX_ID], struct vel_err *err)
 {
@@ -119,9 +107,6 @@ static int open_prefix(struct vel_fs *fs, const char *dir, bool may_make,
         rc = vel_out_of_memory(err, "the identity of the prefix");
         goto out;
     }
-    rc = check_edition(fs, dir, err);
-    if (rc < 0)
-        goto out;
     rc = load(fs, path, ret_id, &why);
     if (rc != VEL_ENOENT || !may_make) {
         if (rc < 0)
@@ -160,7 +145,12 @@ static bool is_unfinished(const char *name)
 
 void vel_prefix_sweep(struct vel_fs *fs, const char *dir)
 {
+    char *ids = vel_path_join(dir, "ids");
     struct vel_vec names = {0};
+
+    if (ids)
+        vel_fs_sweep_looks(fs, ids, NULL);
+    free(ids);
 
     if (vel_fs_list(fs, dir, &names, NULL) == 0) {
         for (size_t i = 0; i < names.n; i++) {

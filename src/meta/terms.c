@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "facts/facts.h"
 #include "meta/paths.h"
 #include "meta/terms_in.h"
 
@@ -222,4 +223,71 @@ int vel_terms_load(struct vel_fs *fs, const char *launch_dir,
     *ret = counting.text;
     *ret_has = counting.has;
     return 0;
+}
+
+/* --- datasets that are gone --- */
+
+static int add_gone(const struct vel_ledger_line *line, struct vel_ranges *gone,
+                    struct vel_err *err)
+{
+    struct vel_ranges more;
+    struct vel_fact fact;
+    int rc = 0;
+
+    if (vel_fact_get(line, &fact, NULL) < 0)
+        return 0;
+    if (vel_ranges_parse(fact.u.gone.ids, INT64_MAX - 1, &more, NULL) == 0) {
+        for (size_t i = 0; rc == 0 && i < more.of.n; i++)
+            rc = vel_ranges_add_range(gone, vel_vec_at(&more.of, i), err);
+        vel_ranges_fini(&more);
+    }
+    vel_fact_fini(&fact);
+    return rc;
+}
+
+int vel_terms_fold_gone(const struct vel_ledger_line *line, struct vel_ranges *gone,
+                        struct vel_err *err)
+{
+    struct vel_fields fields;
+
+    if (vel_line_is(line, "gone", &fields))
+        return add_gone(line, gone, err);
+    return vel_line_is(line, "entry", &fields)
+               ? vel_ranges_remove(gone, vel_fields_int(&fields), err)
+               : 0;
+}
+
+static int put_some(const struct vel_ranges *gone, struct vel_buf *ret,
+                    struct vel_err *err)
+{
+    struct vel_fact fact = {.kind = VEL_FACT_GONE, .u.gone.number = VEL_TERMS_NUMBER};
+    struct vel_buf ids;
+    int rc;
+
+    vel_buf_init(&ids);
+    vel_ranges_put(gone, &ids);
+    fact.u.gone.ids = (char *)(uintptr_t)vel_buf_text(&ids);
+    rc = vel_buf_status(&ids, err);
+    if (rc == 0)
+        rc = vel_fact_put(&fact, ret, err);
+    vel_buf_puts(ret, "\n");
+    vel_buf_fini(&ids);
+    return rc;
+}
+
+enum { RANGES = 1000 }; /* in a line */
+
+int vel_terms_put_gone(const struct vel_ranges *gone, struct vel_buf *ret,
+                       struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < gone->of.n; i += RANGES) {
+        struct vel_ranges some = *gone;
+
+        some.of.items = vel_vec_at(&gone->of, i);
+        some.of.n = gone->of.n - i < RANGES ? gone->of.n - i : RANGES;
+        rc = put_some(&some, ret, err);
+    }
+    return rc;
 }

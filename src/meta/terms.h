@@ -9,6 +9,7 @@
 #ifndef VEL_META_TERMS_H
 #define VEL_META_TERMS_H
 
+#include "base/ranges.h"
 #include "ledger/read.h"
 
 /* Who writes a term. */
@@ -56,6 +57,13 @@ int vel_terms_end(struct vel_fs *fs, const char *launch_dir,
 int vel_terms_put_done(const struct vel_terms_self *self, struct vel_buf *ret,
                        struct vel_err *err);
 bool vel_terms_has_done(const struct vel_ledger_text *text);
+
+/* Which datasets are gone: those of which a line says so, until one says how far one of
+ * them is. And append the lines that say so. */
+int vel_terms_fold_gone(const struct vel_ledger_line *line, struct vel_ranges *gone,
+                        struct vel_err *err);
+int vel_terms_put_gone(const struct vel_ranges *gone, struct vel_buf *ret,
+                       struct vel_err *err);
 
 /* Has that been said? VEL_ENOENT: there is no such directory; VEL_EBUSY: it was, and
  * somebody may leave it out, who has claimed a term before that. */

@@ -67,79 +67,49 @@ static int claim(const struct vel_ledger_dir *dir, const struct vel_terms_self *
 
 /* --- what a begin says of what counted --- */
 
-/* Of a dataset what was said last is kept, and of one that is gone nothing. */
+/* Of a dataset what was said last is kept, and of those that are gone that they are. */
 struct keeping {
-    struct vel_map *last;  /* facts, by dataset */
-    struct vel_vec names;  /* beside the launch: those of datasets among them */
-    struct vel_map *there; /* the same; NULL: nobody knows */
+    struct vel_map *last; /* facts, by dataset */
+    struct vel_ranges gone;
 };
 
 static void keeping_fini(struct keeping *keeping)
 {
     vel_map_destroy(keeping->last, NULL);
-    if (keeping->there)
-        vel_map_destroy(keeping->there, NULL);
-    vel_fs_names_fini(&keeping->names);
+    vel_ranges_fini(&keeping->gone);
 }
 
-static bool is_entry(const struct vel_ledger_fact *fact, char ret_key[KEY])
+static bool is_entry(const struct vel_ledger_fact *fact, int64_t *ret_id,
+                     char ret_key[KEY])
 {
     struct vel_fields fields;
 
     if (!vel_line_is(&fact->line, "entry", &fields))
         return false;
-    snprintf(ret_key, KEY, "dataset.%" PRId64, vel_fields_int(&fields));
+    *ret_id = vel_fields_int(&fields);
+    snprintf(ret_key, KEY, "%" PRId64, *ret_id);
     return true;
 }
 
-static int find_last(const struct vel_ledger_text *text, struct keeping *keeping,
-                     struct vel_err *err)
+static int keeping_init(const struct vel_ledger_text *text, struct keeping *ret,
+                        struct vel_err *err)
 {
     char key[KEY];
+    int64_t id;
     int rc = 0;
 
+    *ret = (struct keeping){.last = vel_map_create()};
+    vel_ranges_init(&ret->gone);
+    if (!ret->last)
+        return vel_out_of_memory(err, "a ledger");
     for (size_t i = 0; rc == 0 && i < text->facts.n; i++) {
         const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
 
-        if (is_entry(fact, key) &&
-            vel_map_set(keeping->last, key, (void *)(uintptr_t)fact, NULL) < 0)
+        rc = vel_terms_fold_gone(&fact->line, &ret->gone, err);
+        if (rc == 0 && is_entry(fact, &id, key) &&
+            vel_map_set(ret->last, key, (void *)(uintptr_t)fact, NULL) < 0)
             rc = vel_out_of_memory(err, "a ledger");
     }
-    return rc;
-}
-
-static int find_there(const struct vel_ledger_dir *dir, struct keeping *keeping,
-                      struct vel_err *err)
-{
-    char *above = vel_path_dir(dir->path);
-    struct vel_map *there = vel_map_create();
-    int rc = above && there ? vel_fs_list(dir->fs, above, &keeping->names, NULL)
-                            : vel_out_of_memory(err, "a ledger");
-    bool is_known = rc == 0;
-
-    for (size_t i = 0; is_known && i < keeping->names.n; i++)
-        if (vel_map_set(there, *(char **)vel_vec_at(&keeping->names, i), there, NULL) <
-            0)
-            rc = vel_out_of_memory(err, "a ledger");
-    free(above);
-    if (is_known && rc == 0)
-        keeping->there = there;
-    else if (there)
-        vel_map_destroy(there, NULL);
-    return rc == VEL_ENOMEM ? rc : 0;
-}
-
-static int keeping_init(const struct vel_ledger_dir *dir,
-                        const struct vel_ledger_text *text, struct keeping *ret,
-                        struct vel_err *err)
-{
-    int rc;
-
-    *ret = (struct keeping){.last = vel_map_create()};
-    vel_vec_init(&ret->names, sizeof(char *));
-    rc = ret->last ? find_last(text, ret, err) : vel_out_of_memory(err, "a ledger");
-    if (rc == 0 && vel_map_count(ret->last) > 0)
-        rc = find_there(dir, ret, err);
     return rc;
 }
 
@@ -147,12 +117,15 @@ static int keeping_init(const struct vel_ledger_dir *dir,
 static bool is_kept(const struct keeping *keeping, const struct vel_ledger_text *text,
                     const struct vel_ledger_fact *fact)
 {
+    struct vel_fields fields;
     char key[KEY];
+    int64_t id;
 
-    return !is_entry(fact, key) ||
-           (vel_map_get(keeping->last, key) == fact &&
-            (!keeping->there || vel_map_has(keeping->there, key)) &&
-            (text->wrong == 0 || fact->of.term == text->name.term));
+    if (!is_entry(fact, &id, key))
+        return !vel_line_is(&fact->line, "gone", &fields);
+    return vel_map_get(keeping->last, key) == fact &&
+           !vel_ranges_has(&keeping->gone, id) &&
+           (text->wrong == 0 || fact->of.term == text->name.term);
 }
 
 static int put_doubt(struct vel_buf *ret, struct vel_err *err)
@@ -165,8 +138,7 @@ static int put_doubt(struct vel_buf *ret, struct vel_err *err)
     return rc;
 }
 
-static int put_facts(const struct vel_ledger_dir *dir,
-                     const struct vel_terms_counting *counting, struct vel_buf *ret,
+static int put_facts(const struct vel_terms_counting *counting, struct vel_buf *ret,
                      struct vel_err *err)
 {
     const struct vel_ledger_text *text = &counting->text;
@@ -175,9 +147,11 @@ static int put_facts(const struct vel_ledger_dir *dir,
 
     if (!counting->has)
         return 0;
-    rc = keeping_init(dir, text, &keeping, err);
+    rc = keeping_init(text, &keeping, err);
     if (rc == 0 && text->wrong > 0)
         rc = put_doubt(ret, err);
+    if (rc == 0 && keeping.gone.of.n > 0)
+        rc = vel_terms_put_gone(&keeping.gone, ret, err);
     for (size_t i = 0; rc == 0 && i < text->facts.n; i++) {
         const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
 
@@ -248,7 +222,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
     if (rc == 0) {
         is_first = !taking.counting.has && !taking.counting.damage.status;
         is_over = taking.counting.has && vel_terms_has_done(&taking.counting.text);
-        rc = put_facts(dir, &taking.counting, &facts, err);
+        rc = put_facts(&taking.counting, &facts, err);
     }
     if (rc == 0) /* also of what is over: else nobody could be sure of it */
         rc = begin(dir, &taking, &facts, err);
@@ -299,14 +273,13 @@ int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
 
 /* --- one thing to say --- */
 
-static int ask(const struct vel_ledger_dir *dir,
-               const struct vel_terms_counting *counting, vel_terms_change_f *change,
+static int ask(const struct vel_terms_counting *counting, vel_terms_change_f *change,
                void *arg, struct vel_buf *facts, struct vel_err *err)
 {
     int rc;
 
     vel_buf_clear(facts);
-    rc = put_facts(dir, counting, facts, err);
+    rc = put_facts(counting, facts, err);
     if (rc == 0)
         rc = change(arg, counting->has ? &counting->text : NULL, facts, err);
     if (rc > 0 && vel_buf_status(facts, err) < 0)
@@ -324,7 +297,7 @@ static int is_said(const struct vel_ledger_dir *dir, vel_terms_change_f *change,
 
     vel_buf_init(&facts);
     if (rc == 0)
-        rc = ask(dir, &counting, change, arg, &facts, err);
+        rc = ask(&counting, change, arg, &facts, err);
     *ret_is =
         rc == 0 && (!counting.has || vel_ledger_trust(dir, &counting.text, NULL) == 0);
     *ret_is_over = rc >= 0 && counting.has && vel_terms_has_done(&counting.text);
@@ -338,7 +311,7 @@ static void begin_unchanged(const struct vel_ledger_dir *dir, struct taking *tak
                             struct vel_buf *facts)
 {
     vel_buf_clear(facts);
-    if (put_facts(dir, &taking->counting, facts, NULL) == 0)
+    if (put_facts(&taking->counting, facts, NULL) == 0)
         begin(dir, taking, facts, NULL);
 }
 
@@ -362,7 +335,7 @@ static int change_once(const struct vel_ledger_dir *dir,
     if (rc == 0)
         rc = claim(dir, self, around.highest, address.data, &taking, err);
     if (rc == 0)
-        rc = changes = ask(dir, &taking.counting, change, arg, &facts, err);
+        rc = changes = ask(&taking.counting, change, arg, &facts, err);
     if (rc >= 0)
         rc = begin(dir, &taking, &facts, err);
     else if (taking.ledger && changes < 0)

@@ -4,13 +4,13 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/path.h"
 #include "jobs/compose.h"
-#include "meta/ids.h"
 #include "meta/paths.h"
 #include "node/service_in.h"
 #include "topo/level.h"
@@ -108,13 +108,24 @@ static void tell_exposed(struct vel_service *service, const struct vel_seal *sea
                 why->text);
 }
 
+/* Where the next id of a launch comes from: of ours, or of one that is over, whose
+ * datasets are sealed one launch after the other. */
+static struct vel_ids *ids_of(struct vel_service *service, const char *launch)
+{
+    if (strcmp(launch, service->launch) == 0)
+        return &service->ids;
+    if (strcmp(launch, service->ids_launch) != 0) {
+        snprintf(service->ids_launch, sizeof service->ids_launch, "%s", launch);
+        service->ids_over = (struct vel_ids){.end = 0};
+    }
+    return &service->ids_over;
+}
+
 int vel_service_compose_for(struct vel_service *service, const char *launch,
                             struct vel_seal *seal, struct vel_err *err)
 {
     struct vel_compose of = {.conf = service->conf,
-                             .line = vel_service_line(service, seal->template),
-                             .created =
-                                 vel_clock_wall(service->clock) / (int64_t)VEL_CLOCK_S};
+                             .line = vel_service_line(service, seal->template)};
     const struct vel_id_owner owner = {.launch = launch, .is_leaders = true};
     struct vel_err why = {0};
     double *since = NULL;
@@ -124,9 +135,9 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
         rc = list_uses(service, &since, err);
     of.seconds_since = since;
     if (rc == 0)
-        rc = vel_id_claim(service->fs, service->dir,
+        rc = vel_ids_give(service->fs, service->dir, ids_of(service, launch),
                           service->view ? service->view->highest : 0, &owner, &of.id,
-                          err);
+                          &of.created, err);
     if (rc == 0)
         rc = vel_compose(&of, seal, &why, err);
     free(since);

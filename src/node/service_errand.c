@@ -97,20 +97,19 @@ static int tidy(void *arg, const struct vel_work_job *how, struct vel_err *err)
     struct vel_service_job *job = arg;
     struct vel_service *service = job->service;
     struct vel_vec ids;
-    int rc = 0;
 
-    (void)how;
+    (void)how, (void)err;
     vel_over_oldest(&service->replaced, REPLACED_KEPT, &ids);
-    for (size_t i = 0; rc == 0 && i < ids.n; i++) {
-        int64_t id = *(int64_t *)vel_vec_at(&ids, i);
-        char *home = vel_service_home_of(service, id);
+    for (size_t i = ids.n; i-- > 0;) {
+        char *home = vel_service_home_of(service, *(int64_t *)vel_vec_at(&ids, i));
 
-        if (!home)
-            rc = vel_forget_dataset(service->index, service->prefix, id, err);
+        if (home)
+            vel_vec_remove(&ids, i);
         free(home);
     }
+    vel_forget_datasets(service->index, service->prefix, ids.items, ids.n);
     vel_vec_fini(&ids);
-    return rc;
+    return 0;
 }
 
 void vel_service_tidy(struct vel_service *service)

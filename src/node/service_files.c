@@ -335,7 +335,7 @@ int vel_service_part_new(void *arg, const struct vel_leader_key *key, int64_t *r
     int rc = choose_level(service, line ? line->data : NULL, &level, err);
 
     if (rc == 0 && service->above < 0)
-        rc = vel_id_last(service->fs, service->dir, &service->above, err);
+        rc = vel_index_last(service->index, &service->above, err);
     if (rc == 0)
         rc = make_somewhere(service, key, level, &dir, err);
     if (rc == 0)

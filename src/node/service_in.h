@@ -20,6 +20,7 @@
 #include "jobs/placeholders.h"
 #include "jobs/work.h"
 #include "link/link.h"
+#include "meta/ids.h"
 #include "meta/launch.h"
 #include "node/books.h"
 #include "node/service.h"
@@ -176,6 +177,8 @@ struct vel_service {
     struct vel_vec written; /* char *: shapes of names that this launch may write */
     atomic_bool has_told_stays, has_thinned; /* what launches before left in caches */
     int64_t checkpoints;
+    struct vel_ids ids, ids_over; /* of this launch; of one that is over: */
+    char ids_launch[VEL_LAUNCH_ROOM];
     uint64_t *last_use; /* of each level, by what this chair has sealed; 0: never */
     int64_t above; /* the newest dataset when its first batch was made; -1: none was */
     uint64_t largest_part;

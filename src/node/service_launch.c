@@ -187,14 +187,6 @@ int vel_service_others(void *arg, struct vel_vec *ret, struct vel_err *err)
     return rc;
 }
 
-/* What cannot be known is not taken for absent: a dataset would be forgotten. */
-static bool is_absent(struct vel_service *service, const char *path)
-{
-    struct stat st;
-
-    return path && vel_fs_lstat(service->fs, path, &st, NULL) == VEL_ENOENT;
-}
-
 /* --- what earlier launches have left --- */
 
 static int list_some(struct vel_service *service, bool are_over, struct vel_vec *ret,
@@ -242,10 +234,8 @@ int vel_service_living(struct vel_service *service, struct vel_vec *ret,
 static bool is_settled(struct vel_service *service, int64_t id)
 {
     char *dropped = vel_dropped_path(service->dir, id);
-    char *dir = vel_dataset_dir(service->dir, id);
-    char *claim = dir ? vel_path_join(dir, "launch") : NULL;
-    bool settled =
-        !dropped || is_absent(service, claim) || vel_fs_exists(service->fs, dropped);
+    bool settled = !dropped || vel_index_is_gone(service->index, id) ||
+                   vel_fs_exists(service->fs, dropped);
     struct vel_entry entry = {0};
 
     if (!settled && vel_entry_load(service->index, id, &entry, NULL) == 0) {
@@ -253,8 +243,6 @@ static bool is_settled(struct vel_service *service, int64_t id)
         vel_entry_fini(&entry);
     }
     free(dropped);
-    free(dir);
-    free(claim);
     return settled;
 }
 

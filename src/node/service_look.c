@@ -269,14 +269,16 @@ static int check_replaced(struct vel_service *service, const char *path,
 
 /* Has somebody else written over what it was to replace? */
 static bool is_replaced(struct vel_service_job *job, const char *cached,
-                        const struct vel_view_name *name)
+                        const struct vel_view_name *name,
+                        const struct vel_view_dataset *dataset)
 {
     struct vel_service *service = job->service;
     bool is = false;
 
     return check_replaced(service, job->name, cached, name, &is) == 0
                ? is
-               : vel_flushing_is_since(&service->flushing, name->id, cached, job->name);
+               : vel_flushing_is_since(&service->flushing, &dataset->about, cached,
+                                       job->name);
 }
 
 /* While nobody knows yet what can be restored: is there anything newer than what stands
@@ -301,17 +303,12 @@ static int check_all_stands(struct vel_service *service, struct vel_err *err)
 static bool is_flushed(struct vel_service *service, int64_t id)
 {
     struct vel_entry entry = {0};
-    char *dir = vel_dataset_dir(service->dir, id);
-    struct stat st;
     int rc = vel_entry_load(service->index, id, &entry, NULL);
     bool is = rc == 0 && (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
 
     if (rc == 0)
         vel_entry_fini(&entry);
-    else if (rc == VEL_ENOENT)
-        is = dir && vel_fs_lstat(service->fs, dir, &st, NULL) == VEL_ENOENT;
-    free(dir);
-    return is;
+    return is || (rc == VEL_ENOENT && vel_index_is_gone(service->index, id));
 }
 
 /* A version stands there: what a dataset in the caches has of the name is newer when it
@@ -329,7 +326,7 @@ static int look_for_version(struct vel_service_job *job, const char *cached, boo
     if (rc < 0)
         return rc;
     if (dataset && dataset->is_cached && !dataset->is_published &&
-        !is_flushed(job->service, name->id) && !is_replaced(job, cached, name))
+        !is_flushed(job->service, name->id) && !is_replaced(job, cached, name, dataset))
         return look_in_view(job, name, cached, pulls, watch, ret, err);
     ret->where = VEL_AT_NATIVE;
     return 0;

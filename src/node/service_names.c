@@ -79,13 +79,12 @@ static int publish_unrecorded(struct vel_service *service,
     char *path = NULL;
     int rc = vel_cachename_path(service->prefix, of->name, &path, err);
 
-    if (rc < 0)
-        return rc;
-    if (vel_flushing_is_since(&service->flushing, job->id, of->name, path) &&
-        !vel_service_renew_touched(service, job->id, of, path))
+    if (rc == 0)
+        rc = vel_flushing_find_since(&service->flushing, job->id, of->name, path, err);
+    if (rc > 0 && !vel_service_renew_touched(service, job->id, of, path))
         return publish_left(service, job, temporary, path, ret_path, err);
     free(path);
-    return VEL_ENOENT;
+    return rc < 0 ? rc : VEL_ENOENT;
 }
 
 /* Unlinked is believed when it is seen twice, as above; so is that it is somebody

@@ -251,12 +251,27 @@ static int take_sealed(struct vel_service *service, struct vel_seal *seal,
     return 0;
 }
 
+/* That of a session whose launch is forgotten is of the launch that has restored it. */
+static int claim_nobodys(struct vel_service *service, int64_t id, struct vel_err *err)
+{
+    const struct vel_id_owner owner = {.launch = service->launch};
+    char *launch = NULL;
+    int rc = vel_id_launch(service->fs, service->dir, id, &launch, NULL, err);
+
+    free(launch);
+    return rc == VEL_ENOENT
+               ? vel_ids_claim_late(service->fs, service->dir, id, &owner, err)
+               : rc;
+}
+
 int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err)
 {
     struct vel_service *service = arg;
     bool is_mine = false;
     int rc = vel_entropy(seal->encoding, sizeof seal->encoding, err);
 
+    if (rc == 0 && !*seal->template && seal->id > 0)
+        rc = claim_nobodys(service, seal->id, err);
     if (rc == 0)
         rc = vel_leader_is_chair(service->leader)
                  ? seal_as_chair(service, seal, &is_mine, err)

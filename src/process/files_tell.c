@@ -16,7 +16,6 @@
 #include "base/path.h"
 #include "conf/rules.h"
 #include "meta/index.h"
-#include "meta/ids.h"
 #include "meta/launch.h"
 #include "process/files_in.h"
 #include "view/seals.h"
@@ -252,7 +251,7 @@ void vel_files_tell(const struct vel_file_answer *answer)
     pthread_mutex_lock(&told.lock);
     if (!told.pid) {
         told.pid = getpid();
-        if (vel_id_last(vel_fs_posix(), vel_files_dir(), &told.above, NULL) < 0)
+        if (vel_index_last(vel_files_index(), &told.above, NULL) < 0)
             told.above = 0;
         say_first(answer);
     }

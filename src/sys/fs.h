@@ -203,6 +203,16 @@ int vel_fs_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret_names,
                 struct vel_err *err);
 void vel_fs_names_fini(struct vel_vec *names);
 
+/* What others have done in a directory is seen from now on: a client of NFS remembers
+ * what was not there until the directory changes, which it knows best when it has
+ * changed it. *ret_now (may be NULL): what time it was, by the file system's clock. */
+int vel_fs_see_anew(struct vel_fs *fs, const char *dir, struct timespec *ret_now,
+                    struct vel_err *err);
+
+/* Is that a name that it has made? Remove those of processes that were killed. */
+bool vel_fs_is_look(const char *name);
+int vel_fs_sweep_looks(struct vel_fs *fs, const char *dir, struct vel_err *err);
+
 enum vel_fs_visit {
     VEL_FS_FILE,  /* anything that is no directory; links are not followed */
     VEL_FS_ENTER, /* a directory, before what is in it */

@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/path.h"
+#include "sys/entropy.h"
 #include "sys/fs.h"
 
 /* 0 or a negative errno */
@@ -307,4 +309,70 @@ int vel_fs_remove_tree(struct vel_fs *fs, const char *root, struct vel_err *err)
 
     return rc == VEL_ENOENT ? 0
                             : rc; /* of the root alone: the walk passes over others */
+}
+
+/* --- what others have done --- */
+
+static const char look[] = ".look.";
+
+bool vel_fs_is_look(const char *name)
+{
+    return strncmp(name, look, strlen(look)) == 0 && vel_fs_is_temporary(name);
+}
+
+int vel_fs_sweep_looks(struct vel_fs *fs, const char *dir, struct vel_err *err)
+{
+    struct vel_vec names;
+    int rc = vel_fs_list(fs, dir, &names, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&names, i);
+        char *path = vel_fs_is_look(name) ? vel_path_join(dir, name) : NULL;
+
+        if (path)
+            vel_fs_unlink(fs, path, NULL);
+        free(path);
+    }
+    vel_fs_names_fini(&names);
+    return 0;
+}
+
+static int time_of(struct vel_fs *fs, int fd, const char *path, struct timespec *ret,
+                   struct vel_err *err)
+{
+    struct stat st;
+    int rc = vel_fs_stat(fs, fd, path, &st, err);
+
+    if (rc == 0)
+        *ret = st.st_mtim;
+    return rc;
+}
+
+int vel_fs_see_anew(struct vel_fs *fs, const char *dir, struct timespec *ret_now,
+                    struct vel_err *err)
+{
+    struct vel_buf path;
+    uint64_t random;
+    int fd = -1, rc;
+
+    vel_buf_init(&path);
+    rc = vel_entropy(&random, sizeof random, err);
+    vel_buf_printf(&path, "%s/%s%016" PRIx64 ".h5v-tmp", dir, look, random);
+    if (rc == 0)
+        rc = vel_buf_status(&path, err);
+    if (rc == 0)
+        rc = vel_fs_open(fs, path.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+                         &fd, err);
+    if (rc == 0) {
+        int unlinked;
+
+        rc = ret_now ? time_of(fs, fd, path.data, ret_now, err) : 0;
+        vel_fs_close(fs, fd, path.data, NULL);
+        unlinked = vel_fs_unlink(fs, path.data, rc == 0 ? err : NULL);
+        rc = rc < 0 ? rc : unlinked;
+    }
+    vel_buf_fini(&path);
+    return rc;
 }

@@ -36,6 +36,7 @@ void vel_evidence_fini(struct vel_evidence *evidence)
     vel_vec_fini(&evidence->seals);
     vel_vec_fini(&evidence->facts);
     vel_vec_fini(&evidence->makers);
+    vel_ranges_fini(&evidence->gone);
     vel_fs_names_fini(&evidence->over);
     vel_vec_fini(&evidence->dropped);
 }
@@ -51,42 +52,36 @@ struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence)
                                 .over = (const char *const *)evidence->over.items,
                                 .n_over = evidence->over.n,
                                 .dropped = evidence->dropped.items,
-                                .n_dropped = evidence->dropped.n};
+                                .n_dropped = evidence->dropped.n,
+                                .gone = &evidence->gone};
 }
 
 /* --- makers --- */
 
-static int add_maker(struct gather *g, int64_t id, struct vel_err *err)
-{
-    struct vel_view_maker maker = {.id = id};
-    char *launch = NULL;
-    bool is_leaders;
-    int rc = vel_id_launch(g->fs, g->dir, id, &launch, &is_leaders, err);
-
-    if (rc < 0)
-        return vel_status_is_final(rc) ? 0 : rc;
-    maker.launch = launch;
-    maker.is_session = !is_leaders;
-    if (vel_vec_push(&g->all->makers, &maker))
-        return 0;
-    free(launch);
-    return no_memory(err);
-}
-
-/* Of every dataset that has one: also of those that no node holds, so that nobody takes
- * them for nobody's. */
+/* Of all datasets, also of those that no node holds: so that nobody takes them for
+ * nobody's. */
 static int add_makers(struct gather *g, struct vel_err *err)
 {
-    struct vel_vec names;
-    int64_t id;
-    int rc;
+    struct vel_vec blocks;
+    int rc = vel_ids_list(g->fs, g->dir, &blocks, err);
 
-    vel_vec_init(&names, sizeof(char *));
-    rc = vel_fs_list(g->fs, g->dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        if (vel_number_behind(*(char **)vel_vec_at(&names, i), "dataset.", &id))
-            rc = add_maker(g, id, err);
-    vel_fs_names_fini(&names);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < blocks.n; i++) {
+        struct vel_ids_block *block = vel_vec_at(&blocks, i);
+        const struct vel_view_maker maker = {.first = block->first,
+                                             .last = block->last,
+                                             .launch = block->launch,
+                                             .is_session = !block->is_leaders};
+
+        if (!block->launch)
+            continue;
+        if (vel_vec_push(&g->all->makers, &maker))
+            block->launch = NULL;
+        else
+            rc = no_memory(err);
+    }
+    vel_ids_list_fini(&blocks);
     return rc;
 }
 
@@ -233,12 +228,15 @@ int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
     vel_vec_init(&all.seals, sizeof(struct vel_seal));
     vel_vec_init(&all.facts, sizeof(struct vel_view_seal));
     vel_vec_init(&all.makers, sizeof(struct vel_view_maker));
+    vel_ranges_init(&all.gone);
     vel_vec_init(&all.dropped, sizeof(int64_t));
     rc = add_launches(&g, err);
     /* after the seals: one is removed when the entry says that the prefix has it; and
      * before the makers: who has an entry without one was made without a leader */
     if (rc == 0)
         rc = vel_index_load(index, &all.entries, err);
+    if (rc == 0)
+        rc = vel_index_load_gone(index, &all.gone, err);
     if (rc == 0)
         rc = vel_dropped_load(g.fs, g.dir, &all.dropped, err);
     if (rc == 0)

@@ -17,7 +17,8 @@ struct vel_evidence {
     struct vel_vec entries; /* struct vel_entry, newest first */
     struct vel_vec seals;   /* struct vel_seal: of the launches in `over` */
     struct vel_vec facts;   /* struct vel_view_seal: of the same */
-    struct vel_vec makers;  /* struct vel_view_maker, of every dataset that has one */
+    struct vel_vec makers;  /* struct vel_view_maker, by the ids that they have */
+    struct vel_ranges gone; /* of all launches */
     struct vel_vec over;    /* char * */
     struct vel_vec dropped; /* int64_t */
 };

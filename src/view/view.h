@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ranges.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
@@ -38,10 +39,10 @@ struct vel_view_seal {
     size_t n_members;
 };
 
-/* The launch that made a dataset: record dataset.D/launch. Those of sessions that could
- * not be claimed have none. */
+/* The launch that made datasets, and has claimed their ids (meta/ids.h). Those of
+ * sessions that could not be claimed have none. */
 struct vel_view_maker {
-    int64_t id;
+    int64_t first, last;
     const char *launch;
     bool is_gone;    /* that was over, and its seals are removed: none was needed any
                         more */
@@ -63,6 +64,7 @@ struct vel_view_of {
     size_t n_over;
     const int64_t *dropped; /* ids with a tombstone */
     size_t n_dropped;
+    const struct vel_ranges *gone; /* ids of which nothing counts any more; or NULL */
 };
 
 /* A member of a set of the encoding that is restored. */
@@ -116,7 +118,8 @@ struct vel_view {
     char *launch;
     int64_t highest;         /* id of any dataset that was seen */
     struct vel_vec nodes;    /* char *, sorted: who told what it holds */
-    struct vel_vec alive;    /* int64_t, ascending: of launches that are not over */
+    struct vel_vec alive;    /* int64_t, ascending: the first id of each maker that is
+                                not over */
     struct vel_vec datasets; /* struct vel_view_dataset, newest first */
     struct vel_vec lost;     /* struct vel_view_lost, newest first */
     struct vel_vec names;    /* struct vel_view_name, sorted */

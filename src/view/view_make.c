@@ -179,10 +179,13 @@ static const struct vel_view_seal *seal_of(const struct vel_view_of *of, int64_t
     return NULL;
 }
 
+/* Of one that is gone nobody is the maker any more. */
 static const struct vel_view_maker *claim_of(const struct vel_view_of *of, int64_t id)
 {
+    if (of->gone && vel_ranges_has(of->gone, id))
+        return NULL;
     for (size_t i = 0; i < of->n_makers; i++)
-        if (of->makers[i].id == id)
+        if (of->makers[i].first <= id && id <= of->makers[i].last)
             return &of->makers[i];
     return NULL;
 }
@@ -216,7 +219,8 @@ const char *vel_view_node_of(const struct vel_view_making *making, int rank)
 
 /* What speaks against it whatever is left of it; 0: nothing. */
 static enum vel_view_reason rule(const struct vel_view_making *making,
-                                 const char *maker, struct vel_buf *why)
+                                 const char *maker, bool is_leaders,
+                                 struct vel_buf *why)
 {
     const struct vel_view_maker *claim = claim_of(making->of, making->id);
     const struct vel_view_seal *seal = making->seal;
@@ -226,13 +230,16 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
         vel_buf_puts(why, "it was dropped");
         return VEL_VIEW_DROPPED;
     }
-    if (!maker || (claim && claim->is_session))
+    if (claim ? claim->is_session : !maker && !is_leaders)
         return 0; /* its redundancy files are its seal */
     if ((!seal || is_gone(making->of, making->id)) && entry &&
         vel_entry_is_fetchable(entry))
         return 0; /* it was sealed, or it would not be there */
     if (!seal) {
-        vel_buf_printf(why, "launch %s ended before it was sealed", maker);
+        if (maker)
+            vel_buf_printf(why, "launch %s ended before it was sealed", maker);
+        else
+            vel_buf_puts(why, "nobody has sealed it");
         return VEL_VIEW_UNSEALED;
     }
     if (seal->verdict == 1)
@@ -307,12 +314,10 @@ static int decide(struct vel_view_making *making, const struct vel_view_ref *ref
 
     making->seal = seal_of(making->of, making->id, maker);
     if (maker && !is_over(making->of, maker))
-        return vel_vec_push(&making->view->alive, &making->id)
-                   ? 0
-                   : vel_out_of_memory(err, "a view");
+        return 0;
     if (n == 0 && entry && entry->replaced)
         return 0; /* nothing of it is missed: newer files have its names */
-    reason = rule(making, maker, why);
+    reason = rule(making, maker, n > 0 && refs[0].held->about.is_leaders, why);
     if (reason == VEL_VIEW_DROPPED)
         return lose(making, reason, why, err);
     vel_view_dataset_init(&d);
@@ -342,7 +347,7 @@ static int note_id(struct vel_vec *ids, int64_t id, struct vel_err *err)
 }
 
 /* Of whatever something is known that could matter: parts in a cache, files on the
- * prefix, a seal, a maker that may be alive. */
+ * prefix, a seal. */
 static int list_ids(const struct vel_view_making *making, struct vel_vec *ids,
                     struct vel_err *err)
 {
@@ -359,9 +364,6 @@ static int list_ids(const struct vel_view_making *making, struct vel_vec *ids,
     for (size_t i = 0; rc == 0 && i < of->n_seals; i++)
         if (of->seals[i].id > 0) /* a key that was void never had a dataset */
             rc = note_id(ids, of->seals[i].id, err);
-    for (size_t i = 0; rc == 0 && i < of->n_makers; i++)
-        if (!is_over(of, of->makers[i].launch))
-            rc = note_id(ids, of->makers[i].id, err);
     vel_vec_sort(ids, compare_ids);
     return rc;
 }
@@ -399,13 +401,21 @@ static int64_t highest(const struct vel_view_of *of, const struct vel_vec *ids)
     for (size_t i = 0; i < of->n_entries; i++)
         if (of->entries[i].dataset.id > most)
             most = of->entries[i].dataset.id;
-    for (size_t i = 0; i < of->n_makers; i++)
-        if (of->makers[i].id > most)
-            most = of->makers[i].id;
     for (size_t i = 0; i < of->n_dropped; i++)
         if (of->dropped[i] > most)
             most = of->dropped[i];
     return most;
+}
+
+static int note_alive(const struct vel_view_making *making, struct vel_err *err)
+{
+    const struct vel_view_of *of = making->of;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < of->n_makers; i++)
+        if (!is_over(of, of->makers[i].launch))
+            rc = note_id(&making->view->alive, of->makers[i].first, err);
+    return rc;
 }
 
 static int make(struct vel_view_making *making, struct vel_err *err)
@@ -420,6 +430,8 @@ static int make(struct vel_view_making *making, struct vel_err *err)
         rc = list_ids(making, &ids, err);
     if (rc == 0)
         rc = decide_all(making, &ids, err);
+    if (rc == 0)
+        rc = note_alive(making, err);
     if (rc == 0)
         rc = vel_view_settle_names(making, err);
     making->view->highest = highest(making->of, &ids);

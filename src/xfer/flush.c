@@ -65,20 +65,6 @@ static int write_list(struct flush *f)
     return vel_comm_agree(crew->world, rc, f->err);
 }
 
-static int make_dir(struct flush *f)
-{
-    char *dir = f->crew->world->rank == 0
-                    ? vel_dataset_dir(f->crew->dir, f->entry->dataset.id)
-                    : NULL;
-    int rc = 0;
-
-    if (f->crew->world->rank == 0)
-        rc = dir ? vel_fs_make_dirs(f->crew->fs, dir, 0777, f->err)
-                 : vel_out_of_memory(f->err, "flushing");
-    free(dir);
-    return rc;
-}
-
 int vel_flush_list(const struct vel_crew *crew, struct vel_vec *files,
                    struct vel_entry *entry, struct vel_err *err)
 {
@@ -89,8 +75,6 @@ int vel_flush_list(const struct vel_crew *crew, struct vel_vec *files,
     entry->lists = crew->nodes;
     for (size_t i = 0; rc == 0 && i < files->n; i++)
         rc = vel_stands_record(crew, file[i].from, &file[i].listed, err);
-    if (rc == 0)
-        rc = make_dir(&f);
     rc = vel_comm_agree(crew->world, rc, err);
     return rc == 0 ? write_list(&f) : rc;
 }

@@ -52,8 +52,6 @@ void vel_flush_target_fini(struct vel_flush_target *target)
     free(target->temporary);
 }
 
-/* Of the rest of the directory nothing is the flush's: it says that the id is taken,
- * and by whom. */
 int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_err *err)
 {
     char *dir = vel_dataset_dir(crew->dir, id);
@@ -93,7 +91,7 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
                     listed_f *act, struct vel_err *err)
 {
     struct vel_err none = {0};
-    int64_t newest = 0; /* without its directory nobody has owned it */
+    int64_t newest = 0; /* of one that is gone nobody */
     int rc = vel_index_owner(crew->index, entry->dataset.id, &newest, NULL, &none);
 
     if (rc < 0 && rc != VEL_ENOENT)
@@ -283,12 +281,63 @@ static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry
     return rc;
 }
 
+struct syncing {
+    const struct vel_crew *crew;
+    const struct vel_entry *entry;
+    char *last; /* directory that was synced */
+    struct vel_err *err;
+};
+
+/* Where its name was: its directory, or the first above that which is there. */
+static int sync_name(void *arg, const struct vel_listed *file)
+{
+    struct syncing *s = arg;
+    struct vel_flush_target target = {0};
+    char *dir = NULL;
+    struct stat st;
+    int rc = file->container < 0
+                 ? vel_flush_target(s->crew, s->entry, file, &target, s->err)
+                 : 0;
+
+    if (rc == 0 && target.dest)
+        dir = vel_path_dir(target.dest);
+    while (dir && vel_fs_lstat(s->crew->fs, dir, &st, NULL) == VEL_ENOENT) {
+        char *above = vel_path_dir(dir);
+
+        free(dir);
+        dir = above;
+    }
+    if (dir && (!s->last || strcmp(dir, s->last) != 0)) {
+        rc = vel_fs_sync_dir(s->crew->fs, dir, s->err);
+        free(s->last);
+        s->last = dir;
+        dir = NULL;
+    }
+    free(dir);
+    vel_flush_target_fini(&target);
+    return rc;
+}
+
+/* On the disk, for after that nobody knows of them any more. */
+static int sync_names(const struct vel_crew *crew, const struct vel_entry *entry,
+                      struct vel_err *err)
+{
+    struct syncing s = {.crew = crew, .entry = entry, .err = err};
+    int rc = vel_filelist_each(crew->fs, crew->dir, entry->dataset.id, entry->lists,
+                               sync_name, &s);
+
+    free(s.last);
+    return rc;
+}
+
 /* The files of a dataset that nobody takes for a whole one, and its lists. */
 static int remove_files(const struct vel_crew *crew, const struct vel_entry *entry,
                         struct vel_err *err)
 {
     int rc = for_each(crew, entry, remove_one, err);
 
+    if (rc == 0 && entry->place == VEL_ON_REMOVING)
+        rc = sync_names(crew, entry, err);
     return rc == 0 ? vel_flush_remove_lists(crew, entry->dataset.id, err) : rc;
 }
 
@@ -313,14 +362,15 @@ int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
                   : 0;
 }
 
-/* With it go the entry and the claims: an owner that finds it gone stops. */
-static int remove_dataset_dir(const struct vel_crew *crew, int64_t id,
-                              struct vel_err *err)
+/* An owner that finds it gone stops. */
+static int forget(const struct vel_crew *crew, int64_t id, struct vel_err *err)
 {
     char *dir = vel_dataset_dir(crew->dir, id);
-    int rc = dir ? vel_fs_remove_tree(crew->fs, dir, err)
+    int rc = dir ? vel_index_forget(crew->index, &id, 1, err)
                  : vel_out_of_memory(err, "removing a dataset");
 
+    if (rc == 0)
+        rc = vel_fs_remove_tree(crew->fs, dir, err);
     free(dir);
     return rc;
 }
@@ -337,7 +387,7 @@ int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
             rc = remove_files(crew, entry, err);
     }
     if (rc == 0)
-        rc = remove_dataset_dir(crew, id, err);
+        rc = forget(crew, id, err);
     return rc < 0
                ? vel_wrap(err, rc, "removing dataset %" PRId64 " from the prefix", id)
                : 0;

@@ -38,14 +38,14 @@ not_ok 'and in its second run at step 75' heat 75
 rm -r "$dir"/cache/*.v2
 out=$(VELOC_LOG_LEVEL=INFO heat 0)
 is "$(begins "$out")" ' 8 70' 'without node 2 the third goes on at the last checkpoint'
-like "$out" '*restored dataset 7 (heat 70) *: of 8 parts 2 rebuilt (ranks 4-5), 0 moved*' 'of which two parts were rebuilt'
+like "$out" '*restored dataset 9 (heat 70) *: of 8 parts 2 rebuilt (ranks 4-5), 0 moved*' 'of which two parts were rebuilt'
 is "$(ends "$out")" "$(ends "$whole")" 'and ends with the same numbers'
 
 rm -r "$dir"/cache/*.v[12]
 out=$(heat 0)
 like "$out" '*members 1, 2 of a set of 4 are lost*cannot be restored *' \
     'that more nodes are lost than XOR bears is told'
-like "$out" '*fetched dataset 10 (heat 100) from the prefix instead*' 'and what was fetched instead'
+like "$out" '*fetched dataset 13 (heat 100) from the prefix instead*' 'and what was fetched instead'
 is "$(begins "$out")" ' 8 100' 'with which it goes on'
 
 rm -r "$dir"/cache/*

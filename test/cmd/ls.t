@@ -127,6 +127,7 @@ anew
 lab part 1 10 XOR
 lab publish 1
 lab entry 2 PREFIX
+mkdir p/.veloc/dataset.2 # where its lists were
 sed -i 's/"place"/"plaCe"/' p/.veloc/launch.lab/1.*
 expected unreadable -l
 

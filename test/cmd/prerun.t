@@ -104,17 +104,17 @@ is "$(restored)" '4: nothing was lost;3: nothing was lost;2: nothing was lost;' 
 lose 1
 on 3 --keep
 is "$codes" '0 0 0 ' '--keep'
-is "$(head -n 1 out.0)" 'dataset 5 (steps 5): 5 parts were in place, 0 copied, 3 rebuilt' 'moves nothing, and rebuilds what is lost'
-is "$(parts 1)" '5:3 5:4 5:5 ' 'where its sets have no other member'
+is "$(head -n 1 out.0)" 'dataset 8 (steps 5): 5 parts were in place, 0 copied, 3 rebuilt' 'moves nothing, and rebuilds what is lost'
+is "$(parts 1)" '8:3 8:4 8:5 ' 'where its sets have no other member'
 on 3 --keep
-like "$(cat out.*)" '*dataset 5 *: 8 parts were in place, 0 copied, 0 rebuilt*' 'once more, and there is nothing to do'
+like "$(cat out.*)" '*dataset 8 *: 8 parts were in place, 0 copied, 0 rebuilt*' 'once more, and there is nothing to do'
 rm -f out.* err.*
 for i in 0 1 2; do # in reverse order
     VELOC_VIRTUAL_NODES=3 prerun --recover --nodes=3 --node=$i --ranks="$((6 - 3 * i < 0 ? 0 : 6 - 3 * i))-$((8 - 3 * i > 7 ? 7 : 8 - 3 * i))" >out.$i 2>err.$i &
 done
 wait
-like "$(head -n 1 out.0)" 'dataset 5 (steps 5): 3 parts were in place, 5 copied, 0 rebuilt' '--ranks says what goes where'
-like "$(parts 0)" '*5:6 5:7 *' 'and there it is'
+like "$(head -n 1 out.0)" 'dataset 8 (steps 5): 3 parts were in place, 5 copied, 0 rebuilt' '--ranks says what goes where'
+like "$(parts 0)" '*8:6 8:7 *' 'and there it is'
 
 # --- what only a container on the prefix has
 rm -rf c/* n/* out .veloc
@@ -172,7 +172,7 @@ the nodes that wrote it and will put it here. Programs with HDF5_VOL_CONNECTOR=v
 already. h5veloc-ls tells more.
 EOF
 echo mine >out/step-4/part-3.bin
-rm -rf .veloc/dataset.* # what was flushed is gone as well
+rm -rf .veloc/dataset.* .veloc/launch.* # what was flushed is gone as well
 on 4
 is "$codes$(cat out.0)" '0 0 0 0 no dataset in the caches can be restored
 1 placeholders of lost files removed' 'two of four nodes are lost: nothing is left, and that is told'

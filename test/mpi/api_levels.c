@@ -207,7 +207,8 @@ static void from_the_first(void)
             fine = apilab_again() && fine;
     }
     for (int v = 1; v <= 8; v++)
-        fine = level_of(v) == chosen[v - 1] && apilab_restores("l", v) && fine;
+        fine = level_of(v <= 5 ? v : v + 2) == chosen[v - 1] && /* 6, 7 are not used */
+               apilab_restores("l", v) && fine;
     mok(fine, "the first eight are of the levels 0, 0, 0, 1, 0, 0, 0, 2");
     apilab_end(0);
 }

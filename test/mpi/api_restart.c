@@ -308,12 +308,12 @@ static void numbers(void)
     apilab_begin();
     apilab_save("n", 3);
     mok(apilab_files("cache", "map.*") > 0 &&
-            apilab_lines("prefix/.veloc/events", "\"id\":3") > 0,
-        "ids go on where the last launch ended, though the caches are lost");
+            apilab_lines("prefix/.veloc/events", "\"id\":4") > 0,
+        "ids go on above those of the last launch, though the caches are lost");
     VELOC_Delete("n", 3);
     apilab_again();
     apilab_save("n", 3);
-    mok(apilab_lines("prefix/.veloc/events", "\"id\":4") > 0,
+    mok(apilab_lines("prefix/.veloc/events", "\"id\":5") > 0,
         "and a deleted one's is not used again");
     apilab_end(0);
 }

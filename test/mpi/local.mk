@@ -62,7 +62,7 @@ test_mpi_answers_np4_LDADD = src/libveloc.la $(test_mpi_ldadd)
 include %D%/api.mk
 include %D%/golden.mk
 endif
-EXTRA_DIST += test/data/golden/README test/data/golden/v2.txt
+EXTRA_DIST += test/data/golden/README test/data/golden/v3.txt
 check_PROGRAMS += $(mpi_tests)
 TESTS += $(mpi_tests)
 # End of test/mpi

@@ -107,7 +107,7 @@ int indexlab_load(struct vel_fs *fs, const char *dir, int64_t id, struct vel_ent
 int indexlab_remove(struct vel_fs *fs, const char *dir, int64_t id, struct vel_err *err)
 {
     struct vel_index *index = indexlab_open(fs, dir);
-    int rc = vel_entry_remove(index, id, err);
+    int rc = vel_index_forget(index, &id, 1, err);
 
     vel_index_close(index);
     return rc;
@@ -143,7 +143,7 @@ void indexlab_claim_up_to(struct vel_fs *fs, const char *dir, int64_t id, int64_
     char *launch = NULL;
 
     if (vel_id_launch(fs, dir, id, &launch, NULL, NULL) < 0)
-        must(vel_id_say(fs, dir, id, &maker, &err), &err);
+        must(vel_ids_claim_late(fs, dir, id, &maker, &err), &err);
     free(launch);
     make_launch(dir, id);
     must(vel_index_owner(index, id, &now, NULL, &err), &err);

@@ -316,21 +316,6 @@ static int find_entry(const struct strays *s, int64_t id)
     return -1;
 }
 
-/* A claim of an id of which nothing came, or is left: leaders sweep it. */
-static bool is_claim(const struct strays *s, const char *below)
-{
-    char path[2048];
-    struct vel_vec names = {0};
-    bool is;
-
-    snprintf(path, sizeof path, "%s/%s", s->root, below);
-    is = vel_fs_list(vel_fs_posix(), path, &names, NULL) == 0;
-    for (size_t i = 0; is && i < names.n; i++)
-        is = strstr(((char **)names.items)[i], "launch") != NULL;
-    vel_fs_names_fini(&names);
-    return is;
-}
-
 /* "dataset.D", and below it in a cache "rank.R". */
 static void look_at_dataset(struct strays *s, const char *below)
 {
@@ -339,7 +324,7 @@ static void look_at_dataset(struct strays *s, const char *below)
     int entry = find_entry(s, id);
 
     if (vel_number_behind(base, "dataset.", &id)) {
-        if (entry < 0 && !is_claim(s, below))
+        if (entry < 0)
             count_stray(s, below, "nothing in the index speaks of it");
     } else if (entry >= 0 && vel_number_behind(base, "rank.", &rank)) {
         s->parts[entry]++;

@@ -154,8 +154,11 @@ static void tell_records(struct viewlab *lab, size_t i)
     struct vel_view_seal *seal = &lab->seals[of->n_seals];
 
     if (d->maker)
-        lab->makers[of->n_makers++] = (struct vel_view_maker){
-            .id = d->id, .launch = d->maker, .is_session = d->is_session};
+        lab->makers[of->n_makers++] =
+            (struct vel_view_maker){.first = d->id,
+                                    .last = d->id,
+                                    .launch = d->maker,
+                                    .is_session = d->is_session};
     if (d->is_dropped)
         lab->dropped[of->n_dropped++] = d->id;
     if (d->has_entry)

@@ -137,7 +137,7 @@ static void of_another(void)
     int64_t id;
     char home[3100];
 
-    must(vel_id_claim(service.fs, service.dir, ID, &owner, &id, &err));
+    must(vel_ids_claim(service.fs, service.dir, ID, 1, &owner, &id, &err));
     service.homes = &cache;
     service.n_homes = 1;
     snprintf(home, sizeof home, "%s/index.0/dataset.%lld", cache, (long long)id);
@@ -247,7 +247,7 @@ static void put_old(struct vel_view *view)
     struct vel_view_dataset dataset;
     int64_t id;
 
-    must(vel_id_claim(service.fs, service.dir, OLD - 1, &owner, &id, &err));
+    must(vel_ids_claim(service.fs, service.dir, OLD - 1, 1, &owner, &id, &err));
     if (id != OLD)
         bail_out("dataset %d is there", OLD);
     must(vel_fs_make_dirs(service.fs, tap_path("veloc/launch.M"), 0700, &err));

@@ -54,11 +54,8 @@ static struct vel_entry sample(int64_t id, int64_t owner,
 static void make(int64_t id, const char *launch)
 {
     const struct vel_id_owner owner = {.launch = launch};
-    char path[600];
 
-    snprintf(path, sizeof path, "%s/dataset.%lld", dir, (long long)id);
-    tap_fresh_dir(path);
-    must(vel_id_say(fs, dir, id, &owner, &err));
+    must(vel_ids_claim_late(fs, dir, id, &owner, &err));
 }
 
 static int save(int64_t id, int64_t owner, enum vel_place_on_prefix place)
@@ -130,7 +127,23 @@ static void many(void)
            indexlab_remove(fs, dir, 9, &err) == 0 && is_absent(9),
        "one is removed, and once more is no failure");
     is_str(order(), "10 3 2 ", "and no other is");
-    ok(save(9, 1, VEL_ON_CACHE) == 0 && is(9, VEL_ON_CACHE, 1), "it may come again");
+    {
+        struct vel_index *index = indexlab_keep(fs, dir);
+        const struct vel_entry late = sample(9, 1, VEL_ON_STAGED);
+        int64_t owner = 0;
+
+        ok(vel_index_is_gone(index, 9) && !vel_index_is_gone(index, 10) &&
+               vel_index_owner(index, 9, &owner, NULL, &err) == VEL_ENOENT,
+           "it is gone, and has no owner");
+        ok(vel_entry_save(index, &late, &err) == VEL_ESTATE &&
+               vel_index_claim(index, 9, &owner, &err) == VEL_ENOENT && is_absent(9),
+           "who still had to say something of it is refused: %s", err.text);
+    }
+    ok(save(9, 1, VEL_ON_CACHE) == 0 && is(9, VEL_ON_CACHE, 1),
+       "who has it in caches enters it again");
+    make(4, "a"); /* another term of that launch */
+    must(save(4, 1, VEL_ON_CACHE));
+    is_str(order(), "10 9 4 3 2 ", "and there it is");
 }
 
 static void owners(void)
@@ -142,7 +155,7 @@ static void owners(void)
     fresh("owners");
     index = indexlab_keep(fs, dir);
     is_int(vel_index_owner(index, 5, &owner, NULL, &err), VEL_ENOENT,
-           "without a directory a dataset has no owner");
+           "an id that nobody has claimed has no owner");
     make(5, "a");
     ok(vel_index_owner(index, 5, &owner, &launch, &err) == 0 && owner == 1 &&
            strcmp(launch, "a") == 0,
@@ -163,8 +176,9 @@ static void owners(void)
        "so is a session, and nothing changes");
     is_int(indexlab_claim(fs, dir, 5), 3, "the next one is the third");
     must(indexlab_remove(fs, dir, 5, &err));
+    must(save(5, 0, VEL_ON_CACHE));
     is_int(indexlab_claim(fs, dir, 5), 4,
-           "nobody gets a number again when the entry is gone");
+           "nobody gets a number again when it is gone, and comes again");
     make(6, "a");
     is_int(indexlab_claim(fs, dir, 6), 2, "one without an entry can be claimed");
     ok(is_absent(6), "and has none by that");

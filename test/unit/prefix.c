@@ -75,7 +75,7 @@ static void hostile(void)
         struct vel_node *body = vel_node_object();
 
         vel_node_set_text(body, "id", ids[i]);
-        vel_record_save(fs, tap_path("id"), "prefix", 1, body, NULL);
+        vel_record_save(fs, tap_path("id"), "prefix", 2, body, NULL);
         vel_node_destroy(body);
         is_int(vel_prefix_open(fs, tap_dir(), id, &err), VEL_ECORRUPT,
                "'%s' is no identity", ids[i]);

@@ -329,7 +329,8 @@ static void put_old_entry(const struct seslab *lab, int64_t id)
     entry.dataset.id = id;
     snprintf(dir, sizeof dir, "%s/dataset.%d", on_prefix(lab, ".veloc"), (int)id);
     vel_fs_make_dirs(vel_fs_posix(), dir, 0777, &err);
-    if (vel_id_say(vel_fs_posix(), on_prefix(lab, ".veloc"), id, &maker, &err) < 0 ||
+    if (vel_ids_claim_late(vel_fs_posix(), on_prefix(lab, ".veloc"), id, &maker, &err) <
+            0 ||
         indexlab_save(vel_fs_posix(), on_prefix(lab, ".veloc"), &entry, &err) < 0)
         bail_out("%s", err.text);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "comm/comm.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
@@ -28,7 +29,7 @@ static bool is_on_prefix(const char *path)
 static int counted_unlink(struct vel_fs *fs, const char *path)
 {
     (void)fs;
-    removed += is_on_prefix(path);
+    removed += is_on_prefix(path) && !vel_fs_is_look(vel_path_base(path));
     return vel_fs_posix()->ops->unlink(vel_fs_posix(), path);
 }
 

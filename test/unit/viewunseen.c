@@ -39,7 +39,7 @@ static void make_unseen(struct viewlab *lab)
     viewlab_plain(lab);
     lab->of.nodes = NULL;
     lab->of.n_nodes = 0;
-    lab->makers[0] = (struct vel_view_maker){.id = OLD, .launch = "A"};
+    lab->makers[0] = (struct vel_view_maker){.first = OLD, .last = OLD, .launch = "A"};
     lab->seals[0] = (struct vel_view_seal){
         .id = OLD, .launch = "A", .template = "ck ck.{step}.h5", .verdict = 1};
     lab->of.n_makers = lab->of.n_seals = 1;
@@ -48,7 +48,7 @@ static void make_unseen(struct viewlab *lab)
 /* Dataset 2 is newer, of this template, and on the prefix. */
 static void add_newer(struct viewlab *lab, const char *template, bool is_leaders)
 {
-    lab->makers[1] = (struct vel_view_maker){.id = NEW, .launch = "B"};
+    lab->makers[1] = (struct vel_view_maker){.first = NEW, .last = NEW, .launch = "B"};
     lab->seals[1] = lab->seals[0];
     lab->seals[1].id = NEW;
     lab->seals[1].launch = "B";

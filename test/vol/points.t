@@ -46,12 +46,12 @@ step='DATASET=ck PATTERN=ck.{step}.{rank}.h5 PUBLISH=BEHIND'
 fresh "$step"
 PMI_RANK=0 PMI_SIZE=1 VELOC_LAUNCH=first VELOC_FLUSH_BANDWIDTH=1 HDF5_VOL_CONNECTOR=veloc \
     "${memcheck[@]}" "$point" create=ck.1.0.h5 write=1 close >/dev/null 2>&1 &
-is_sealed() { [ -e .veloc/dataset.1/launch ] && grep -q " sealed " ".veloc/launch.first/$seal"; }
+is_sealed() { [ -e ".veloc/launch.first/$seal" ] && grep -q " sealed " ".veloc/launch.first/$seal"; }
 await is_sealed
 kill -9 $!
 wait 2>"$dir/killed"
 mkdir "$dir/sealed"
-cp -r ".veloc/launch.first/$seal" .veloc/dataset.1 "$dir/sealed"
+cp -r ".veloc/launch.first/$seal" .veloc/ids "$dir/sealed"
 fresh "$step"
 stand_in_the_way first
 launch=first ranks 1 1 create=ck.1.%.h5 write=1 close kill >/dev/null
@@ -59,7 +59,7 @@ like "$(list)" '*- ck  *  1  *announced*no: never sealed: the next launch does s
     'h5veloc-ls tells of which step files are that nobody has sealed'
 rmdir ".veloc/launch.first/$last"
 cp -r "$dir/sealed/$seal" .veloc/launch.first
-cp -r "$dir/sealed/dataset.1" .veloc
+cp -r "$dir/sealed/ids" .veloc
 like "$(list)" '*yes, cache: the next launch takes its files over*' \
     'and that a step which is sealed can be restarted from, though its files are not in their place'
 is "$(ranks 1 1 read=ck.1.%.h5)" 'ck.1.0.h5: all 1, 1000 cells, 1 at the end' 'as the next launch does'
@@ -68,7 +68,7 @@ fresh "$step"
 stand_in_the_way dies
 launch=dies ranks 2 2 create=ck.1.%.h5 write=1 close wait=ck.1.0.h5 wait=ck.1.1.h5 kill >/dev/null
 rmdir ".veloc/launch.dies/$last"
-not_ok 'a launch dies between the close of all files and the seal' ls .veloc/dataset.1
+not_ok 'a launch dies between the close of all files and the seal' ls .veloc/ids
 is "$(ranks 2 2 read=ck.1.%.h5 | sort | tr '\n' ' ')" \
     'ck.1.0.h5: all 1, 1000 cells, 1 at the end ck.1.1.h5: all 1, 1000 cells, 1 at the end ' \
     'the next one seals them anew, and reads them'

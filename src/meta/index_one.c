@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a prefix says of one dataset. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "meta/ids.h"
+#include "meta/index_in.h"
+
+static int by_first(const void *a, const void *b)
+{
+    int64_t x = ((const struct vel_ids_block *)a)->first,
+            y = ((const struct vel_ids_block *)b)->first;
+
+    return (x > y) - (x < y);
+}
+
+/* Whose an id is never changes: a block is read once. */
+static int find_block(struct vel_index *index, struct vel_index_half *half, int64_t id,
+                      const struct vel_ids_block **ret, struct vel_err *err)
+{
+    struct vel_ids_block block;
+    bool is_there;
+    size_t at;
+    int rc;
+
+    *ret = vel_ids_find(&half->blocks, id);
+    if (*ret)
+        return 0;
+    rc = vel_ids_load(index->fs, index->dir, id, &block, err);
+    if (rc < 0)
+        return rc;
+    at = vel_vec_place(&half->blocks, &block, by_first, &is_there);
+    if (is_there || !vel_vec_insert(&half->blocks, at, &block))
+        free(block.launch);
+    *ret = vel_ids_find(&half->blocks, id);
+    return *ret ? 0 : vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id);
+}
+
+static int find_launch(struct vel_index *index, struct vel_index_half *half, int64_t id,
+                       char **ret, struct vel_err *err)
+{
+    const struct vel_ids_block *block;
+    int rc = find_block(index, half, id, &block, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = strdup(block->launch);
+    return *ret ? 0 : vel_out_of_memory(err, "the index");
+}
+
+int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
+                        struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    int rc = find_launch(index, half, id, ret, err);
+
+    vel_index_unlock_half(half);
+    if (rc < 0)
+        *ret = NULL;
+    return rc;
+}
+
+static int said_once(struct vel_index *index, struct vel_index_half *half,
+                     const char *launch, int64_t id, struct vel_index_word *ret,
+                     struct vel_err *err)
+{
+    const struct vel_index_spot *spot;
+    struct vel_index_launch *of;
+    int rc = vel_index_read_launch(index, half, launch, &of, err);
+
+    if (rc < 0)
+        return rc;
+    spot = vel_index_find_spot(of, id);
+    ret->is_gone = vel_ranges_has(&of->gone, id);
+    ret->has_said = spot && !spot->is_doubtful;
+    ret->is_doubtful = of->is_doubtful;
+    return ret->has_said ? vel_index_load_spot(of, spot, &ret->said, err) : 0;
+}
+
+/* Of leaders nothing is needed any more when the directory of their launch is removed,
+ * nor of anybody when the block is. */
+static bool is_gone_with_launch(struct vel_index *index, int64_t id)
+{
+    bool is_leaders = false;
+    char *launch = NULL;
+    int rc = vel_id_launch(index->fs, index->dir, id, &launch, &is_leaders, NULL);
+
+    if (rc == 0)
+        free(launch);
+    return rc == VEL_ENOENT || is_leaders;
+}
+
+int vel_index_said(struct vel_index *index, const char *launch, int64_t id,
+                   struct vel_index_word *ret, struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    struct vel_err why = {0};
+    int rc = VEL_EBUSY;
+
+    *ret = (struct vel_index_word){.has_said = false};
+    for (int round = 0; rc == VEL_EBUSY && round < VEL_INDEX_ROUNDS; round++)
+        rc = said_once(index, half, launch, id, ret, &why);
+    vel_index_unlock_half(half);
+    ret->has_said = ret->has_said && rc == 0;
+    if (rc == VEL_ENOENT)
+        ret->is_gone = is_gone_with_launch(index, id);
+    return rc < 0 && rc != VEL_ENOENT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
+}
+
+/* Of what is known. VEL_ENOENT also of what is gone. */
+static int load_said(struct vel_index *index, int64_t id, struct vel_index_word *ret,
+                     struct vel_err *err)
+{
+    char *launch;
+    int rc = vel_index_launch_of(index, id, &launch, err);
+
+    *ret = (struct vel_index_word){.has_said = false};
+    if (rc < 0)
+        return rc;
+    rc = vel_index_said(index, launch, id, ret, err);
+    if (rc == 0 && !ret->has_said && !ret->is_gone && ret->is_doubtful)
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "the ledger of launch %s is damaged: lines of it cannot be read",
+                      launch);
+    else if (rc == 0 && (!ret->has_said || ret->is_gone))
+        rc = vel_fail(err, VEL_ENOENT, "nothing is known of dataset %" PRId64, id);
+    if (rc < 0)
+        vel_said_fini(&ret->said);
+    free(launch);
+    return rc;
+}
+
+int vel_said_decode(const struct vel_said *said, struct vel_entry *ret,
+                    struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = vel_entry_decode(said->text, strlen(said->text), ret, &why);
+
+    if (rc == 0 && ret->dataset.id != said->id) {
+        vel_entry_fini(ret);
+        rc = vel_fail(&why, VEL_ECORRUPT, "it is that of another");
+    }
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc,
+                             "the entry of dataset %" PRId64 ": %s", said->id, why.text)
+                  : 0;
+}
+
+int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
+                   struct vel_err *err)
+{
+    struct vel_index_word word;
+    int rc = load_said(index, id, &word, err);
+
+    if (rc < 0)
+        return rc;
+    rc = *word.said.text
+             ? vel_said_decode(&word.said, ret, err)
+             : vel_fail(err, VEL_ENOENT, "nothing is known of dataset %" PRId64, id);
+    vel_said_fini(&word.said);
+    return rc;
+}
+
+/* Is its id nobody's, also when what others have done is seen? */
+static bool is_unclaimed(struct vel_index *index, int64_t id)
+{
+    char *ids = vel_path_join(index->dir, "ids"), *launch = NULL;
+    bool is;
+
+    if (ids)
+        vel_fs_see_anew(index->fs, ids, NULL,
+                        NULL); /* who may not has no better list */
+    is = ids && vel_index_launch_of(index, id, &launch, NULL) == VEL_ENOENT;
+    free(launch);
+    free(ids);
+    return is;
+}
+
+bool vel_index_is_gone(struct vel_index *index, int64_t id)
+{
+    struct vel_index_word word;
+    char *launch = NULL;
+    bool is = false;
+    int rc = vel_index_launch_of(index, id, &launch, NULL);
+
+    if (rc == VEL_ENOENT)
+        return is_unclaimed(index, id);
+    if (rc == 0 && vel_index_said(index, launch, id, &word, NULL) == 0) {
+        is = word.is_gone;
+        vel_said_fini(&word.said);
+    }
+    free(launch);
+    return is;
+}
+
+/* Whoever leads a launch knows what it has said itself. */
+static bool is_own(struct vel_index *index, int64_t id)
+{
+    char *launch = NULL;
+    bool is = index->launch && vel_index_launch_of(index, id, &launch, NULL) == 0 &&
+              strcmp(launch, index->launch) == 0;
+
+    free(launch);
+    return is;
+}
+
+int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
+                    char **ret_launch, struct vel_err *err)
+{
+    struct vel_index_word word;
+    struct vel_err why = {0};
+    char *launch = NULL;
+    int rc = vel_index_launch_of(index, id, &launch, err);
+
+    if (rc < 0)
+        return rc;
+    rc = load_said(index, id, &word, &why);
+    if (rc < 0 && word.is_gone)
+        rc = vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " is gone", id);
+    else if (rc < 0 && rc != VEL_ENOENT && !(rc == VEL_ECORRUPT && is_own(index, id)))
+        rc = vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    else
+        rc = 0;
+    if (rc == 0)
+        *ret_owner = word.said.owner > 1 ? word.said.owner : 1;
+    if (rc == 0 && ret_launch) {
+        char **of = word.said.owner > 1 ? &word.said.launch : &launch;
+
+        *ret_launch = *of;
+        *of = NULL;
+    }
+    free(launch);
+    vel_said_fini(&word.said);
+    return rc;
+}
+
+/* Of a launch whose ledger nobody can read all of the last block. */
+int vel_index_last(struct vel_index *index, int64_t *ret_id, struct vel_err *err)
+{
+    struct vel_index_half *half;
+    struct vel_index_launch *of;
+    struct vel_ids_block block;
+    struct vel_err why = {0};
+    int rc = vel_ids_load(index->fs, index->dir, INT64_MAX, &block, &why);
+
+    *ret_id = 0;
+    if (rc == 0) {
+        half = vel_index_lock_half(index);
+        rc = vel_index_read_launch(index, half, block.launch, &of, &why);
+        *ret_id = rc == VEL_ECORRUPT                   ? block.last
+                  : rc == 0 && of->last >= block.first ? of->last
+                                                       : block.first - 1;
+        vel_index_unlock_half(half);
+        free(block.launch);
+    }
+    return rc < 0 && rc != VEL_ENOENT && rc != VEL_ECORRUPT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
+}
