@@ -31,9 +31,9 @@ static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id
 {
     char *launch = NULL;
     bool is_leaders, is_over;
-    int rc = vel_id_launch(s->fs, s->dir, id, &launch, &is_leaders, NULL);
+    int rc = vel_index_maker(s->index, id, &launch, &is_leaders, NULL);
 
-    if (rc == VEL_ENOENT) /* leaders forgot it, or nobody else was there */
+    if (rc == VEL_ENOENT) /* its block was removed, or nobody else was there */
         return says_leaders ? VEL_OWNER_BUSY : VEL_OWNER_SESSION;
     if (rc < 0) /* nobody knows */
         return VEL_OWNER_BUSY;
@@ -59,7 +59,7 @@ bool vel_session_is_own(const struct vel_session *s, int64_t id)
     char *launch = NULL;
     bool is_leaders, is_own;
 
-    is_own = vel_id_launch(s->fs, s->dir, id, &launch, &is_leaders, NULL) == 0 &&
+    is_own = vel_index_maker(s->index, id, &launch, &is_leaders, NULL) == 0 &&
              !is_leaders && strcmp(launch, s->launch) == 0;
     free(launch);
     return is_own;
@@ -212,33 +212,28 @@ int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
                       struct vel_err *err)
 {
     const struct vel_id_owner owner = {.launch = s->launch};
-    struct vel_dataset *claimed = &s->claimed;
     struct vel_err why = {0};
     struct timespec now;
-    int rc = 0;
+    int rc;
 
-    if (claimed->id <= s->last_id) { /* else for one that could not be begun */
-        *claimed = (struct vel_dataset){.created = ret->created};
-        rc = vel_ids_give(s->fs, s->dir, &s->ids, s->last_id, &owner, &claimed->id,
-                          &now, &why);
-        if (rc == 0) {
-            claimed->created = now.tv_sec;
-            claimed->created_ns = (int)now.tv_nsec;
-            vel_session_claim_late(s);
-        }
+    if (s->claimed > s->last_id && s->claimed + 1 == s->ids.next)
+        s->ids.next--; /* it was for one that could not be begun */
+    rc = vel_ids_give(s->fs, s->dir, &s->ids, s->last_id, &owner, &ret->id, &now, &why);
+    if (rc == 0) {
+        ret->created = now.tv_sec;
+        ret->created_ns = (int)now.tv_nsec;
+        s->claimed = ret->id;
+        vel_session_claim_late(s);
+        return 0;
     }
-    if (rc < 0 && !vel_session_has_nobody(s) && !is_alone(s))
+    if (!vel_session_has_nobody(s) && !is_alone(s))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    if (rc < 0) { /* nobody else can claim one now */
-        claimed->id = s->last_id + (s->unclaimed ? 1 : APART);
-        vel_log(VEL_LOG_INFO,
-                "dataset %" PRId64 " is this launch's without a claim: %s", claimed->id,
-                why.text);
-        s->unclaimed = s->unclaimed ? s->unclaimed : claimed->id;
-    }
-    ret->id = claimed->id;
-    ret->created = claimed->created;
-    ret->created_ns = claimed->created_ns;
+    /* nobody else can claim one now */
+    if (!s->unclaimed)
+        s->unclaimed = s->last_id + APART;
+    ret->id = s->unclaimed > s->last_id ? s->unclaimed : s->last_id + 1;
+    vel_log(VEL_LOG_INFO, "dataset %" PRId64 " is this launch's without a claim: %s",
+            ret->id, why.text);
     return 0;
 }
 

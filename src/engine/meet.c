@@ -204,7 +204,7 @@ void vel_session_part(struct vel_session *s, bool is_well)
         vel_log(VEL_LOG_INFO, "%s", why.text);
     s->is_met = false;
     s->ids = (struct vel_ids){.end = 0}; /* of the launch that it was in */
-    s->claimed = (struct vel_dataset){.id = 0};
+    s->claimed = 0;
     for (size_t i = 0; s->seats && i < s->descs->n; i++)
         vel_seal_fini(&s->seats[i]);
     for (size_t i = 0; i < s->n_homes; i++)

@@ -319,9 +319,9 @@ static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
     return rc;
 }
 
-/* Collective. Numbers go on above all that was ever used: here those of the index, be
- * its entries readable or not, and those that leaders and sessions have claimed. Those
- * of tombstones and caches are known when these are looked at. */
+/* Collective. Numbers go on above all that was ever used: here those of the index,
+ * and of the blocks of ids. Those of tombstones and caches are known when these are
+ * looked at. */
 static int begin_numbers(struct vel_session *s, struct vel_err *err)
 {
     int64_t last = 0;

@@ -103,7 +103,7 @@ struct vel_session {
 
     /* rank 0's */
     struct vel_ids ids;
-    struct vel_dataset claimed; /* id and time of the next one, once it has them */
+    int64_t claimed;   /* the newest of them that was given */
     int64_t behind;    /* a dataset of which something was told and not waited for */
     int64_t unclaimed; /* the first that was given without a claim; 0: none */
     bool is_alone;     /* no other launch works with the prefix, as was seen last */

@@ -314,7 +314,7 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     for (size_t i = 0; rc == 0 && i < s.trimmed.n; i++) /* with the last of them */
         rc = sweep_launch(&s, *(char **)vel_vec_at(&s.trimmed, i), err);
     if (rc == 0 && !s.is_cut)
-        rc = vel_sweep_blocks(&s, err);
+        rc = vel_sweep_blocks(&s, &names, err);
     if (!s.is_cut && !sweep->leaves_stubs &&
         !vel_sweep_has_unseen_files(sweep->fs, sweep->dir, sweep->view))
         for (size_t i = 0; rc == 0 && i < sweep->view->names.n; i++)

@@ -199,32 +199,43 @@ int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
 
 /* --- ids --- */
 
-static bool is_needed(const struct vel_sweeping *s, const struct vel_ids_block *block)
+static bool has_id(const struct vel_ids_block *block, int64_t id)
 {
+    return id >= block->first && id <= block->last;
+}
+
+static bool is_needed(const struct vel_sweeping *s, const struct vel_vec *names,
+                      const struct vel_ids_block *block)
+{
+    int64_t id;
     char *dir = vel_launch_dir(s->of->dir, block->launch);
     bool is = strcmp(block->launch, s->of->launch) == 0 || !vel_sweep_is_absent(s, dir);
 
     for (size_t i = 0; !is && i < s->of->view->datasets.n; i++) {
         const struct vel_view_dataset *d = vel_vec_at(&s->of->view->datasets, i);
 
-        is = d->about.id >= block->first && d->about.id <= block->last;
+        is = has_id(block, d->about.id);
     }
+    for (size_t i = 0; !is && i < names->n; i++)
+        is = vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
+             has_id(block, id);
     free(dir);
     return is;
 }
 
 /* Of a launch without a directory nothing is known, and nothing is needed any more but
- * what caches have of it; nor of one that nobody has said anything of, for a later one
- * is there. Ids go on above the last block. */
-int vel_sweep_blocks(struct vel_sweeping *s, struct vel_err *err)
+ * what caches have of it, or flushes have left; nor of one that nobody has said
+ * anything of, for a later one is there. Ids go on above the last block. */
+int vel_sweep_blocks(struct vel_sweeping *s, const struct vel_vec *names,
+                     struct vel_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i + 1 < s->blocks.n; i++) {
         const struct vel_ids_block *block = vel_vec_at(&s->blocks, i);
 
-        if (!block->launch || !is_needed(s, block))
-            rc = vel_ids_remove(s->of->fs, s->of->dir, block->first, err);
+        if (!block->launch || !is_needed(s, names, block))
+            rc = vel_ids_remove(s->of->fs, s->of->dir, block, err);
     }
     return rc;
 }

@@ -38,7 +38,8 @@ bool vel_sweep_is_over(const struct vel_sweeping *s, const char *launch);
 /* `names` are those in PREFIX/.veloc. */
 int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
                        struct vel_err *err);
-int vel_sweep_blocks(struct vel_sweeping *s, struct vel_err *err);
+int vel_sweep_blocks(struct vel_sweeping *s, const struct vel_vec *names,
+                     struct vel_err *err);
 
 /* Of a launch that is over: does anybody want any of its seals? Then, or when the
  * launch stays for something else, those that nobody does go when they are many; else

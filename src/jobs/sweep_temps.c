@@ -86,7 +86,7 @@ int vel_sweep_temps(struct vel_index *index, const char *prefix, int64_t id,
     int rc = its ? vel_index_owner(index, id, &of.last, NULL, &why)
                  : vel_out_of_memory(&why, "a dataset");
 
-    if (rc == VEL_ENOENT) { /* who has claimed it would have said so */
+    if (rc == VEL_ENOENT) { /* nobody has claimed it after its first owner */
         of.last = 1;
     } else if (rc < 0) {
         free(its);

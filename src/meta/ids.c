@@ -30,44 +30,50 @@ static char *path_of(const char *dir, int64_t first, const char *name)
 
 static const char *const kinds[] = {"session", "leaders"};
 
-/* "COUNT.KIND.LAUNCH" */
-static bool parse(const char *name, struct vel_ids_block *block)
+/* "COUNT.KIND.LAUNCH": the launch, in the name; NULL: it is none. */
+static const char *parse(const char *name, struct vel_ids_block *block)
 {
     char *end;
     long long count = strtoll(name, &end, 10);
 
     if (count < 1 || count > VEL_IDS_MOST || *end++ != '.')
-        return false;
+        return NULL;
     for (int kind = 0; kind < 2; kind++) {
         size_t len = strlen(kinds[kind]);
 
-        if (strncmp(end, kinds[kind], len) == 0 && end[len] == '.' &&
-            vel_launch_is_name(end + len + 1)) {
-            block->last = block->first + count - 1;
-            block->is_leaders = kind == 1;
-            block->launch = strdup(end + len + 1);
-            return block->launch != NULL;
-        }
+        if (strncmp(end, kinds[kind], len) != 0 || end[len] != '.' ||
+            !vel_launch_is_name(end + len + 1))
+            continue;
+        block->last = block->first + count - 1;
+        block->is_leaders = kind == 1;
+        return end + len + 1;
     }
-    return false;
+    return NULL;
 }
 
-/* One of which nobody has said how many there are has as many as there may be. */
+/* One of which nobody has said how many there are has as many as there may be. Of two
+ * that were said, by who came late, the lower one counts. */
 static int load(struct vel_fs *fs, const char *dir, int64_t first,
                 struct vel_ids_block *ret, struct vel_err *err)
 {
     char *path = path_of(dir, first, NULL);
+    const char *launch = NULL;
+    struct vel_err why = {0};
     struct vel_vec names;
     int rc;
 
     *ret = (struct vel_ids_block){.first = first, .last = first + VEL_IDS_MOST - 1};
     vel_vec_init(&names, sizeof(char *));
-    rc = path ? vel_fs_list(fs, path, &names, err) : vel_out_of_memory(err, "ids");
-    for (size_t i = 0; !ret->launch && i < names.n; i++)
-        parse(*(char **)vel_vec_at(&names, i), ret);
+    rc = path ? vel_fs_list(fs, path, &names, &why) : vel_out_of_memory(&why, "ids");
+    for (size_t i = 0; !launch && i < names.n; i++)
+        launch = parse(*(char **)vel_vec_at(&names, i), ret);
+    if (launch && !(ret->launch = strdup(launch)))
+        rc = vel_out_of_memory(&why, "ids");
     vel_fs_names_fini(&names);
     free(path);
-    return rc == VEL_ENOENT ? 0 : rc; /* it is just removed */
+    return rc < 0 && rc != VEL_ENOENT /* it is just removed */
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
 }
 
 /* Its name, when it was not made now, and whose it is are on the disk then. */
@@ -84,8 +90,9 @@ static int say(struct vel_fs *fs, const char *dir, int64_t first, int64_t count,
     if (ids && block && vel_buf_status(&name, NULL) == 0)
         path = path_of(dir, first, name.data);
     rc = path ? fs->ops->mkdir(fs, path, 0700) : -ENOMEM;
-    rc = rc < 0 ? vel_fail_errno(err, -rc, "cannot claim ids in %s", dir)
-                : vel_fs_sync_dir(fs, block, err);
+    rc = rc < 0 && rc != -EEXIST
+             ? vel_fail_errno(err, -rc, "cannot claim ids in %s", dir)
+             : vel_fs_sync_dir(fs, block, err);
     if (rc == 0)
         rc = vel_fs_sync_dir(fs, ids, err);
     vel_buf_fini(&name);
@@ -123,6 +130,8 @@ static int list_firsts(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
             rc = vel_out_of_memory(err, "ids");
     vel_fs_names_fini(&names);
     vel_vec_sort(ret, by_number);
+    if (rc < 0)
+        vel_vec_fini(ret);
     free(ids);
     return rc;
 }
@@ -212,20 +221,42 @@ int vel_ids_claim(struct vel_fs *fs, const char *dir, int64_t above, int64_t cou
 {
     char *ids = path_of(dir, 0, NULL);
     int64_t first = above;
-    int rc = ids ? 1 : vel_out_of_memory(err, "ids");
+    int rc = ids ? vel_fs_make_dirs(fs, ids, 0700, err) : vel_out_of_memory(err, "ids");
+    bool is_taken = true;
 
-    if (ids && !vel_fs_exists(fs, ids) && vel_fs_make_dirs(fs, ids, 0700, err) < 0)
-        rc = VEL_EIO;
-    while (rc > 0) {
+    while (rc == 0 && is_taken) {
         rc = look_behind(fs, dir, ids, first, &first, err);
         if (rc == 0)
             rc = make(fs, dir, first, err);
+        is_taken = rc > 0;
+        rc = is_taken ? 0 : rc;
     }
     free(ids);
     if (rc == 0)
         rc = say(fs, dir, first, count, owner, err);
     if (rc == 0)
         *ret_first = first;
+    return rc;
+}
+
+/* Another one may claim it at the same time, or have died before he said whose it is.
+ */
+static int claim_one(struct vel_fs *fs, const char *dir, int64_t id,
+                     const struct vel_id_owner *owner, struct vel_err *err)
+{
+    struct vel_ids_block block = {.launch = NULL};
+    int rc = make(fs, dir, id, err);
+
+    if (rc > 0)
+        rc = load(fs, dir, id, &block, err);
+    if (rc == 0 && !block.launch) {
+        rc = say(fs, dir, id, 1, owner, err);
+        if (rc == 0)
+            rc = load(fs, dir, id, &block, err);
+    }
+    if (rc == 0 && (!block.launch || strcmp(block.launch, owner->launch) != 0))
+        rc = vel_fail(err, VEL_EEXIST, "id %" PRId64 " is another launch's", id);
+    free(block.launch);
     return rc;
 }
 
@@ -241,10 +272,8 @@ int vel_ids_claim_late(struct vel_fs *fs, const char *dir, int64_t id,
         rc = vel_fail(&why, VEL_EEXIST, "id %" PRId64 " is launch %s's", id, launch);
     else if (rc == VEL_ENOENT) {
         rc = vel_fs_make_dirs(fs, ids, 0700, &why);
-        if (rc == 0) /* who made it may have died before he said whose it is */
-            rc = make(fs, dir, id, &why);
-        if (rc >= 0)
-            rc = say(fs, dir, id, 1, owner, &why);
+        if (rc == 0)
+            rc = claim_one(fs, dir, id, owner, &why);
     }
     free(launch);
     free(ids);
@@ -308,20 +337,67 @@ int vel_ids_give(struct vel_fs *fs, const char *dir, struct vel_ids *ids, int64_
 
 /* --- to ask --- */
 
-int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
-                 struct vel_ids_block *ret, struct vel_err *err)
+/* The last one that begins at an id or below, and is somebody's, or all zeros. */
+static int find_below(struct vel_fs *fs, const char *dir, int64_t id,
+                      struct vel_ids_block *ret, struct vel_err *err)
 {
     struct vel_vec firsts;
     int rc = list_firsts(fs, dir, &firsts, err);
 
     *ret = (struct vel_ids_block){.launch = NULL};
+    if (rc < 0)
+        return rc;
     for (size_t i = firsts.n; rc == 0 && !ret->launch && i-- > 0;)
         if (*(int64_t *)vel_vec_at(&firsts, i) <= id)
             rc = load(fs, dir, *(int64_t *)vel_vec_at(&firsts, i), ret, err);
     vel_vec_fini(&firsts);
-    return rc == 0 && !ret->launch
-               ? vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id)
-               : rc;
+    return rc;
+}
+
+/* What others have done since is seen, where this one may write. */
+static int find_anew(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_ids_block *ret, struct vel_err *err)
+{
+    char *ids = path_of(dir, 0, NULL);
+
+    if (ids)
+        vel_fs_see_anew(fs, ids, NULL, NULL);
+    free(ids);
+    return find_below(fs, dir, id, ret, err);
+}
+
+int vel_ids_last(struct vel_fs *fs, const char *dir, struct vel_ids_block *ret,
+                 struct vel_err *err)
+{
+    int rc = find_anew(fs, dir, INT64_MAX, ret, err);
+
+    return rc == 0 && !ret->launch ? vel_fail(err, VEL_ENOENT, "there are no ids") : rc;
+}
+
+int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
+                 struct vel_ids_block *ret, struct vel_err *err)
+{
+    int rc = find_below(fs, dir, id, ret, err);
+
+    if (rc == 0 && (!ret->launch || id > ret->last)) {
+        free(ret->launch);
+        rc = find_anew(fs, dir, id, ret, err);
+    }
+    if (rc == 0 && (!ret->launch || id > ret->last)) {
+        free(ret->launch);
+        rc = vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id);
+    }
+    return rc;
+}
+
+bool vel_ids_has(struct vel_fs *fs, const char *dir, int64_t first)
+{
+    char *path = path_of(dir, first, NULL);
+    struct stat st;
+    bool has = !path || vel_fs_lstat(fs, path, &st, NULL) != VEL_ENOENT;
+
+    free(path);
+    return has;
 }
 
 int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_launch,
@@ -330,10 +406,6 @@ int vel_id_launch(struct vel_fs *fs, const char *dir, int64_t id, char **ret_lau
     struct vel_ids_block block;
     int rc = vel_ids_load(fs, dir, id, &block, err);
 
-    if (rc == 0 && id > block.last) {
-        free(block.launch);
-        rc = vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id);
-    }
     if (rc == 0 && ret_is_leaders)
         *ret_is_leaders = block.is_leaders;
     if (rc == 0)
@@ -351,12 +423,18 @@ bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id)
     return is_leaders;
 }
 
-int vel_ids_remove(struct vel_fs *fs, const char *dir, int64_t first,
-                   struct vel_err *err)
+int vel_ids_remove(struct vel_fs *fs, const char *dir,
+                   const struct vel_ids_block *block, struct vel_err *err)
 {
-    char *path = path_of(dir, first, NULL);
-    int rc = path ? vel_fs_remove_tree(fs, path, err) : vel_out_of_memory(err, "ids");
+    char *path = path_of(dir, block->first, NULL);
+    int rc = 0;
 
+    if (!path)
+        rc = vel_out_of_memory(err, "ids");
+    else if (block->launch)
+        rc = vel_fs_remove_tree(fs, path, err);
+    else /* not, if whose it is was said since */
+        fs->ops->rmdir(fs, path);
     free(path);
     return rc;
 }

@@ -65,16 +65,21 @@ int vel_ids_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                  struct vel_err *err);
 void vel_ids_list_fini(struct vel_vec *blocks);
 
-/* The last one that begins at an id or below, and is somebody's; its launch is the
+/* The one that has an id, and the last one that is somebody's; the launch is the
  * caller's. VEL_ENOENT: there is none. */
 int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
                  struct vel_ids_block *ret, struct vel_err *err);
+int vel_ids_last(struct vel_fs *fs, const char *dir, struct vel_ids_block *ret,
+                 struct vel_err *err);
 
-/* The one that has an id; NULL: none. */
+/* Is there a block from this id on? Yes, where that cannot be known. */
+bool vel_ids_has(struct vel_fs *fs, const char *dir, int64_t first);
+
+/* Of these the one that has an id; NULL: none. */
 const struct vel_ids_block *vel_ids_find(const struct vel_vec *blocks, int64_t id);
 
 /* Remove one. The last one stays: ids go on above it. */
-int vel_ids_remove(struct vel_fs *fs, const char *dir, int64_t first,
-                   struct vel_err *err);
+int vel_ids_remove(struct vel_fs *fs, const char *dir,
+                   const struct vel_ids_block *block, struct vel_err *err);
 
 #endif

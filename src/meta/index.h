@@ -68,6 +68,10 @@ int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
 int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_over,
                       struct vel_err *err);
 
+/* Who has made a dataset, as vel_id_launch() says it; a block of ids is read once. */
+int vel_index_maker(struct vel_index *index, int64_t id, char **ret_launch,
+                    bool *ret_is_leaders, struct vel_err *err);
+
 /* Is a dataset gone, or was there never one of this id? Not so, when that
  * cannot be known. */
 bool vel_index_is_gone(struct vel_index *index, int64_t id);

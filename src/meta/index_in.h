@@ -99,10 +99,6 @@ int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
                           struct vel_err *err);
 void vel_index_forget_launch(struct vel_index_half *half, const char *name);
 
-/* The launch of a dataset, a new string. VEL_ENOENT: nobody has claimed its id. */
-int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
-                        struct vel_err *err);
-
 /* What counts of a dataset now in the ledger of a launch, as far as can be read. */
 struct vel_index_word {
     struct vel_said said; /* for who is done with it to finish */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "meta/ids.h"
 #include "meta/index_in.h"
 
@@ -18,7 +17,22 @@ static int by_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whose an id is never changes: a block is read once. */
+/* Whose an id is changes when its block is removed alone. */
+static bool is_known(struct vel_index *index, struct vel_index_half *half, int64_t id,
+                     const struct vel_ids_block **ret)
+{
+    bool is_there;
+    size_t at;
+
+    *ret = vel_ids_find(&half->blocks, id);
+    if (!*ret || vel_ids_has(index->fs, index->dir, (*ret)->first))
+        return *ret;
+    at = vel_vec_place(&half->blocks, *ret, by_first, &is_there);
+    free((*ret)->launch);
+    vel_vec_remove(&half->blocks, at);
+    return false;
+}
+
 static int find_block(struct vel_index *index, struct vel_index_half *half, int64_t id,
                       const struct vel_ids_block **ret, struct vel_err *err)
 {
@@ -27,40 +41,33 @@ static int find_block(struct vel_index *index, struct vel_index_half *half, int6
     size_t at;
     int rc;
 
-    *ret = vel_ids_find(&half->blocks, id);
-    if (*ret)
+    if (is_known(index, half, id, ret))
         return 0;
     rc = vel_ids_load(index->fs, index->dir, id, &block, err);
     if (rc < 0)
         return rc;
     at = vel_vec_place(&half->blocks, &block, by_first, &is_there);
-    if (is_there || !vel_vec_insert(&half->blocks, at, &block))
+    if (!vel_vec_insert(&half->blocks, at, &block)) {
         free(block.launch);
-    *ret = vel_ids_find(&half->blocks, id);
-    return *ret ? 0 : vel_fail(err, VEL_ENOENT, "nobody has claimed id %" PRId64, id);
+        return vel_out_of_memory(err, "the index");
+    }
+    *ret = vel_vec_at(&half->blocks, at);
+    return 0;
 }
 
-static int find_launch(struct vel_index *index, struct vel_index_half *half, int64_t id,
-                       char **ret, struct vel_err *err)
+int vel_index_maker(struct vel_index *index, int64_t id, char **ret_launch,
+                    bool *ret_is_leaders, struct vel_err *err)
 {
+    struct vel_index_half *half = vel_index_lock_half(index);
     const struct vel_ids_block *block;
     int rc = find_block(index, half, id, &block, err);
 
-    if (rc < 0)
-        return rc;
-    *ret = strdup(block->launch);
-    return *ret ? 0 : vel_out_of_memory(err, "the index");
-}
-
-int vel_index_launch_of(struct vel_index *index, int64_t id, char **ret,
-                        struct vel_err *err)
-{
-    struct vel_index_half *half = vel_index_lock_half(index);
-    int rc = find_launch(index, half, id, ret, err);
-
+    *ret_launch = rc == 0 ? strdup(block->launch) : NULL;
+    if (rc == 0 && !*ret_launch)
+        rc = vel_out_of_memory(err, "the index");
+    if (rc == 0 && ret_is_leaders)
+        *ret_is_leaders = block->is_leaders;
     vel_index_unlock_half(half);
-    if (rc < 0)
-        *ret = NULL;
     return rc;
 }
 
@@ -118,7 +125,7 @@ static int load_said(struct vel_index *index, int64_t id, struct vel_index_word 
                      struct vel_err *err)
 {
     char *launch;
-    int rc = vel_index_launch_of(index, id, &launch, err);
+    int rc = vel_index_maker(index, id, &launch, NULL, err);
 
     *ret = (struct vel_index_word){.has_said = false};
     if (rc < 0)
@@ -166,30 +173,15 @@ int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
     return rc;
 }
 
-/* Is its id nobody's, also when what others have done is seen? */
-static bool is_unclaimed(struct vel_index *index, int64_t id)
-{
-    char *ids = vel_path_join(index->dir, "ids"), *launch = NULL;
-    bool is;
-
-    if (ids)
-        vel_fs_see_anew(index->fs, ids, NULL,
-                        NULL); /* who may not has no better list */
-    is = ids && vel_index_launch_of(index, id, &launch, NULL) == VEL_ENOENT;
-    free(launch);
-    free(ids);
-    return is;
-}
-
 bool vel_index_is_gone(struct vel_index *index, int64_t id)
 {
     struct vel_index_word word;
     char *launch = NULL;
     bool is = false;
-    int rc = vel_index_launch_of(index, id, &launch, NULL);
+    int rc = vel_index_maker(index, id, &launch, NULL, NULL);
 
     if (rc == VEL_ENOENT)
-        return is_unclaimed(index, id);
+        return true;
     if (rc == 0 && vel_index_said(index, launch, id, &word, NULL) == 0) {
         is = word.is_gone;
         vel_said_fini(&word.said);
@@ -202,7 +194,7 @@ bool vel_index_is_gone(struct vel_index *index, int64_t id)
 static bool is_own(struct vel_index *index, int64_t id)
 {
     char *launch = NULL;
-    bool is = index->launch && vel_index_launch_of(index, id, &launch, NULL) == 0 &&
+    bool is = index->launch && vel_index_maker(index, id, &launch, NULL, NULL) == 0 &&
               strcmp(launch, index->launch) == 0;
 
     free(launch);
@@ -215,7 +207,7 @@ int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
     struct vel_index_word word;
     struct vel_err why = {0};
     char *launch = NULL;
-    int rc = vel_index_launch_of(index, id, &launch, err);
+    int rc = vel_index_maker(index, id, &launch, NULL, err);
 
     if (rc < 0)
         return rc;
@@ -246,7 +238,7 @@ int vel_index_last(struct vel_index *index, int64_t *ret_id, struct vel_err *err
     struct vel_index_launch *of;
     struct vel_ids_block block;
     struct vel_err why = {0};
-    int rc = vel_ids_load(index->fs, index->dir, INT64_MAX, &block, &why);
+    int rc = vel_ids_last(index->fs, index->dir, &block, &why);
 
     *ret_id = 0;
     if (rc == 0) {

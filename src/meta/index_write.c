@@ -332,13 +332,13 @@ static int find_launch(const struct saying *saying, char **ret, struct vel_err *
 {
     struct vel_index *index = saying->index;
     struct vel_err why = {0};
-    int rc = vel_index_launch_of(index, saying->id, ret, &why);
+    int rc = vel_index_maker(index, saying->id, ret, NULL, &why);
 
     if (rc == VEL_ENOENT && saying->may_make) {
         const struct vel_id_owner owner = {.launch = index->launch};
 
         rc = vel_ids_claim_late(index->fs, index->dir, saying->id, &owner, err);
-        return rc == 0 ? vel_index_launch_of(index, saying->id, ret, err) : rc;
+        return rc == 0 ? vel_index_maker(index, saying->id, ret, NULL, err) : rc;
     }
     if (rc == VEL_ENOENT)
         return vel_fail(err, VEL_ESTATE, "dataset %" PRId64 " is gone", saying->id);
@@ -400,7 +400,7 @@ int vel_index_claim(struct vel_index *index, int64_t id, int64_t *ret_owner,
     int rc = check_signed(index, err);
 
     if (rc == 0)
-        rc = vel_index_launch_of(index, id, &launch, err);
+        rc = vel_index_maker(index, id, &launch, NULL, err);
     saying.launch = launch;
     if (rc == 0)
         rc = say(&saying, err);
@@ -412,7 +412,8 @@ int vel_index_claim(struct vel_index *index, int64_t id, int64_t *ret_owner,
 
 /* --- forgotten --- */
 
-/* Take those of one launch out of *ids, and say of them that they are gone. */
+/* Take those of one launch out of *ids, and say of them that they are gone. Of one that
+ * is nobody's nothing is to be said; what cannot be known stops no other. */
 static int forget_some(struct vel_index *index, struct vel_vec *ids,
                        struct vel_err *err)
 {
@@ -422,27 +423,31 @@ static int forget_some(struct vel_index *index, struct vel_vec *ids,
     int rc = 0;
 
     vel_vec_init(&of, sizeof(int64_t));
-    for (size_t i = ids->n; rc == 0 && i-- > 0;) {
+    for (size_t i = ids->n; i-- > 0;) {
+        int64_t id = *(int64_t *)vel_vec_at(ids, i);
         char *its = NULL;
-        bool is_taken;
+        int got = vel_index_maker(index, id, &its, NULL, err);
 
-        rc = vel_index_launch_of(index, *(int64_t *)vel_vec_at(ids, i), &its, err);
-        is_taken = rc == VEL_ENOENT || (rc == 0 && (!launch || !strcmp(its, launch)));
-        if (rc == 0 && is_taken && !vel_vec_push(&of, vel_vec_at(ids, i)))
-            rc = vel_out_of_memory(err, "the index");
-        if (is_taken)
-            vel_vec_remove(ids, i);
-        if (rc == 0 && !launch) {
-            launch = its;
-            its = NULL;
+        if (got == 0 && launch && strcmp(its, launch) != 0) {
+            free(its);
+            continue;
         }
-        rc = rc == VEL_ENOENT ? 0 : rc;
-        free(its);
+        vel_vec_remove(ids, i);
+        if (got == 0 && !vel_vec_push(&of, &id))
+            got = vel_out_of_memory(err, "the index");
+        rc = got < 0 && got != VEL_ENOENT ? got : rc;
+        if (launch || got < 0)
+            free(its);
+        else
+            launch = its;
     }
     saying.launch = launch;
     saying.ids = &of;
-    if (rc == 0 && of.n > 0)
-        rc = say(&saying, err);
+    if (of.n > 0) {
+        int said = say(&saying, err);
+
+        rc = said < 0 ? said : rc;
+    }
     vel_vec_fini(&of);
     free(launch);
     return rc;
@@ -458,14 +463,10 @@ int vel_index_forget(struct vel_index *index, const int64_t *ids, size_t n,
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (!vel_vec_push(&left, &ids[i]))
             rc = vel_out_of_memory(err, "the index");
-    while (rc != VEL_ENOMEM &&
-           left.n > 0) { /* one that cannot be written stops no other */
-        size_t n_left = left.n;
+    while (left.n > 0) {
         int some = forget_some(index, &left, err);
 
         rc = some < 0 ? some : rc;
-        if (left.n == n_left)
-            break;
     }
     vel_vec_fini(&left);
     return rc;

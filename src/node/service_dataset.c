@@ -24,7 +24,7 @@ enum { FORMAT = 1, LISTED_MOST = 4 };
 
 /* --- owners --- */
 
-/* Of a dataset without a directory nobody is. */
+/* Of one that is gone nobody is. */
 int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                       struct vel_err *err)
 {

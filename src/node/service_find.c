@@ -8,7 +8,6 @@
 
 #include "base/path.h"
 #include "jobs/promise.h"
-#include "meta/ids.h"
 #include "node/service_in.h"
 #include "view/seals.h"
 
@@ -69,7 +68,7 @@ static int check_aside(struct vel_service *service, int64_t id, bool *ret_is,
                        struct vel_err *err)
 {
     char *launch = NULL;
-    int rc = vel_id_launch(service->fs, service->dir, id, &launch, NULL, err);
+    int rc = vel_index_maker(service->index, id, &launch, NULL, err);
 
     *ret_is = rc == 0 && strcmp(launch, service->launch) != 0;
     free(launch);
@@ -282,7 +281,7 @@ static int find_old_one(struct vel_service *service, int64_t id, struct vel_vec 
     struct vel_seals *seals = NULL;
     struct vel_seal seal;
     char *launch = NULL;
-    int rc = vel_id_launch(service->fs, service->dir, id, &launch, NULL, err);
+    int rc = vel_index_maker(service->index, id, &launch, NULL, err);
 
     if (rc == 0)
         rc = strcmp(launch, service->launch) != 0

@@ -230,7 +230,7 @@ int vel_service_living(struct vel_service *service, struct vel_vec *ret,
 }
 
 /* Is there nothing to wait for: is the dataset on the prefix, or gone? Who evicts one
- * that is nowhere else takes the claim back. */
+ * that is nowhere else says so. */
 static bool is_settled(struct vel_service *service, int64_t id)
 {
     char *dropped = vel_dropped_path(service->dir, id);

@@ -217,8 +217,7 @@ static void tell(struct vel_service *service, const struct vel_seal *seal)
 static bool is_first(struct vel_service *service, int64_t id)
 {
     char *launch = NULL;
-    bool is = id > 0 &&
-              vel_id_launch(service->fs, service->dir, id, &launch, NULL, NULL) == 0 &&
+    bool is = id > 0 && vel_index_maker(service->index, id, &launch, NULL, NULL) == 0 &&
               strcmp(launch, service->launch) == 0;
 
     free(launch);
@@ -256,7 +255,7 @@ static int claim_nobodys(struct vel_service *service, int64_t id, struct vel_err
 {
     const struct vel_id_owner owner = {.launch = service->launch};
     char *launch = NULL;
-    int rc = vel_id_launch(service->fs, service->dir, id, &launch, NULL, err);
+    int rc = vel_index_maker(service->index, id, &launch, NULL, err);
 
     free(launch);
     return rc == VEL_ENOENT

@@ -14,7 +14,6 @@
 #include "jobs/compose.h"
 #include "jobs/take.h"
 #include "meta/index.h"
-#include "meta/ids.h"
 #include "node/service_in.h"
 #include "view/seals.h"
 #include "node/service_room.h"
@@ -96,7 +95,7 @@ int vel_service_take(struct vel_service_job *job, struct vel_err *err)
 {
     struct vel_service *service = job->service;
     char *launch = NULL;
-    int rc = vel_id_launch(service->fs, service->dir, job->seal.id, &launch, NULL, err);
+    int rc = vel_index_maker(service->index, job->seal.id, &launch, NULL, err);
 
     if (rc == 0)
         rc = take(service, launch, &job->seal, err);
@@ -250,7 +249,7 @@ static void take_one_empty(struct vel_service *service, const struct vel_seal *s
     struct vel_err why = {0};
     char *launch = NULL;
     bool is_over = false;
-    int rc = vel_id_launch(service->fs, service->dir, seal->id, &launch, NULL, &why);
+    int rc = vel_index_maker(service->index, seal->id, &launch, NULL, &why);
 
     if (rc == 0)
         rc = vel_service_is_launch_over(service, launch, &is_over, &why);

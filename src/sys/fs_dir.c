@@ -350,29 +350,41 @@ static int time_of(struct vel_fs *fs, int fd, const char *path, struct timespec 
     return rc;
 }
 
+static int make_look(struct vel_fs *fs, const char *path, struct timespec *ret_now,
+                     struct vel_err *err)
+{
+    int fd = -1, unlinked;
+    int rc =
+        vel_fs_open(fs, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd, err);
+
+    if (rc < 0)
+        return rc;
+    rc = ret_now ? time_of(fs, fd, path, ret_now, err) : 0;
+    vel_fs_close(fs, fd, path, NULL);
+    unlinked = vel_fs_unlink(fs, path, rc == 0 ? err : NULL);
+    return rc < 0 ? rc : unlinked;
+}
+
+/* A sweep of somebody else may take it away before its time is read. */
 int vel_fs_see_anew(struct vel_fs *fs, const char *dir, struct timespec *ret_now,
                     struct vel_err *err)
 {
-    struct vel_buf path;
-    uint64_t random;
-    int fd = -1, rc;
+    int rc = -1;
 
-    vel_buf_init(&path);
-    rc = vel_entropy(&random, sizeof random, err);
-    vel_buf_printf(&path, "%s/%s%016" PRIx64 ".h5v-tmp", dir, look, random);
-    if (rc == 0)
-        rc = vel_buf_status(&path, err);
-    if (rc == 0)
-        rc = vel_fs_open(fs, path.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
-                         &fd, err);
-    if (rc == 0) {
-        int unlinked;
+    for (int round = 0; rc < 0 && round < 2; round++) {
+        struct vel_buf path;
+        uint64_t random;
 
-        rc = ret_now ? time_of(fs, fd, path.data, ret_now, err) : 0;
-        vel_fs_close(fs, fd, path.data, NULL);
-        unlinked = vel_fs_unlink(fs, path.data, rc == 0 ? err : NULL);
-        rc = rc < 0 ? rc : unlinked;
+        vel_buf_init(&path);
+        rc = vel_entropy(&random, sizeof random, err);
+        vel_buf_printf(&path, "%s/%s%016" PRIx64 ".h5v-tmp", dir, look, random);
+        if (rc == 0)
+            rc = vel_buf_status(&path, err);
+        if (rc == 0)
+            rc = make_look(fs, path.data, ret_now, err);
+        vel_buf_fini(&path);
+        if (!ret_now)
+            break;
     }
-    vel_buf_fini(&path);
     return rc;
 }

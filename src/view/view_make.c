@@ -295,7 +295,7 @@ static bool has_newer(const struct vel_view_making *making)
 }
 
 /* It cannot be restored by what was seen: may all of it lie where nobody looked? Who
- * removes the parts of one that is nowhere else takes its claim back. */
+ * removes the parts of one that is nowhere else says that it is gone. */
 static bool is_unseen(const struct vel_view_making *making, size_t n)
 {
     return n == 0 && making->seal && claim_of(making->of, making->id) &&

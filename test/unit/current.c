@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "meta/current.h"
 #include "meta/entry.h"
@@ -111,12 +110,20 @@ static enum sweep_state check(const char *dir, void *arg)
     return id == 5 ? SWEEP_NEW : id == 6 ? SWEEP_OLD : SWEEP_BROKEN;
 }
 
+/* Names by which it was looked stay until the next sweep of the prefix. */
+static bool is_left(const char *left)
+{
+    return vel_fs_is_temporary(left) && !vel_fs_is_look(left);
+}
+
 int main(void)
 {
-    const struct sweep choosing = {
-        .name = "a choice", .prepare = prepare, .action = choose_other, .check = check};
+    const struct sweep choosing = {.name = "a choice",
+                                   .prepare = prepare,
+                                   .action = choose_other,
+                                   .check = check,
+                                   .is_temporary = is_left};
 
-    mkdir(tap_path("index"), 0700);
     newest(tap_dir());
     chosen(tap_dir());
     sweep_run(&choosing);
