@@ -15,6 +15,7 @@
 #include "tap/fs_fault.h"
 #include "tap/filelab.h"
 #include "tap/tap.h"
+#include "view/seals.h"
 
 enum { STEPS = 5, KILLS = 10, MOST_MS = 3000 };
 
@@ -87,18 +88,14 @@ static int count_read(struct filelab *lab, int step)
 
 static bool has_seal(const struct filelab *lab)
 {
-    struct vel_vec names;
+    struct vel_seals *seals;
     struct vel_err err = {0};
-    char dir[300];
-    bool has = false;
+    bool has;
 
-    snprintf(dir, sizeof dir, "%s/launch.L1", lab->dir);
-    vel_vec_init(&names, sizeof(char *));
-    if (vel_fs_list(vel_fs_posix(), dir, &names, &err) < 0)
+    if (vel_seals_load(vel_fs_posix(), lab->dir, "L1", &seals, &err) < 0)
         bail_out("%s", err.text);
-    for (size_t i = 0; i < names.n; i++)
-        has |= strncmp(*(char **)vel_vec_at(&names, i), "seal.", 5) == 0;
-    vel_fs_names_fini(&names);
+    has = seals->items.n > 0;
+    vel_seals_destroy(seals);
     return has;
 }
 
