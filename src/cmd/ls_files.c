@@ -382,7 +382,7 @@ static void read_entry(struct vel_ls *ls, struct vel_ls_unit *unit,
         struct vel_err err = {0};
         struct vel_vec files;
 
-        if (vel_filelist_load(ls->fs, unit->dir, id, l, &files, &err) < 0) {
+        if (vel_index_files(unit->index, id, l, &files, &err) < 0) {
             vel_tool_say("%s", err.text);
             is_damaged = true;
             continue;

@@ -39,8 +39,7 @@ static bool has_files(const struct vel_ls *ls, const struct vel_ls_unit *unit,
     for (int l = 0; has && *left > 0 && l < entry->lists; l++) {
         struct vel_vec files;
 
-        if (vel_filelist_load(ls->fs, unit->dir, entry->dataset.id, l, &files, NULL) <
-            0)
+        if (vel_index_files(unit->index, entry->dataset.id, l, &files, NULL) < 0)
             return false;
         for (size_t i = 0; has && *left > 0 && i < files.n; i++, (*left)--)
             has = is_there(ls, unit, entry->dataset.id, vel_vec_at(&files, i));

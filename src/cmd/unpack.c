@@ -123,8 +123,8 @@ static size_t unpack_list(const struct options *o, const struct vel_crew *crew,
 }
 
 /* Of which dataset: the one that was asked for, else the current one. */
-static void find_entry(const struct options *o, const char *dir,
-                       struct vel_entry *ret_entry)
+static struct vel_index *find_entry(const struct options *o, const char *dir,
+                                    struct vel_entry *ret_entry)
 {
     struct vel_index *index = NULL;
     struct vel_err err = {0};
@@ -140,11 +140,11 @@ static void find_entry(const struct options *o, const char *dir,
     if (!id)
         vel_tool_die(VEL_EXIT_FAILED, "%s: no dataset is current: name one", dir);
     rc = vel_entry_load(index, id, ret_entry, &err);
-    vel_index_close(index);
     if (rc == VEL_ENOENT)
         vel_tool_die(VEL_EXIT_FAILED, "%s has no dataset %" PRId64, dir, id);
     if (rc < 0)
         vel_tool_die(VEL_EXIT_FAILED, "dataset %" PRId64 ": %s", id, err.text);
+    return index;
 }
 
 static int unpack(const struct options *o, const char *prefix, const char *into)
@@ -156,6 +156,7 @@ static int unpack(const struct options *o, const char *prefix, const char *into)
                             .dir = dir,
                             .copy = {.fs = fs, .keeps_metadata = true},
                             .checks_crc = true};
+    struct vel_index *index;
     struct vel_entry entry;
     struct vel_err err = {0};
     int64_t id;
@@ -164,12 +165,12 @@ static int unpack(const struct options *o, const char *prefix, const char *into)
 
     if (!dir)
         vel_tool_die(VEL_EXIT_FAILED, "out of memory");
-    find_entry(o, dir, &entry);
+    index = find_entry(o, dir, &entry);
     id = entry.dataset.id;
     for (int l = 0; l < entry.lists; l++) {
         struct vel_vec files;
 
-        if (vel_filelist_load(fs, dir, id, l, &files, &err) < 0)
+        if (vel_index_files(index, id, l, &files, &err) < 0)
             vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
         done += unpack_list(o, &crew, id, &files, &code);
         vel_filelist_fini(&files);
@@ -178,6 +179,7 @@ static int unpack(const struct options *o, const char *prefix, const char *into)
         vel_tool_say("dataset %" PRId64 " is not in containers: its files are plain",
                      id);
     vel_entry_fini(&entry);
+    vel_index_close(index);
     free(dir);
     return code;
 }

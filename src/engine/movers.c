@@ -64,6 +64,7 @@ int vel_session_make_crew(struct vel_session *s, struct vel_err *err)
         .clock = s->clock,
         .prefix = s->prefix,
         .dir = s->dir,
+        .index = s->index,
         .copy = {.fs = s->fs,
                  .chunk = (size_t)s->conf->file_buf_size,
                  .throttle = &s->throttle,

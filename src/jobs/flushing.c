@@ -257,7 +257,7 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         rc = vel_share_drop_unwanted(&s);
     /* already now, so that what a crash leaves can be found and removed */
     if (rc == 0)
-        rc = vel_share_save(&s);
+        rc = vel_share_save(&s, false);
     if (rc == 0 && packs) {
         rc = vel_share_fill(&s);
     } else if (rc == 0 && vel_share_is_moved(&s)) {
@@ -278,7 +278,7 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         rc = vel_delta_save(s.delta, err);
     }
     if (rc == 0)
-        rc = vel_share_save(&s);
+        rc = vel_share_save(&s, true);
     if (rc == 0) /* else what has come since is nobody's */
         rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
     if (rc == 0)
@@ -316,12 +316,16 @@ int vel_flushing_retreat(const struct vel_flushing *flushing,
         }
         if (rc == 0)
             rc = vel_share_remove_of(&s, job->owner);
-        rc = rc == VEL_ENOENT ? 0 : rc; /* nothing was copied */
+        if (rc == VEL_ENOENT ||
+            rc == VEL_ECORRUPT) /* nothing was copied, or the next */
+            rc = 0;             /* copy removes it: torn by a loss */
         if (rc < 0)
             vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }
     if (rc == 0)
         rc = vel_fs_unlink(flushing->fs, path, err);
+    if (rc == 0)
+        vel_filelist_remove_dir(flushing->fs, flushing->dir, job->id);
     s.err = err;
     if (rc == 0)
         rc = vel_share_forget(&s);

@@ -100,7 +100,7 @@ struct vel_flush_job {
     struct vel_transport *transport; /* of that store; NULL: that of all */
     struct vel_throttle *device;     /* of that store, for all its jobs; NULL: none */
     uint64_t container_size; /* the files go into containers of so many bytes; 0: not */
-    int lists;               /* of the dataset, then */
+    int lists;               /* of the dataset */
     bool may_resume; /* whoever copied before is known not to write any more: its
                         lock was free, or its job here is over */
     struct vel_throttle *throttle;
@@ -150,9 +150,9 @@ int vel_flushing_find_since(const struct vel_flushing *flushing, int64_t id,
 int vel_flushing_check_owner(const struct vel_flushing *flushing, int64_t id,
                              int64_t owner, struct vel_err *err);
 
-/* All nodes have copied: write the entry, STAGED, then look whether it is still ours
- * (VEL_ESTATE). VEL_EUNSUP: two files have one name; nothing was written. entry->owner
- * is K; entry->lists how many lists there are. */
+/* All nodes have copied: write the entry, STAGED, with their short lists, then look
+ * whether it is still ours (VEL_ESTATE). VEL_EUNSUP: two files have one name; nothing
+ * was written. entry->owner is K; entry->lists how many lists there are. */
 int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *entry,
                        struct vel_err *err);
 

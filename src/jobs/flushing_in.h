@@ -18,7 +18,8 @@ struct vel_share {
                                          written through. Of a container the last
                                          file has it */
     struct vel_copying note;          /* what was noted last */
-    struct vel_buf saved;             /* the list as this share has saved it last */
+    struct vel_buf saved;             /* the list as this share has saved it last, */
+    bool has_lasting;                 /* and so that it lasts */
     size_t first;                     /* the file to go on with */
     uint64_t since;                   /* bytes since the last note */
     struct vel_delta *delta;          /* NULL: files are copied whole */
@@ -64,8 +65,9 @@ int64_t vel_share_whose(const struct vel_share *s);
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err);
 
-/* List the files on the prefix, if they are not listed so. */
-int vel_share_save(struct vel_share *s);
+/* List the files on the prefix, if they are not listed so: for as long as they are on
+ * their way, or so that it `lasts`; but a short list the entry is to have then. */
+int vel_share_save(struct vel_share *s, bool lasts);
 
 /* Remove the temporary names of a file, of all owners up to ours; of all files those of
  * one owner, 0: of a session; of all before ours but whose we name. */

@@ -191,7 +191,7 @@ static int name_all(struct vel_share *s)
     for (size_t i = s->files.n; rc == 0 && i-- > 0;)
         if (s->targets[i].temporary)
             rc = name_one(s, i, &is_other);
-    return rc == 0 && is_other ? vel_share_save(s) : rc;
+    return rc == 0 && is_other ? vel_share_save(s, true) : rc;
 }
 
 int vel_flushing_name(const struct vel_flushing *flushing,

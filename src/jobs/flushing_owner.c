@@ -36,67 +36,116 @@ int vel_flushing_check_owner(const struct vel_flushing *flushing, int64_t id,
                           owner);
 }
 
-/* --- names --- */
+/* --- lists and names --- */
 
-/* All names that a dataset's lists have on the prefix; *ret_has_all: no list is
- * missing. */
-static int load_names(const struct vel_flushing *f, int64_t id, int lists,
-                      struct vel_map *names, bool *ret_has_all, struct vel_err *err)
+/* What goes into a container takes no name on the prefix. */
+static int add_names(struct vel_map *names, const struct vel_vec *files,
+                     struct vel_err *err)
 {
-    bool has_all = true;
     int rc = 0;
 
-    for (int l = 0; rc == 0 && l < lists; l++) {
-        struct vel_vec files;
-        struct vel_err why = {0};
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        const struct vel_listed *file = vel_vec_at(files, i);
 
-        rc = vel_filelist_load(f->fs, f->dir, id, l, &files, &why);
-        if (rc == VEL_ENOENT) {
-            has_all = false;
-            rc = 0;
+        if (file->container >= 0)
             continue;
-        }
-        if (rc < 0)
-            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-        for (size_t i = 0; rc == 0 && i < files.n; i++) {
-            const struct vel_listed *file = vel_vec_at(&files, i);
+        if (vel_map_has(names, file->name))
+            rc = vel_fail(err, VEL_EUNSUP,
+                          "%s is the name of files of two ranks, one of which is %d: "
+                          "give each a name of its own",
+                          file->name, file->rank);
+        else if (vel_map_set(names, file->name, names, NULL) < 0)
+            rc = vel_out_of_memory(err, "names of files");
+    }
+    return rc;
+}
 
-            if (file->container >= 0)
-                continue; /* it takes no name on the prefix */
-            if (vel_map_has(names, file->name))
-                rc = vel_fail(err, VEL_EUNSUP,
-                              "%s is the name of files of two ranks, one of which is "
-                              "%d: give each a name of its own",
-                              file->name, file->rank);
-            else if (vel_map_set(names, file->name, names, NULL) < 0)
-                rc = vel_out_of_memory(err, "names of files");
-        }
+/* As its node has listed them last: what the entry has may be older. */
+static int load_newest(const struct vel_flushing *f, int64_t id, int list,
+                       struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = vel_filelist_load(f->fs, f->dir, id, list, ret, &why);
+
+    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT)
+        return vel_index_files(f->index, id, list, ret, err);
+    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
+}
+
+/* Takes the files if they are few. */
+static int keep_short(int list, int lists, struct vel_vec *files, struct vel_vec *ret,
+                      struct vel_err *err)
+{
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    rc = vel_filelist_encode(files, &bytes, err);
+    if (rc == 0 && vel_filelist_is_short(bytes.len, lists)) {
+        const struct vel_entry_list one = {.list = list, .files = *files};
+
+        if (vel_vec_push(ret, &one))
+            vel_vec_init(files, sizeof(struct vel_listed));
+        else
+            rc = vel_out_of_memory(err, "a list of files");
+    }
+    vel_buf_fini(&bytes);
+    return rc;
+}
+
+/* What the nodes have listed; of that what the entry is to have, and all names (NULL:
+ * not asked). */
+static int take_lists(const struct vel_flushing *f, const struct vel_entry *entry,
+                      struct vel_vec *ret_short, struct vel_map *names,
+                      struct vel_err *err)
+{
+    int rc = 0;
+
+    for (int l = 0; rc == 0 && l < entry->lists; l++) {
+        struct vel_vec files;
+
+        rc = load_newest(f, entry->dataset.id, l, &files, err);
+        if (rc < 0)
+            break;
+        if (names)
+            rc = add_names(names, &files, err);
+        if (rc == 0)
+            rc = keep_short(l, entry->lists, &files, ret_short, err);
         vel_filelist_fini(&files);
     }
-    if (rc == 0)
-        *ret_has_all = has_all;
     return rc;
+}
+
+/* The entry with the short ones of its lists. */
+static int save_with_lists(const struct vel_flushing *f, const struct vel_entry *entry,
+                           struct vel_err *err)
+{
+    bool is_staged = entry->place == VEL_ON_STAGED;
+    struct vel_map *names = is_staged ? vel_map_create() : NULL;
+    struct vel_vec lists;
+    int rc = names || !is_staged ? 0 : vel_out_of_memory(err, "names of files");
+
+    vel_vec_init(&lists, sizeof(struct vel_entry_list));
+    if (rc == 0)
+        rc = take_lists(f, entry, &lists, names, err);
+    if (rc == 0)
+        rc = vel_entry_save_lists(f->index, entry, &lists, err);
+    vel_entry_lists_fini(&lists);
+    vel_map_destroy(names, NULL);
+    return rc;
+}
+
+static int share_name(void *arg, const struct vel_listed *file)
+{
+    return file->container < 0 && vel_map_has(arg, file->name);
 }
 
 /* Has another dataset one of these names there? What cannot be read has none. */
 static bool shares(const struct vel_flushing *f, const struct vel_map *names,
                    const struct vel_entry *other)
 {
-    bool does = false;
-
-    for (int l = 0; !does && l < other->lists; l++) {
-        struct vel_vec files;
-
-        if (vel_filelist_load(f->fs, f->dir, other->dataset.id, l, &files, NULL) < 0)
-            continue;
-        for (size_t i = 0; !does && i < files.n; i++) {
-            const struct vel_listed *file = vel_vec_at(&files, i);
-
-            does = file->container < 0 && vel_map_has(names, file->name);
-        }
-        vel_filelist_fini(&files);
-    }
-    return does;
+    return vel_index_each_file(f->index, other, share_name, (void *)(uintptr_t)names) >
+           0;
 }
 
 /* The names of a dataset that is staged; the caller destroys them. */
@@ -104,13 +153,17 @@ static int own_names(const struct vel_flushing *f, const struct vel_entry *entry
                      struct vel_map **ret_names, struct vel_err *err)
 {
     struct vel_map *names = vel_map_create();
-    bool has_all = false;
-    int rc = names
-                 ? load_names(f, entry->dataset.id, entry->lists, names, &has_all, err)
-                 : vel_out_of_memory(err, "names of files");
+    int rc = names ? 0 : vel_out_of_memory(err, "names of files");
 
-    if (rc == 0 && !has_all)
-        rc = vel_fail(err, VEL_ENOENT, "a node's list of files is not there");
+    for (int l = 0; rc == 0 && l < entry->lists; l++) {
+        struct vel_vec files;
+
+        rc = vel_index_files(f->index, entry->dataset.id, l, &files, err);
+        if (rc < 0)
+            break;
+        rc = add_names(names, &files, err);
+        vel_filelist_fini(&files);
+    }
     if (rc < 0)
         vel_map_destroy(names, NULL);
     else
@@ -121,22 +174,16 @@ static int own_names(const struct vel_flushing *f, const struct vel_entry *entry
 struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t id)
 {
     struct vel_map *names = vel_map_create();
-    bool has_all = true;
     int rc = names ? 0 : VEL_ENOMEM;
 
-    for (int lists = 0; rc == 0 && has_all; lists++) {
+    for (int l = 0; rc == 0; l++) {
         struct vel_vec files;
 
-        rc = vel_filelist_load(flushing->fs, flushing->dir, id, lists, &files, NULL);
-        has_all = rc == 0;
-        for (size_t i = 0; rc == 0 && i < files.n; i++) {
-            const struct vel_listed *file = vel_vec_at(&files, i);
-
-            if (file->container < 0)
-                rc = vel_map_set(names, file->name, names, NULL);
-        }
-        if (has_all)
-            vel_filelist_fini(&files);
+        rc = vel_index_files(flushing->index, id, l, &files, NULL);
+        if (rc < 0)
+            break;
+        rc = add_names(names, &files, NULL);
+        vel_filelist_fini(&files);
     }
     if (rc == VEL_ENOENT)
         return names;
@@ -149,17 +196,13 @@ struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t 
 int vel_flushing_stage(const struct vel_flushing *flushing, struct vel_entry *entry,
                        struct vel_err *err)
 {
-    struct vel_map *names = NULL;
     enum vel_place_on_prefix before = entry->place;
     int64_t id = entry->dataset.id;
     int rc = vel_flushing_check_owner(flushing, id, entry->owner, err);
 
-    if (rc == 0)
-        rc = own_names(flushing, entry, &names, err);
-    vel_map_destroy(names, NULL);
     if (rc == 0) {
         entry->place = VEL_ON_STAGED;
-        rc = vel_entry_save(flushing->index, entry, err);
+        rc = save_with_lists(flushing, entry, err);
     }
     if (rc == 0)
         rc = vel_flushing_check_owner(flushing, id, entry->owner, err);
@@ -297,6 +340,15 @@ static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *e
     return rc;
 }
 
+/* The entry has the short ones. */
+static void remove_lists(const struct vel_flushing *f, const struct vel_entry *entry)
+{
+    for (int l = 0; l < entry->lists; l++)
+        if (vel_index_has_list(f->index, entry->dataset.id, l))
+            vel_filelist_remove(f->fs, f->dir, entry->dataset.id, l);
+    vel_filelist_remove_dir(f->fs, f->dir, entry->dataset.id);
+}
+
 /* What follows from the entry that says PREFIX: said again it changes nothing. */
 static int tell_published(const struct vel_flushing *f, const struct vel_entry *entry,
                           struct vel_err *err)
@@ -309,6 +361,8 @@ static int tell_published(const struct vel_flushing *f, const struct vel_entry *
         if (rc == 0)
             rc = vel_fs_unlink(f->fs, taken, err);
     }
+    if (rc == 0)
+        remove_lists(f, entry);
     free(taken);
     return rc;
 }
@@ -338,7 +392,7 @@ int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *
         entry->flushed = vel_clock_wall(flushing->clock) / (int64_t)VEL_CLOCK_S;
         rc = note_left(flushing, entry, err);
         if (rc == 0)
-            rc = vel_entry_save(flushing->index, entry, err);
+            rc = save_with_lists(flushing, entry, err);
         if (rc < 0)
             entry->place = before;
     }
@@ -355,8 +409,11 @@ static int finish(const struct vel_flushing *f, const struct vel_flush_job *of,
                   struct vel_entry *entry, struct vel_err *err)
 {
     const struct vel_entry staged = *entry;
-    struct vel_flush_job job = {
-        .id = of->id, .owner = of->owner, .home = of->home, .staged = &staged};
+    struct vel_flush_job job = {.id = of->id,
+                                .owner = of->owner,
+                                .lists = entry->lists,
+                                .home = of->home,
+                                .staged = &staged};
     int rc = 0;
 
     for (; rc == 0 && job.list < staged.lists; job.list++)

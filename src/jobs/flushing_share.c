@@ -110,8 +110,7 @@ int vel_share_list(struct vel_share *s)
 {
     struct vel_vec listed;
     struct vel_listed *l;
-    int rc = vel_filelist_load(s->crew.fs, s->crew.dir, s->job->id, s->job->list,
-                               &listed, s->err);
+    int rc = vel_index_files(s->crew.index, s->job->id, s->job->list, &listed, s->err);
 
     if (rc < 0)
         return rc;
@@ -138,24 +137,39 @@ bool vel_share_find_source(struct vel_share *s, size_t i)
     return file->from != NULL;
 }
 
-int vel_share_save(struct vel_share *s)
+static int list_files(const struct vel_share *s, struct vel_vec *ret)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+        if (!vel_vec_push(ret, &vel_share_file(s, i)->listed))
+            rc = vel_out_of_memory(s->err, "flushing");
+    return rc;
+}
+
+static bool is_saved(const struct vel_share *s, const struct vel_buf *text, bool lasts)
+{
+    return text->len == s->saved.len && (s->has_lasting || !lasts) &&
+           memcmp(text->data, s->saved.data, text->len) == 0;
+}
+
+int vel_share_save(struct vel_share *s, bool lasts)
 {
     struct vel_vec listed;
     struct vel_buf text;
-    int rc = 0;
+    int rc;
 
     vel_vec_init(&listed, sizeof(struct vel_listed));
     vel_buf_init(&text);
-    for (size_t i = 0; rc == 0 && i < s->files.n; i++)
-        if (!vel_vec_push(&listed, &vel_share_file(s, i)->listed))
-            rc = vel_out_of_memory(s->err, "flushing");
+    rc = list_files(s, &listed);
     if (rc == 0)
         rc = vel_filelist_encode(&listed, &text, s->err);
-    if (rc == 0 &&
-        (text.len != s->saved.len || memcmp(text.data, s->saved.data, text.len) != 0)) {
+    lasts = lasts && !vel_filelist_is_short(text.len, s->job->lists);
+    if (rc == 0 && !is_saved(s, &text, lasts)) {
         rc = vel_filelist_save(s->crew.fs, s->crew.dir, s->job->id, s->job->list,
-                               &listed, s->err);
+                               &listed, lasts, s->err);
         vel_buf_fini(&s->saved);
+        s->has_lasting = lasts;
         if (rc == 0) {
             s->saved = text;
             vel_buf_init(&text);

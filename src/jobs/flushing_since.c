@@ -28,8 +28,8 @@ static bool patches(const struct vel_flushing *f, int64_t id, const char *name)
     if (vel_entry_load(f->index, id, &entry, NULL) < 0)
         return false;
     if (entry.place == VEL_ON_STAGED)
-        is = vel_filelist_each(f->fs, f->dir, id, entry.lists, is_patched,
-                               (void *)(uintptr_t)name) > 0;
+        is = vel_index_each_file(f->index, &entry, is_patched,
+                                 (void *)(uintptr_t)name) > 0;
     vel_entry_fini(&entry);
     return is;
 }

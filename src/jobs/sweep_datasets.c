@@ -54,8 +54,7 @@ static bool are_unlinked(const struct vel_sweeping *s, const struct vel_entry *e
     for (int l = 0; are && l < entry->lists; l++) {
         struct vel_vec files;
 
-        are = vel_filelist_load(s->of->fs, s->of->dir, entry->dataset.id, l, &files,
-                                NULL) == 0;
+        are = vel_index_files(s->of->index, entry->dataset.id, l, &files, NULL) == 0;
         if (!are)
             break;
         for (size_t i = 0; are && i < files.n; i++)
@@ -70,7 +69,8 @@ static bool is_single(struct vel_sweeping *s, const struct vel_entry *entry)
 {
     return entry->dataset.files == 1 && ++s->singles > VEL_SINGLES_KEPT &&
            !has_number(&s->sealed, entry->dataset.id) &&
-           vel_sweep_is_single(&s->seals, s->of->prefix, s->of->view, entry);
+           vel_sweep_is_single(s->of->index, &s->seals, s->of->prefix, s->of->view,
+                               entry);
 }
 
 /* Of which nobody can have anything any more: it is in no cache, and its files are not

@@ -10,12 +10,12 @@
 #include "meta/filelist.h"
 
 /* Its name is made of the path, as without a line. */
-static bool has_own_name(struct vel_fs *fs, const char *prefix, const char *dir,
+static bool has_own_name(struct vel_index *index, const char *prefix,
                          const struct vel_dataset *dataset)
 {
     struct vel_vec files;
     char *path = NULL, *name = NULL;
-    bool has = vel_filelist_load(fs, dir, dataset->id, 0, &files, NULL) == 0;
+    bool has = vel_index_files(index, dataset->id, 0, &files, NULL) == 0;
 
     if (!has)
         return false;
@@ -50,11 +50,11 @@ static bool are_nodes_here(struct vel_seals_of *seals, const struct vel_view *vi
     return are;
 }
 
-bool vel_sweep_is_single(struct vel_seals_of *seals, const char *prefix,
-                         const struct vel_view *view, const struct vel_entry *entry)
+bool vel_sweep_is_single(struct vel_index *index, struct vel_seals_of *seals,
+                         const char *prefix, const struct vel_view *view,
+                         const struct vel_entry *entry)
 {
     return entry->place == VEL_ON_PREFIX && entry->dataset.files == 1 &&
-           entry->lists == 1 &&
-           has_own_name(seals->fs, prefix, seals->dir, &entry->dataset) &&
+           entry->lists == 1 && has_own_name(index, prefix, &entry->dataset) &&
            are_nodes_here(seals, view, entry->dataset.id);
 }

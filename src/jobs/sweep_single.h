@@ -11,12 +11,13 @@
 #include "view/view.h"
 
 /* So many of the newest datasets of one file keep their records: each costs whoever
- * begins some reading, and the prefix six files. */
+ * begins some reading. */
 enum { VEL_SINGLES_KEPT = 256 };
 
 /* For a dataset on the prefix that no cache of the view has: is it one, and would the
  * view know if a cache had it? What cannot be known is no. */
-bool vel_sweep_is_single(struct vel_seals_of *seals, const char *prefix,
-                         const struct vel_view *view, const struct vel_entry *entry);
+bool vel_sweep_is_single(struct vel_index *index, struct vel_seals_of *seals,
+                         const char *prefix, const struct vel_view *view,
+                         const struct vel_entry *entry);
 
 #endif

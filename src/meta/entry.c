@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "meta/entry.h"
+#include "meta/filelist.h"
 #include "meta/paths.h"
 #include "record/record.h"
 
@@ -97,15 +98,7 @@ static int get(const struct vel_node *body, struct vel_entry *e, struct vel_err 
 int vel_entry_encode(const struct vel_entry *entry, struct vel_buf *ret,
                      struct vel_err *err)
 {
-    struct vel_node *body = vel_node_object();
-    int rc = 0;
-
-    if (!body || put(body, entry))
-        rc = vel_out_of_memory(err, "an entry");
-    else
-        vel_node_print(body, ret);
-    vel_node_destroy(body);
-    return rc == 0 ? vel_buf_status(ret, err) : rc;
+    return vel_entry_encode_lists(entry, NULL, "", ret, err);
 }
 
 int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
@@ -122,6 +115,96 @@ int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
         vel_entry_fini(&entry);
     else
         *ret = entry;
+    return rc;
+}
+
+/* --- short lists of its files --- */
+
+void vel_entry_lists_fini(struct vel_vec *lists)
+{
+    for (size_t i = 0; i < lists->n; i++)
+        vel_filelist_fini(&((struct vel_entry_list *)vel_vec_at(lists, i))->files);
+    vel_vec_fini(lists);
+}
+
+static int put_lists(struct vel_node *body, const struct vel_vec *lists,
+                     struct vel_err *err)
+{
+    struct vel_node *all = vel_node_list();
+    int rc = all ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < lists->n; i++) {
+        const struct vel_entry_list *list = vel_vec_at(lists, i);
+        struct vel_node *one = vel_filelist_to_node(&list->files, err);
+
+        rc = one ? vel_node_set_int(one, "list", list->list) : VEL_ENOMEM;
+        if (rc == 0)
+            rc = vel_node_append(all, one);
+        else
+            vel_node_destroy(one);
+    }
+    if (rc == 0)
+        return vel_node_adopt(body, "listed", all);
+    vel_node_destroy(all);
+    return rc;
+}
+
+static int keep_lists(struct vel_node *body, const char *before, struct vel_err *err)
+{
+    const struct vel_node *all;
+    struct vel_node *old = NULL;
+    int rc = vel_node_parse(before, strlen(before), &old, err);
+
+    if (rc == 0 && vel_node_has(old, "listed") &&
+        vel_node_get_list(old, "listed", &all, NULL) == 0)
+        rc = vel_node_adopt(body, "listed", vel_node_copy(all));
+    vel_node_destroy(old);
+    return rc == VEL_ECORRUPT ? 0 : rc;
+}
+
+int vel_entry_encode_lists(const struct vel_entry *entry, const struct vel_vec *lists,
+                           const char *before, struct vel_buf *ret, struct vel_err *err)
+{
+    struct vel_node *body = vel_node_object();
+    int rc = !body || put(body, entry) ? VEL_ENOMEM : 0;
+
+    if (rc == 0 && lists && lists->n > 0)
+        rc = put_lists(body, lists, err);
+    else if (rc == 0 && !lists && *before && entry->place != VEL_ON_CACHE)
+        rc = keep_lists(body, before, err);
+    if (rc == 0)
+        vel_node_print(body, ret);
+    vel_node_destroy(body);
+    return rc < 0 ? vel_out_of_memory(err, "an entry") : vel_buf_status(ret, err);
+}
+
+int vel_entry_decode_list(const char *text, int list, struct vel_vec *ret,
+                          struct vel_err *err)
+{
+    const struct vel_node *all, *one;
+    struct vel_node *body = NULL;
+    struct vel_vec files;
+    int64_t number = -1;
+    int rc = vel_node_parse(text, strlen(text), &body, err);
+
+    vel_vec_init(&files, sizeof(struct vel_listed));
+    if (rc == 0 && !vel_node_has(body, "listed"))
+        rc = VEL_ENOENT;
+    if (rc == 0)
+        rc = vel_node_get_list(body, "listed", &all, err);
+    for (size_t i = 0; rc == 0 && number != list; i++) {
+        rc = i < vel_node_count(all) ? vel_node_object_at(all, i, &one, err)
+                                     : VEL_ENOENT;
+        if (rc == 0)
+            rc = vel_node_get_int(one, "list", 0, VEL_RANKS_MAX, &number, err);
+        if (rc == 0 && number == list)
+            rc = vel_filelist_from_node(one, &files, err);
+    }
+    vel_node_destroy(body);
+    if (rc < 0)
+        vel_filelist_fini(&files);
+    else
+        *ret = files;
     return rc;
 }
 

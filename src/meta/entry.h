@@ -47,6 +47,23 @@ int vel_entry_encode(const struct vel_entry *entry, struct vel_buf *ret,
 int vel_entry_decode(const void *bytes, size_t len, struct vel_entry *ret,
                      struct vel_err *err);
 
+/* A short list of its files (meta/filelist.h), which is in the text in the ledger. */
+struct vel_entry_list {
+    int list;
+    struct vel_vec files; /* struct vel_listed */
+};
+void vel_entry_lists_fini(struct vel_vec *lists);
+
+/* The text with these lists, items struct vel_entry_list. NULL: with those of the text
+ * `before`, unless nothing of the dataset is on the prefix any more. */
+int vel_entry_encode_lists(const struct vel_entry *entry, const struct vel_vec *lists,
+                           const char *before, struct vel_buf *ret,
+                           struct vel_err *err);
+
+/* One of them, out of the text. VEL_ENOENT: it does not have that. */
+int vel_entry_decode_list(const char *text, int list, struct vel_vec *ret,
+                          struct vel_err *err);
+
 /* Record "dropped": tell all nodes to delete a dataset when they next look; and the ids
  * of which that was told, items int64_t. `dir` is PREFIX/.veloc. */
 int vel_dropped_save(struct vel_fs *fs, const char *dir, int64_t id,

@@ -14,6 +14,8 @@
 /* whoever does not know patches would take one for the file */
 enum { FORMAT = 2, FORMAT_PLAIN = 1 };
 
+enum { SHORT = 4096 }; /* bytes of all short lists of a dataset */
+
 void vel_listed_fini(struct vel_listed *file)
 {
     free(file->name);
@@ -57,7 +59,7 @@ static int format_of(const struct vel_vec *files)
     return FORMAT_PLAIN;
 }
 
-static struct vel_node *to_body(const struct vel_vec *files, struct vel_err *err)
+struct vel_node *vel_filelist_to_node(const struct vel_vec *files, struct vel_err *err)
 {
     struct vel_node *body = vel_node_object(), *list = vel_node_list();
     const struct vel_listed *f = files->items;
@@ -121,23 +123,31 @@ static int get(const struct vel_node *node, struct vel_listed *f, struct vel_err
     return 0;
 }
 
-/* Takes the body. */
-static int from_body(struct vel_node *body, struct vel_vec *ret, struct vel_err *err)
+int vel_filelist_from_node(const struct vel_node *node, struct vel_vec *ret,
+                           struct vel_err *err)
 {
-    const struct vel_node *list, *node;
-    int rc = vel_node_get_list(body, "files", &list, err);
+    const struct vel_node *list, *one;
+    int rc = vel_node_get_list(node, "files", &list, err);
 
     for (size_t i = 0; rc == 0 && i < vel_node_count(list); i++) {
         struct vel_listed file = {0};
 
-        rc = vel_node_object_at(list, i, &node, err);
+        rc = vel_node_object_at(list, i, &one, err);
         if (rc == 0)
-            rc = get(node, &file, err);
+            rc = get(one, &file, err);
         if (rc == 0 && !vel_vec_push(ret, &file))
             rc = vel_out_of_memory(err, "a list of files");
         if (rc < 0)
             vel_listed_fini(&file);
     }
+    return rc;
+}
+
+/* Takes the body. */
+static int from_body(struct vel_node *body, struct vel_vec *ret, struct vel_err *err)
+{
+    int rc = vel_filelist_from_node(body, ret, err);
+
     vel_node_destroy(body);
     return rc;
 }
@@ -145,7 +155,7 @@ static int from_body(struct vel_node *body, struct vel_vec *ret, struct vel_err 
 int vel_filelist_encode(const struct vel_vec *files, struct vel_buf *ret,
                         struct vel_err *err)
 {
-    struct vel_node *body = to_body(files, err);
+    struct vel_node *body = vel_filelist_to_node(files, err);
     int rc =
         body ? vel_record_encode(TYPE, format_of(files), body, ret, err) : VEL_ENOMEM;
 
@@ -163,22 +173,18 @@ int vel_filelist_decode(const void *bytes, size_t len, struct vel_vec *ret,
     return rc < 0 ? rc : from_body(body, ret, err);
 }
 
-static int save_by(struct vel_fs *fs, const char *path, int64_t writer,
-                   const struct vel_vec *files, struct vel_err *err)
-{
-    struct vel_node *body = to_body(files, err);
-    int rc =
-        body ? vel_record_save_by(fs, path, writer, TYPE, format_of(files), body, err)
-             : VEL_ENOMEM;
-
-    vel_node_destroy(body);
-    return rc;
-}
-
 int vel_filelist_save_at(struct vel_fs *fs, const char *path,
                          const struct vel_vec *files, struct vel_err *err)
 {
-    return save_by(fs, path, 0, files, err);
+    struct vel_buf bytes;
+    int rc;
+
+    vel_buf_init(&bytes);
+    rc = vel_filelist_encode(files, &bytes, err);
+    if (rc == 0)
+        rc = vel_fs_replace(fs, path, bytes.data, bytes.len, 0600, err);
+    vel_buf_fini(&bytes);
+    return rc;
 }
 
 int vel_filelist_load_at(struct vel_fs *fs, const char *path, struct vel_vec *ret,
@@ -215,23 +221,75 @@ int vel_filelist_make_dir(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
-                      const struct vel_vec *files, struct vel_err *err)
+bool vel_filelist_is_short(size_t len, int lists)
 {
-    char *path = vel_files_path(dir, id, list);
+    return lists > 0 && len <= SHORT / (size_t)lists;
+}
+
+static int save_soon(struct vel_fs *fs, const char *dir, int64_t id, const char *path,
+                     const struct vel_buf *bytes, struct vel_err *err)
+{
     int64_t writer;
-    int rc =
-        path ? vel_fs_writer(&writer, err) : vel_out_of_memory(err, "a list of files");
+    int rc = vel_fs_writer(&writer, err);
 
     if (rc == 0)
         rc = vel_filelist_make_dir(fs, dir, id, err);
-    /* whoever has made it may have died before its name was on the disk */
-    if (rc > 0 || (rc == 0 && !vel_fs_exists(fs, path)))
-        rc = vel_fs_sync_dir(fs, dir, err);
+    return rc < 0 ? rc
+                  : vel_fs_replace_unsynced(fs, path, writer, bytes->data, bytes->len,
+                                            0600, err);
+}
+
+/* Whoever has made the directory may have died before its name was on the disk, or had
+ * no need of that. */
+static int save_lasting(struct vel_fs *fs, const char *dir, int64_t id,
+                        const char *path, const struct vel_buf *bytes,
+                        struct vel_err *err)
+{
+    int64_t writer;
+    int rc = vel_fs_writer(&writer, err);
+
     if (rc == 0)
-        rc = save_by(fs, path, writer, files, err);
+        rc = vel_filelist_make_dir(fs, dir, id, err);
+    if (rc >= 0)
+        rc = vel_fs_sync_dir(fs, dir, err);
+    return rc < 0 ? rc
+                  : vel_fs_replace_by(fs, path, writer, bytes->data, bytes->len, 0600,
+                                      err);
+}
+
+int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
+                      const struct vel_vec *files, bool lasts, struct vel_err *err)
+{
+    char *path = vel_files_path(dir, id, list);
+    struct vel_buf bytes;
+    int rc = path ? 0 : vel_out_of_memory(err, "a list of files");
+
+    vel_buf_init(&bytes);
+    if (rc == 0)
+        rc = vel_filelist_encode(files, &bytes, err);
+    if (rc == 0)
+        rc = (lasts ? save_lasting : save_soon)(fs, dir, id, path, &bytes, err);
+    vel_buf_fini(&bytes);
     free(path);
     return rc;
+}
+
+void vel_filelist_remove(struct vel_fs *fs, const char *dir, int64_t id, int list)
+{
+    char *path = vel_files_path(dir, id, list);
+
+    if (path)
+        vel_fs_unlink(fs, path, NULL);
+    free(path);
+}
+
+void vel_filelist_remove_dir(struct vel_fs *fs, const char *dir, int64_t id)
+{
+    char *path = vel_dataset_dir(dir, id);
+
+    if (path)
+        fs->ops->rmdir(fs, path);
+    free(path);
 }
 
 int vel_filelist_load(struct vel_fs *fs, const char *dir, int64_t id, int list,
@@ -242,22 +300,5 @@ int vel_filelist_load(struct vel_fs *fs, const char *dir, int64_t id, int list,
                   : vel_out_of_memory(err, "a list of files");
 
     free(path);
-    return rc;
-}
-
-int vel_filelist_each(struct vel_fs *fs, const char *dir, int64_t id, int lists,
-                      vel_filelist_f *each, void *arg)
-{
-    int rc = 0;
-
-    for (int l = 0; rc == 0 && l < lists; l++) {
-        struct vel_vec files;
-
-        if (vel_filelist_load(fs, dir, id, l, &files, NULL) < 0)
-            continue;
-        for (size_t i = 0; rc == 0 && i < files.n; i++)
-            rc = each(arg, vel_vec_at(&files, i));
-        vel_filelist_fini(&files);
-    }
     return rc;
 }

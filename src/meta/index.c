@@ -399,3 +399,15 @@ void vel_index_release(struct vel_index *index)
 {
     pthread_mutex_unlock(&index->term_lock);
 }
+
+int vel_index_sync(struct vel_index *index, struct vel_err *err)
+{
+    int rc = vel_index_hold(index, err);
+
+    if (rc < 0)
+        return rc;
+    if (index->term && vel_ledger_is_good(index->term))
+        rc = vel_ledger_sync(index->term, err);
+    vel_index_release(index);
+    return rc;
+}

@@ -10,6 +10,7 @@
 #include "base/ranges.h"
 #include "ledger/ledger.h"
 #include "meta/entry.h"
+#include "meta/filelist.h"
 #include "meta/over.h"
 
 struct vel_index;
@@ -31,6 +32,20 @@ void vel_index_bind(struct vel_index *index, uint64_t limit);
 /* VEL_ENOENT: nothing is known of it. VEL_ECORRUPT: nobody can read that. */
 int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
                    struct vel_err *err);
+
+/* List `list` of a dataset's files (struct vel_listed): the entry has it, or else there
+ * is a record. */
+int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
+                    struct vel_err *err);
+
+/* Has the entry that list? */
+bool vel_index_has_list(struct vel_index *index, int64_t id, int list);
+
+/* Each file of all lists of an entry, as far as they can be read, until one gives
+ * another result than 0, which is returned. */
+typedef int vel_index_files_f(void *arg, const struct vel_listed *file);
+int vel_index_each_file(struct vel_index *index, const struct vel_entry *entry,
+                        vel_index_files_f *each, void *arg);
 
 /* All readable entries, newest first: items of *ret are struct vel_entry. A damaged one
  * is told in the log. No index is an empty one. */
@@ -100,10 +115,20 @@ int vel_index_hold(struct vel_index *index, struct vel_err *err);
 struct vel_ledger **vel_index_term(struct vel_index *index);
 void vel_index_release(struct vel_index *index);
 
-/* Say what is so now. VEL_ESTATE: a later owner has said something else, or the dataset
- * is gone. */
+/* Say what is so now; the entry goes on to have its lists. VEL_ESTATE: a later owner
+ * has said something else, or the dataset is gone. */
 int vel_entry_save(struct vel_index *index, const struct vel_entry *entry,
                    struct vel_err *err);
+
+/* The same with these short lists, items struct vel_entry_list, of what is staged, and
+ * then published. That it is published is on the disk when the chair of its launch says
+ * something else, or syncs: until then who comes after a loss of power finds that it is
+ * staged, and goes on. */
+int vel_entry_save_lists(struct vel_index *index, const struct vel_entry *entry,
+                         const struct vel_vec *lists, struct vel_err *err);
+
+/* All that this chair has said is on the disk. */
+int vel_index_sync(struct vel_index *index, struct vel_err *err);
 
 /* The same of one that may be gone, but caches have had it; or that nobody has claimed
  * yet: a session has made it while the prefix was away, so it is this launch's. */

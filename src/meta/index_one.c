@@ -173,6 +173,56 @@ int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
     return rc;
 }
 
+/* VEL_ENOENT, or another failure: it does not. */
+static int load_list(struct vel_index *index, int64_t id, int list, struct vel_vec *ret)
+{
+    struct vel_index_word word;
+    int rc = load_said(index, id, &word, NULL);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_entry_decode_list(word.said.text, list, ret, NULL);
+    vel_said_fini(&word.said);
+    return rc;
+}
+
+bool vel_index_has_list(struct vel_index *index, int64_t id, int list)
+{
+    struct vel_vec files;
+    int rc = load_list(index, id, list, &files);
+
+    if (rc == 0)
+        vel_filelist_fini(&files);
+    return rc == 0;
+}
+
+int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
+                    struct vel_err *err)
+{
+    int rc = load_list(index, id, list, ret);
+
+    if (rc == VEL_ENOMEM)
+        return vel_out_of_memory(err, "a list of files");
+    return rc == 0 ? 0 : vel_filelist_load(index->fs, index->dir, id, list, ret, err);
+}
+
+int vel_index_each_file(struct vel_index *index, const struct vel_entry *entry,
+                        vel_index_files_f *each, void *arg)
+{
+    int rc = 0;
+
+    for (int l = 0; rc == 0 && l < entry->lists; l++) {
+        struct vel_vec files;
+
+        if (vel_index_files(index, entry->dataset.id, l, &files, NULL) < 0)
+            continue;
+        for (size_t i = 0; rc == 0 && i < files.n; i++)
+            rc = each(arg, vel_vec_at(&files, i));
+        vel_filelist_fini(&files);
+    }
+    return rc;
+}
+
 bool vel_index_is_gone(struct vel_index *index, int64_t id)
 {
     struct vel_index_word word;

@@ -25,11 +25,13 @@ struct saying {
     enum what what;
     int64_t id;
     int64_t owner; /* of SAVE who says it; what CLAIM becomes */
-    const char *text;
-    const struct vel_vec *ids; /* of FORGET, int64_t: those of this launch */
-    bool may_make;             /* of SAVE: it may be unclaimed */
-    bool is_bare;              /* the launch has nothing but its ledger */
-    bool is_doubtful;          /* what counts may not be all that was said */
+    const struct vel_entry *entry;
+    const struct vel_vec *lists; /* of its files; NULL: those that it has */
+    const struct vel_vec *ids;   /* of FORGET, int64_t: those of this launch */
+    bool may_make;               /* of SAVE: it may be unclaimed; */
+    bool is_soon;                /* it need not be on the disk before the next one is */
+    bool is_bare;                /* the launch has nothing but its ledger */
+    bool is_doubtful;            /* what counts may not be all that was said */
 };
 
 /* The owner whose word a text is. */
@@ -45,12 +47,14 @@ static int64_t owner_of(const char *text)
     return owner;
 }
 
-/* Of `now`, NULL: nothing was said. 0: what is to be said is. */
+/* Of `now`, NULL: nothing was said. 0: what is to be said is. The text is the fact's.
+ */
 static int change(const struct saying *saying, const struct vel_said *now,
-                  struct vel_fact *ret, struct vel_err *err)
+                  struct vel_buf *text, struct vel_fact *ret, struct vel_err *err)
 {
     static char none[] = "";
     struct vel_fact_entry *entry = &ret->u.entry;
+    int rc;
 
     *ret = (struct vel_fact){.kind = VEL_FACT_ENTRY};
     *entry = (struct vel_fact_entry){.id = saying->id,
@@ -69,8 +73,11 @@ static int change(const struct saying *saying, const struct vel_said *now,
         return vel_fail(err, VEL_ESTATE,
                         "dataset %" PRId64 " has an owner who came after %" PRId64,
                         saying->id, saying->owner);
-    entry->entry = (char *)(uintptr_t)saying->text;
-    return strcmp(saying->text, now ? now->text : "") != 0;
+    rc = vel_entry_encode_lists(saying->entry, saying->lists, entry->entry, text, err);
+    if (rc < 0)
+        return rc;
+    entry->entry = text->data;
+    return strcmp(text->data, now ? now->text : "") != 0;
 }
 
 static int fail_gone(const struct saying *saying, struct vel_err *err)
@@ -85,6 +92,7 @@ static int put_entry(struct saying *saying, const struct vel_said *now, bool is_
     static char none[] = "";
     struct vel_said bare;
     struct vel_fact fact;
+    struct vel_buf text;
     int rc, put;
 
     if (is_gone && now) { /* who comes after what was said of it has owned nothing */
@@ -94,14 +102,17 @@ static int put_entry(struct saying *saying, const struct vel_said *now, bool is_
     }
     if (is_gone && !saying->may_make)
         return fail_gone(saying, err);
-    rc = change(saying, now, &fact, err);
-    if (rc <= 0)
-        return rc;
-    put = vel_fact_put(&fact, ret, err);
-    vel_buf_puts(ret, "\n");
-    if (saying->what == CLAIM)
+    vel_buf_init(&text);
+    rc = change(saying, now, &text, &fact, err);
+    if (rc > 0) {
+        put = vel_fact_put(&fact, ret, err);
+        vel_buf_puts(ret, "\n");
+        rc = put < 0 ? put : rc;
+    }
+    if (rc > 0 && saying->what == CLAIM)
         saying->owner = fact.u.entry.owner;
-    return put < 0 ? put : rc;
+    vel_buf_fini(&text);
+    return rc;
 }
 
 /* Those that are not in `gone`. */
@@ -155,6 +166,7 @@ static int put_of_index(struct saying *saying, struct vel_buf *ret, struct vel_e
 /* VEL_ECANCEL, VEL_ESTATE: it cannot be written any more. */
 static int tell_once(struct saying *saying, struct vel_err *err)
 {
+    struct vel_ledger *term = saying->index->term;
     struct vel_buf line;
     int rc;
 
@@ -162,8 +174,13 @@ static int tell_once(struct saying *saying, struct vel_err *err)
     rc = put_of_index(saying, &line, err);
     if (rc > 0)
         rc = vel_buf_status(&line, err);
-    if (rc == 0 && line.len > 0)
-        rc = vel_ledger_tell(saying->index->term, line.data, line.len, err);
+    if (rc == 0 && line.len > 0 && !saying->is_soon) {
+        rc = vel_ledger_tell(term, line.data, line.len, err);
+    } else if (rc == 0 && line.len > 0) {
+        rc = vel_ledger_append(term, line.data, line.len, err);
+        if (rc == 0)
+            rc = vel_ledger_look(term, err);
+    }
     vel_buf_fini(&line);
     return rc;
 }
@@ -352,44 +369,46 @@ static int check_signed(const struct vel_index *index, struct vel_err *err)
     return index->launch ? 0 : vel_fail(err, VEL_ESTATE, "who only reads says nothing");
 }
 
-static int save(struct vel_index *index, const struct vel_entry *entry, bool may_make,
-                struct vel_err *err)
+static int save(struct saying *saying, struct vel_err *err)
 {
-    struct saying saying = {.index = index,
-                            .what = SAVE,
-                            .id = entry->dataset.id,
-                            .owner = entry->owner,
-                            .may_make = may_make};
     char *launch = NULL;
-    struct vel_buf text;
-    int rc = check_signed(index, err);
+    int rc = check_signed(saying->index, err);
 
-    vel_buf_init(&text);
+    saying->what = SAVE;
+    saying->id = saying->entry->dataset.id;
+    saying->owner = saying->entry->owner;
     if (rc == 0)
-        rc = vel_entry_encode(entry, &text, err);
+        rc = find_launch(saying, &launch, err);
+    saying->launch = launch;
     if (rc == 0)
-        rc = find_launch(&saying, &launch, err);
-    saying.launch = launch;
-    saying.text = vel_buf_text(&text);
-    if (rc == 0)
-        rc = say(&saying, err);
+        rc = say(saying, err);
     free(launch);
-    vel_buf_fini(&text);
     return rc < 0
-               ? vel_wrap(err, rc, "saying how far dataset %" PRId64 " is", saying.id)
+               ? vel_wrap(err, rc, "saying how far dataset %" PRId64 " is", saying->id)
                : 0;
 }
 
 int vel_entry_save(struct vel_index *index, const struct vel_entry *entry,
                    struct vel_err *err)
 {
-    return save(index, entry, false, err);
+    return save(&(struct saying){.index = index, .entry = entry}, err);
 }
 
 int vel_entry_enter(struct vel_index *index, const struct vel_entry *entry,
                     struct vel_err *err)
 {
-    return save(index, entry, true, err);
+    return save(&(struct saying){.index = index, .entry = entry, .may_make = true},
+                err);
+}
+
+int vel_entry_save_lists(struct vel_index *index, const struct vel_entry *entry,
+                         const struct vel_vec *lists, struct vel_err *err)
+{
+    return save(&(struct saying){.index = index,
+                                 .entry = entry,
+                                 .lists = lists,
+                                 .is_soon = entry->place == VEL_ON_PREFIX},
+                err);
 }
 
 int vel_index_claim(struct vel_index *index, int64_t id, int64_t *ret_owner,

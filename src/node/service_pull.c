@@ -202,6 +202,7 @@ static int pull(struct vel_service *service, struct vel_pull *what,
                                      .homes = service->homes,
                                      .n_homes = service->n_homes,
                                      .prefix = service->prefix,
+                                     .index = service->index,
                                      .source = &asker.source,
                                      .watch = watch,
                                      .pulls = service->pulls};

@@ -43,11 +43,9 @@ static int has_its_bytes(void *arg, const struct vel_listed *file)
 static int has_bytes(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     const struct touched *t = arg;
-    int has =
-        entry->place == VEL_ON_PREFIX
-            ? vel_filelist_each(t->service->fs, t->service->dir, entry->dataset.id,
-                                entry->lists, has_its_bytes, arg)
-            : 0;
+    int has = entry->place == VEL_ON_PREFIX
+                  ? vel_index_each_file(t->service->index, entry, has_its_bytes, arg)
+                  : 0;
 
     (void)err;
     vel_entry_fini(entry);

@@ -116,8 +116,7 @@ static int add_listed(struct listing *l, const struct vel_view_dataset *dataset,
     int rc;
 
     vel_vec_init(&files, sizeof(struct vel_listed));
-    rc = vel_filelist_load(vel_fs_posix(), vel_files_dir(), dataset->about.id, list,
-                           &files, err);
+    rc = vel_index_files(vel_files_index(), dataset->about.id, list, &files, err);
     for (size_t i = 0; rc == 0 && i < files.n; i++) {
         const struct vel_listed *file = vel_vec_at(&files, i);
         char *path;

@@ -208,6 +208,7 @@ static int pull(struct vel_prerun_work *w, struct vel_err *err)
                                      .homes = p->homes,
                                      .n_homes = p->n_homes,
                                      .prefix = p->of->prefix,
+                                     .index = p->index,
                                      .source = p->source};
     int rc = 0;
 

@@ -73,6 +73,7 @@ struct vel_pull_how {
     char *const *homes; /* its caches, "CACHE/USER/ID" */
     size_t n_homes;
     const char *prefix;             /* NULL: it is not there */
+    struct vel_index *index;        /* of that */
     bool may_fetch;                 /* out of containers there, to a cache (FETCH) */
     struct vel_pull_source *source; /* NULL: no other node can be asked */
     bool asks_itself;               /* this node is read through the source, too */

@@ -22,8 +22,7 @@ static int find_files(const struct vel_crew *crew, const struct vel_pull *what,
     for (int l = 0; rc == 0 && l < what->entry->lists; l++) {
         struct vel_vec files;
 
-        rc = vel_filelist_load(crew->fs, crew->dir, what->entry->dataset.id, l, &files,
-                               err);
+        rc = vel_index_files(crew->index, what->entry->dataset.id, l, &files, err);
         for (size_t i = files.n; rc == 0 && i-- > 0;) {
             const struct vel_listed *f = vel_vec_at(&files, i);
 
@@ -99,21 +98,15 @@ int vel_pull_prefix(struct vel_pulling *p, enum vel_pull_way *ret_way,
 {
     const struct vel_pull_how *how = p->how;
     const struct vel_entry *entry = p->what->entry;
-    char *dir;
-    int rc;
 
     if (!how->prefix || !entry || !vel_entry_is_fetchable(entry))
         return vel_fail(err, VEL_ENOENT, "it is not there");
-    dir = vel_veloc_dir(how->prefix);
-    if (!dir)
-        return vel_out_of_memory(err, "pulling a part");
     struct vel_crew crew = {
         .fs = how->fs,
         .prefix = how->prefix,
-        .dir = dir,
+        .dir = vel_index_dir(how->index),
+        .index = how->index,
         .copy = {.fs = how->fs, .watch = how->watch, .keeps_metadata = true},
         .checks_crc = true};
-    rc = pull_files(p, &crew, ret_way, err);
-    free(dir);
-    return rc;
+    return pull_files(p, &crew, ret_way, err);
 }

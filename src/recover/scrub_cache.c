@@ -113,30 +113,18 @@ out:
     return rc;
 }
 
-static int take_files(struct vel_scrub *s, const char *prefix, size_t first, size_t end,
-                      size_t *ret_taken)
+static int take_listed(struct vel_scrub *s, const char *prefix, struct vel_index *index,
+                       const struct vel_entry *entry, size_t first, size_t end,
+                       size_t *ret_taken)
 {
-    int64_t dataset = member_at(s, first)->dataset;
-    char *dir = vel_veloc_dir(prefix);
-    struct vel_index *index = NULL;
-    struct vel_entry entry;
-    bool is_there;
-    int rc = dir ? vel_index_open(s->fs, dir, &index, s->err)
-                 : vel_out_of_memory(s->err, "scrubbing");
+    int64_t dataset = entry->dataset.id;
+    int rc = 0;
 
-    is_there = rc == 0 && vel_entry_load(index, dataset, &entry, NULL) == 0;
-    vel_index_close(index);
-    if (!is_there || entry.place != VEL_ON_PREFIX) {
-        if (is_there)
-            vel_entry_fini(&entry);
-        free(dir);
-        return rc;
-    }
-    for (int l = 0; rc == 0 && l < entry.lists; l++) {
+    for (int l = 0; rc == 0 && l < entry->lists; l++) {
         struct vel_vec files;
         const struct vel_listed *f;
 
-        if (vel_filelist_load(s->fs, dir, dataset, l, &files, NULL) < 0)
+        if (vel_index_files(index, dataset, l, &files, NULL) < 0)
             continue;
         f = files.items;
         for (size_t i = 0; rc == 0 && i < files.n; i++)
@@ -146,7 +134,25 @@ static int take_files(struct vel_scrub *s, const char *prefix, size_t first, siz
                                    ret_taken);
         vel_filelist_fini(&files);
     }
-    vel_entry_fini(&entry);
+    return rc;
+}
+
+static int take_files(struct vel_scrub *s, const char *prefix, size_t first, size_t end,
+                      size_t *ret_taken)
+{
+    char *dir = vel_veloc_dir(prefix);
+    struct vel_index *index = NULL;
+    struct vel_entry entry;
+    int rc = dir ? vel_index_open(s->fs, dir, &index, s->err)
+                 : vel_out_of_memory(s->err, "scrubbing");
+
+    if (rc == 0 &&
+        vel_entry_load(index, member_at(s, first)->dataset, &entry, NULL) == 0) {
+        if (entry.place == VEL_ON_PREFIX)
+            rc = take_listed(s, prefix, index, &entry, first, end, ret_taken);
+        vel_entry_fini(&entry);
+    }
+    vel_index_close(index);
     free(dir);
     return rc;
 }

@@ -19,7 +19,8 @@
 struct target {
     struct vel_scrub *s;
     const char *prefix, *dir; /* dir: its .veloc */
-    struct vel_map *taken;    /* names -> id of the newest dataset that has them */
+    struct vel_index *index;
+    struct vel_map *taken; /* names -> id of the newest dataset that has them */
     int64_t dataset;
     bool is_whole; /* on the prefix, under its own names */
 };
@@ -101,7 +102,7 @@ static int scrub_list(const struct target *t, int list)
     struct vel_err why = {0};
     struct vel_vec files;
     struct vel_listed *f;
-    int rc = vel_filelist_load(t->s->fs, t->dir, t->dataset, list, &files, &why);
+    int rc = vel_index_files(t->index, t->dataset, list, &files, &why);
 
     if (rc == VEL_ENOMEM)
         return vel_out_of_memory(t->s->err, "scrubbing");
@@ -133,13 +134,11 @@ int vel_scrub_prefix(struct vel_scrub *s, const char *prefix)
     struct target t = {.s = s, .prefix = prefix, .dir = dir, .taken = vel_map_create()};
     struct vel_vec entries = {0};
     const struct vel_entry *e;
-    struct vel_index *index = NULL;
-    int rc = dir && t.taken ? vel_index_open(s->fs, dir, &index, s->err)
+    int rc = dir && t.taken ? vel_index_open(s->fs, dir, &t.index, s->err)
                             : vel_out_of_memory(s->err, "scrubbing");
 
     if (rc == 0)
-        rc = vel_index_load(index, &entries, s->err);
-    vel_index_close(index);
+        rc = vel_index_load(t.index, &entries, s->err);
     e = entries.items;
     for (size_t i = 0; rc == 0 && i < entries.n; i++) {
         if (e[i].place < VEL_ON_STAGED)
@@ -151,6 +150,7 @@ int vel_scrub_prefix(struct vel_scrub *s, const char *prefix)
             rc = scrub_list(&t, l);
     }
     vel_index_fini(&entries);
+    vel_index_close(t.index);
     vel_map_destroy(t.taken, NULL);
     free(dir);
     return rc;

@@ -141,6 +141,11 @@ int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_
 int vel_fs_replace_by(struct vel_fs *fs, const char *path, int64_t writer,
                       const void *bytes, size_t len, mode_t mode, struct vel_err *err);
 
+/* The same, but a power loss may leave the old file, the new one, or a torn one. */
+int vel_fs_replace_unsynced(struct vel_fs *fs, const char *path, int64_t writer,
+                            const void *bytes, size_t len, mode_t mode,
+                            struct vel_err *err);
+
 /* Such a number for a writer who does not know the others; its temporary goes with the
  * directory that it is in. */
 int vel_fs_writer(int64_t *ret_writer, struct vel_err *err);

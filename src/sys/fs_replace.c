@@ -92,24 +92,19 @@ static int create_temporary(struct vel_fs *fs, const char *temporary, mode_t mod
 /* write, sync and close; a failed close counts, for some file systems report a full
  * disk there */
 static int fill(struct vel_fs *fs, int fd, const char *path, const void *bytes,
-                size_t len, struct vel_err *err)
+                size_t len, bool lasts, struct vel_err *err)
 {
     int rc = vel_fs_write_at(fs, fd, bytes, len, 0, path, err);
 
-    if (rc == 0)
+    if (rc == 0 && lasts)
         rc = vel_fs_sync(fs, fd, path, err);
     int closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
     return rc < 0 ? rc : closed;
 }
 
-int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
-                   mode_t mode, struct vel_err *err)
-{
-    return vel_fs_replace_by(fs, path, 0, bytes, len, mode, err);
-}
-
-int vel_fs_replace_by(struct vel_fs *fs, const char *path, int64_t writer,
-                      const void *bytes, size_t len, mode_t mode, struct vel_err *err)
+static int replace(struct vel_fs *fs, const char *path, int64_t writer,
+                   const void *bytes, size_t len, mode_t mode, bool lasts,
+                   struct vel_err *err)
 {
     struct vel_buf temporary;
     char *dir = NULL;
@@ -129,18 +124,38 @@ int vel_fs_replace_by(struct vel_fs *fs, const char *path, int64_t writer,
     if (rc < 0)
         goto out;
     is_there = true;
-    rc = fill(fs, fd, temporary.data, bytes, len, err);
+    rc = fill(fs, fd, temporary.data, bytes, len, lasts, err);
     if (rc < 0)
         goto out;
     rc = vel_fs_rename(fs, temporary.data, path, err);
     if (rc < 0)
         goto out;
     is_there = false;
-    rc = vel_fs_sync_dir(fs, dir, err);
+    if (lasts)
+        rc = vel_fs_sync_dir(fs, dir, err);
 out:
     if (is_there)
         vel_fs_unlink(fs, temporary.data, NULL); /* the first failure is the one told */
     free(dir);
     vel_buf_fini(&temporary);
     return rc;
+}
+
+int vel_fs_replace(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
+                   mode_t mode, struct vel_err *err)
+{
+    return replace(fs, path, 0, bytes, len, mode, true, err);
+}
+
+int vel_fs_replace_by(struct vel_fs *fs, const char *path, int64_t writer,
+                      const void *bytes, size_t len, mode_t mode, struct vel_err *err)
+{
+    return replace(fs, path, writer, bytes, len, mode, true, err);
+}
+
+int vel_fs_replace_unsynced(struct vel_fs *fs, const char *path, int64_t writer,
+                            const void *bytes, size_t len, mode_t mode,
+                            struct vel_err *err)
+{
+    return replace(fs, path, writer, bytes, len, mode, false, err);
 }

@@ -55,7 +55,7 @@ static int load_lists(const struct vel_crew *crew, const struct vel_entry *entry
          l += crew->world->size) {
         struct vel_vec files;
 
-        rc = vel_filelist_load(crew->fs, crew->dir, entry->dataset.id, l, &files, err);
+        rc = vel_index_files(crew->index, entry->dataset.id, l, &files, err);
         if (rc < 0)
             break;
         vel_vec_sort(&files, by_rank);

@@ -56,7 +56,7 @@ static int write_list(struct flush *f)
     }
     if (rc == 0 && crew->node->rank == 0)
         rc = vel_filelist_save(crew->fs, crew->dir, f->entry->dataset.id, crew->node_id,
-                               &all, f->err);
+                               &all, true, f->err);
     free(lens);
     vel_buf_fini(&gathered);
     vel_buf_fini(&bytes);

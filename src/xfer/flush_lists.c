@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "meta/cachename.h"
 #include "meta/paths.h"
@@ -103,9 +104,17 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
         struct vel_err why = {0};
         int last = -1;
 
-        rc = vel_filelist_load(crew->fs, crew->dir, entry->dataset.id, l, &files, &why);
+        rc = vel_index_files(crew->index, entry->dataset.id, l, &files, &why);
         if (rc == VEL_ENOENT && entry->place < VEL_ON_STAGED) {
             rc = 0; /* nothing is copied before all lists are there */
+            continue;
+        }
+        if (rc == VEL_ECORRUPT && entry->place == VEL_ON_FLUSHING) {
+            rc = 0; /* torn by a loss of power: who has the files knows their names */
+            vel_log(VEL_LOG_WARN,
+                    "what has come to the prefix of dataset %" PRId64
+                    " under temporary names may stay there: %s",
+                    entry->dataset.id, why.text);
             continue;
         }
         if (rc < 0) {
@@ -323,8 +332,7 @@ static int sync_names(const struct vel_crew *crew, const struct vel_entry *entry
                       struct vel_err *err)
 {
     struct syncing s = {.crew = crew, .entry = entry, .err = err};
-    int rc = vel_filelist_each(crew->fs, crew->dir, entry->dataset.id, entry->lists,
-                               sync_name, &s);
+    int rc = vel_index_each_file(crew->index, entry, sync_name, &s);
 
     free(s.last);
     return rc;

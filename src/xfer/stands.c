@@ -121,7 +121,7 @@ int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entr
         struct vel_vec files;
         struct vel_listed *f;
 
-        rc = vel_filelist_load(crew->fs, crew->dir, entry->dataset.id, l, &files, err);
+        rc = vel_index_files(crew->index, entry->dataset.id, l, &files, err);
         if (rc < 0)
             break;
         f = files.items;
@@ -144,8 +144,8 @@ int vel_stands_dataset(const struct vel_crew *crew, const struct vel_entry *entr
 }
 
 struct putting {
-    struct vel_fs *fs;
-    const char *dir, *name, *path;
+    struct vel_index *index;
+    const char *name, *path;
 };
 
 static int is_put(void *arg, const struct vel_listed *file)
@@ -153,14 +153,13 @@ static int is_put(void *arg, const struct vel_listed *file)
     const struct putting *p = arg;
 
     return strcmp(file->name, p->name) == 0 &&
-           vel_stands_untouched(p->fs, p->path, file);
+           vel_stands_untouched(vel_index_fs(p->index), p->path, file);
 }
 
 static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     struct putting *p = arg;
-    int has =
-        vel_filelist_each(p->fs, p->dir, entry->dataset.id, entry->lists, is_put, p);
+    int has = vel_index_each_file(p->index, entry, is_put, p);
 
     (void)err;
     vel_entry_fini(entry);
@@ -170,10 +169,7 @@ static int has_put(void *arg, struct vel_entry *entry, struct vel_err *err)
 bool vel_stands_put(struct vel_index *index, const struct vel_index_range *range,
                     const char *name, const char *path)
 {
-    struct putting p = {.fs = vel_index_fs(index),
-                        .dir = vel_index_dir(index),
-                        .name = name,
-                        .path = path};
+    struct putting p = {.index = index, .name = name, .path = path};
 
     return vel_index_each(index, range, has_put, &p, NULL) > 0;
 }

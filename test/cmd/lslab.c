@@ -274,7 +274,7 @@ static void publish(int64_t dataset)
     must(vel_fs_make_dirs(redlab_fs(), dir, 0700, &err), &err);
     for (int r = 0; r < RANKS; r++)
         publish_part(dataset, r, &files);
-    must(vel_filelist_save(redlab_fs(), veloc, dataset, 0, &files, &err), &err);
+    must(vel_filelist_save(redlab_fs(), veloc, dataset, 0, &files, true, &err), &err);
     vel_filelist_fini(&files);
     save_entry(dataset, VEL_ON_PREFIX, NULL);
     free(dir);

@@ -305,7 +305,7 @@ static bool same_list(int id, int node)
     int rc = vel_filelist_load(fs, apilab_at("prefix/.veloc"), id, node, &files, &err);
 
     if (rc == 0) {
-        rc = vel_filelist_save(fs, apilab_at("again"), id, node, &files, &err);
+        rc = vel_filelist_save(fs, apilab_at("again"), id, node, &files, true, &err);
         vel_filelist_fini(&files);
     }
     if (rc < 0)

@@ -218,7 +218,7 @@ static int save_list(struct crewlab_rank *rank, const struct vel_vec *files, int
         rc = vel_vec_push(&listed, &file[i].listed) ? 0 : VEL_ENOMEM;
     if (rc == 0)
         rc = vel_filelist_save(crew->fs, crew->dir, id, crew->world->rank, &listed,
-                               &rank->err);
+                               true, &rank->err);
     vel_vec_fini(&listed);
     return rc;
 }

@@ -104,6 +104,16 @@ int indexlab_load(struct vel_fs *fs, const char *dir, int64_t id, struct vel_ent
     return rc;
 }
 
+int indexlab_files(struct vel_fs *fs, const char *dir, int64_t id, int list,
+                   struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_index *index = open_only(fs, dir);
+    int rc = vel_index_files(index, id, list, ret, err);
+
+    vel_index_close(index);
+    return rc;
+}
+
 int indexlab_remove(struct vel_fs *fs, const char *dir, int64_t id, struct vel_err *err)
 {
     struct vel_index *index = indexlab_open(fs, dir);

@@ -14,6 +14,8 @@ int indexlab_save(struct vel_fs *fs, const char *dir, const struct vel_entry *en
                   struct vel_err *err);
 int indexlab_load(struct vel_fs *fs, const char *dir, int64_t id, struct vel_entry *ret,
                   struct vel_err *err);
+int indexlab_files(struct vel_fs *fs, const char *dir, int64_t id, int list,
+                   struct vel_vec *ret, struct vel_err *err);
 int indexlab_remove(struct vel_fs *fs, const char *dir, int64_t id,
                     struct vel_err *err);
 int indexlab_load_all(struct vel_fs *fs, const char *dir, struct vel_vec *ret,

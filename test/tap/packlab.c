@@ -201,7 +201,7 @@ static int right_files(const struct flushlab *lab, int64_t id)
     for (int l = 0; l < entry.lists; l++) {
         struct vel_vec files;
 
-        if (vel_filelist_load(vel_fs_posix(), lab->dir, id, l, &files, NULL) < 0)
+        if (indexlab_files(vel_fs_posix(), lab->dir, id, l, &files, NULL) < 0)
             continue;
         for (size_t i = 0; i < files.n; i++)
             n += is_right(lab, id, vel_vec_at(&files, i));

@@ -365,8 +365,7 @@ static void expect_files(struct strays *s, const char *dir,
     for (int l = 0; entry->place == VEL_ON_PREFIX && l < entry->lists; l++) {
         struct vel_vec files;
 
-        if (vel_filelist_load(vel_fs_posix(), dir, entry->dataset.id, l, &files, NULL) <
-            0)
+        if (indexlab_files(vel_fs_posix(), dir, entry->dataset.id, l, &files, NULL) < 0)
             bail_out("a list of files cannot be read");
         for (size_t i = 0; i < files.n; i++)
             vel_map_set(s->expected, ((struct vel_listed *)vel_vec_at(&files, i))->name,

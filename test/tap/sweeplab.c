@@ -128,7 +128,7 @@ int64_t sweeplab_publish(const char *launch, const char *name, const char *file,
     tap_put_file(path, "data");
     own = vel_compose_name(NULL, path);
     must(vel_ids_claim(fs(), sweeplab_dir, 0, 1, &maker, &id, &err));
-    must(vel_filelist_save(fs(), sweeplab_dir, id, 0, &list, &err));
+    must(vel_filelist_save(fs(), sweeplab_dir, id, 0, &list, true, &err));
     entry.dataset = (struct vel_dataset){.id = id,
                                          .name = name ? (char *)name : own,
                                          .version = 1,

@@ -141,7 +141,7 @@ static int save_some(struct vel_fs *fs, const char *dir, size_t n, struct vel_er
 {
     struct vel_vec files = listed(n);
 
-    return vel_filelist_save(fs, dir, 7, 0, &files, err);
+    return vel_filelist_save(fs, dir, 7, 0, &files, true, err);
 }
 
 static void prepare(const char *dir, void *arg)

@@ -172,7 +172,7 @@ static void put_list(int64_t id, const char *name)
     must(vel_fs_make_dirs(service.fs, of, 0700, &err));
     vel_vec_init(&files, sizeof file);
     vel_vec_push(&files, &file);
-    must(vel_filelist_save(service.fs, service.dir, id, 0, &files, &err));
+    must(vel_filelist_save(service.fs, service.dir, id, 0, &files, true, &err));
     vel_filelist_fini(&files);
 }
 

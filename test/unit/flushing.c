@@ -307,12 +307,14 @@ static void power_lost(void)
     if (rc == 0)
         rc = flushlab_copy(&lab, vel_fs_fault_fs(fault), 1, 1, 0, true, NULL, &err);
     if (rc == 0)
+        rc = flushlab_owner(&lab, 1, 1, vel_flushing_stage, &err);
+    if (rc == 0)
         rc = vel_fs_fault_power_loss(fault, VEL_FS_LOSS_DROP, 1, &err);
     vel_fs_fault_destroy(fault);
     flushlab_leave();
     ok(rc == 0 && flushlab_strays(&lab) == FLUSHLAB_FILES &&
            flushlab_name(&lab, 1, 1, 0, &err) == 0 && flushlab_shows(&lab, 1, 0) == 1,
-       "what was copied outlives a loss of power, whoever has made its directory");
+       "what is staged outlives a loss of power, whoever has made its directory");
     if (err.text[0])
         note("%s", err.text);
 }

@@ -141,7 +141,7 @@ static void put_files(const struct lab *lab, int64_t id, bool are_named)
             list_file(lab, are_named ? path : temporary, id, l, i, &files);
             free(temporary);
         }
-        must(vel_filelist_save(lab->fs, lab->dir, id, l, &files, &err), &err);
+        must(vel_filelist_save(lab->fs, lab->dir, id, l, &files, true, &err), &err);
         vel_filelist_fini(&files);
     }
 }

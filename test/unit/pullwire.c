@@ -234,7 +234,7 @@ static void publish(const char *prefix, int container)
     snprintf(path, sizeof path, "%s/out/ck.1", prefix);
     packed = vel_container_path(dir, 7, 0);
     tap_put_file(container < 0 ? path : packed, text);
-    if (vel_filelist_save(redlab_fs(), dir, 7, 0, &files, &err) < 0)
+    if (vel_filelist_save(redlab_fs(), dir, 7, 0, &files, true, &err) < 0)
         bail_out("%s", err.text);
     vel_vec_fini(&files);
     free(packed);
@@ -250,8 +250,11 @@ static void from_prefix(void)
                               .place = VEL_ON_PREFIX,
                               .lists = 1};
     const char *prefix = tap_path("prefix");
-    char path[1100];
+    char path[1100], *dir = vel_veloc_dir(prefix);
+    struct vel_index *index;
 
+    if (vel_index_open(redlab_fs(), dir, &index, &err) < 0)
+        bail_out("%s", err.text);
     pulllab_make(&lab, tap_path("wire"), VEL_XOR, 4, 1, 5, 1000);
     pulllab_look(&lab);
     pulllab_lose(&lab, 1);
@@ -260,7 +263,8 @@ static void from_prefix(void)
                                .node = lab.node[4],
                                .homes = &lab.home[4],
                                .n_homes = 1,
-                               .prefix = prefix};
+                               .prefix = prefix,
+                               .index = index};
     struct vel_pull what = {.view = &lab.view,
                             .dataset =
                                 vel_view_find_dataset(&lab.view, PULLLAB_DATASET),
@@ -291,6 +295,8 @@ static void from_prefix(void)
            strstr(err.text, "n4") && strstr(err.text, "the prefix"),
        "with nothing left it fails, naming part, node and each way");
     pulllab_fini(&lab);
+    vel_index_close(index);
+    free(dir);
 }
 
 int main(void)

@@ -91,7 +91,7 @@ static void dataset(void)
     tap_put_file(path(), "some bytes");
     vel_stands_record(&crew, path(), &files[0], &err);
     mkdir(tap_path("prefix/.veloc/dataset.7"), 0700);
-    is_int(vel_filelist_save(crew.fs, crew.dir, 7, 0, &list, &err), 0,
+    is_int(vel_filelist_save(crew.fs, crew.dir, 7, 0, &list, true, &err), 0,
            "a dataset with a file of its own, and one in a container");
     ok(stands(&entry), "stands");
     change("same bytes");
@@ -100,7 +100,7 @@ static void dataset(void)
     ok(!stands(&entry), "and not when another file has come there");
     tap_put_file(path(), "some bytes");
     vel_stands_record(&crew, path(), &files[0], &err);
-    vel_filelist_save(crew.fs, crew.dir, 7, 0, &list, &err);
+    vel_filelist_save(crew.fs, crew.dir, 7, 0, &list, true, &err);
     entry.lists = 2;
     is_int(vel_stands_dataset(&crew, &entry, &none, &err), VEL_ENOENT,
            "without all lists nobody can tell");
@@ -120,8 +120,11 @@ int main(void)
                              .dir = strdup(tap_path("prefix/.veloc")),
                              .checks_crc = true};
     crew.copy.fs = crew.fs;
+    if (vel_index_open(crew.fs, crew.dir, &crew.index, &err) < 0)
+        bail_out("%s", err.text);
     one_file();
     dataset();
+    vel_index_close(crew.index);
     vel_comm_destroy(self);
     free((char *)(uintptr_t)crew.prefix);
     free((char *)(uintptr_t)crew.dir);

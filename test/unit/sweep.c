@@ -67,7 +67,7 @@ static int64_t begin(const char *launch)
     list.items = files;
     list.n = 2;
     if (vel_ids_claim(fs(), dir, 0, 1, &maker, &id, &err) < 0 ||
-        vel_filelist_save(fs(), dir, id, 1, &list, &err) < 0)
+        vel_filelist_save(fs(), dir, id, 1, &list, true, &err) < 0)
         bail_out("%s", err.text);
     snprintf(path, sizeof path, "%s/launch.%s", dir, launch);
     if (access(path, F_OK) != 0)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the files of a dataset are on the prefix: few are told by its entry, and leave
+ * no record; many by records. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta/paths.h"
+#include "tap/filelab.h"
+#include "tap/files.h"
+#include "tap/flushlab.h"
+#include "tap/indexlab.h"
+#include "tap/tap.h"
+
+static bool has_dir(const char *veloc, int64_t id)
+{
+    char *dir = vel_dataset_dir(veloc, id);
+    bool has = vel_fs_exists(vel_fs_posix(), dir);
+
+    free(dir);
+    return has;
+}
+
+/* Files that the lists of a dataset tell of. */
+static int count_listed(const char *veloc, int64_t id, int lists)
+{
+    int n = 0;
+
+    for (int l = 0; l < lists; l++) {
+        struct vel_vec files;
+
+        if (indexlab_files(vel_fs_posix(), veloc, id, l, &files, NULL) < 0)
+            return -1;
+        n += (int)files.n;
+        vel_filelist_fini(&files);
+    }
+    return n;
+}
+
+static bool are_all_listed(const struct flushlab *lab, int64_t id)
+{
+    return count_listed(lab->dir, id, FLUSHLAB_RANKS) ==
+           FLUSHLAB_RANKS * FLUSHLAB_FILES;
+}
+
+static void stage(struct flushlab *lab, const char *name)
+{
+    struct vel_err err = {0};
+
+    flushlab_init(lab, name, 100000);
+    flushlab_parts(lab, 1);
+    flushlab_begin(lab, 1, 1);
+    if (!flushlab_copy_all(lab, 1, 1) ||
+        flushlab_owner(lab, 1, 1, vel_flushing_stage, &err) < 0)
+        bail_out("%s", err.text);
+}
+
+/* The next owner goes on with what is staged. */
+static bool go_on(const struct flushlab *lab)
+{
+    struct flushlab_node node;
+    struct vel_entry entry;
+    struct vel_err err = {0};
+    int rc;
+
+    flushlab_claim(lab, 1, 2);
+    flushlab_node(lab, vel_fs_posix(), 1, 2, 0, &node);
+    rc = vel_flushing_settle(
+        &node.flushing, &(struct vel_flush_job){.id = 1, .owner = 2}, 0, &entry, &err);
+    if (rc < 0)
+        note("%s", err.text);
+    else
+        vel_entry_fini(&entry);
+    return rc == 0 && flushlab_place(lab, 1, NULL) == VEL_ON_PREFIX &&
+           flushlab_shows_all(lab, 1, 1) && flushlab_strays(lab) == 0;
+}
+
+static void few(void)
+{
+    struct flushlab lab;
+    struct vel_entry entry;
+    struct vel_err err = {0};
+
+    flushlab_init(&lab, "few", 100000);
+    flushlab_parts(&lab, 1);
+    ok(flushlab_flush(&lab, 1, 1) && !has_dir(lab.dir, 1) && are_all_listed(&lab, 1),
+       "the entry of a dataset with few files lists them, and no record does");
+    if (indexlab_load(vel_fs_posix(), lab.dir, 1, &entry, &err) < 0)
+        bail_out("%s", err.text);
+    entry.fetched = 1;
+    ok(indexlab_save(vel_fs_posix(), lab.dir, &entry, &err) == 0 &&
+           are_all_listed(&lab, 1),
+       "so it is when something else is said of it");
+    entry.place = VEL_ON_CACHE;
+    is_int(indexlab_save(vel_fs_posix(), lab.dir, &entry, &err), 0,
+           "and when nothing of it is on the prefix any more");
+    is_int(count_listed(lab.dir, 1, 1), -1, "nothing is listed");
+    vel_entry_fini(&entry);
+}
+
+/* What a power loss may leave of records that were not synced. */
+static void lost(void)
+{
+    struct flushlab lab;
+    char *path;
+    FILE *torn;
+
+    stage(&lab, "gone");
+    for (int l = 0; l < FLUSHLAB_RANKS; l++)
+        vel_filelist_remove(vel_fs_posix(), lab.dir, 1, l);
+    vel_filelist_remove_dir(vel_fs_posix(), lab.dir, 1);
+    ok(!has_dir(lab.dir, 1) && go_on(&lab) && are_all_listed(&lab, 1),
+       "what is staged gets its names without any record");
+    stage(&lab, "torn");
+    path = vel_files_path(lab.dir, 1, 1);
+    torn = fopen(path, "w");
+    free(path);
+    if (!torn || fclose(torn) != 0)
+        bail_out("cannot tear a record");
+    ok(go_on(&lab) && !has_dir(lab.dir, 1) && are_all_listed(&lab, 1),
+       "and beside one that was torn");
+}
+
+enum { EACH = 3 };
+
+static const char *name_of(int rank, int file)
+{
+    static char name[300];
+
+    snprintf(name, sizeof name, "ck.1.%d.%d%0200d", rank, file, 0);
+    return name;
+}
+
+static void many(void)
+{
+    struct filelab lab;
+    struct vel_err err = {0};
+
+    filelab_init(&lab, "many", 1, FILELAB_RANKS,
+                 "DATASET=ck PATTERN=ck.{step}.{rank}.*\n");
+    filelab_begin(&lab, "L1");
+    for (int file = 0; file < EACH; file++)
+        for (int rank = 0; rank < lab.ranks; rank++)
+            if (filelab_write(&lab, rank, name_of(rank, file), "some bytes", &err) < 0)
+                bail_out("%s", err.text);
+    filelab_drain(&lab);
+    filelab_end(&lab);
+    ok(filelab_published(&lab) == 1 && has_dir(lab.dir, 1) &&
+           count_listed(lab.dir, 1, 1) == EACH * lab.ranks,
+       "many files with long names are in a record");
+    filelab_lose(&lab, 0);
+    filelab_begin(&lab, "L2");
+    ok(filelab_reads(&lab, 3, name_of(3, 2), "some bytes"), "by which they are found");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
+int main(void)
+{
+    few();
+    lost();
+    many();
+    flushlab_leave();
+    return done_testing();
+}
