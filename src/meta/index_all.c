@@ -103,8 +103,9 @@ static int collect(const struct vel_index_launch *of,
 
 static void forget_from(struct reading *reading, size_t n_all, size_t n_ids)
 {
-    while (reading->all.n > n_all)
-        vel_said_fini(vel_vec_at(&reading->all, --reading->all.n));
+    for (size_t i = n_all; i < reading->all.n; i++)
+        vel_said_fini(vel_vec_at(&reading->all, i));
+    reading->all.n = n_all;
     reading->ids.n = n_ids;
 }
 
@@ -125,6 +126,8 @@ static int collect_launch(struct vel_index *index, struct vel_index_half *half,
         if (rc == 0)
             rc = collect(of, range, reading, &why);
     }
+    if (rc < 0)
+        forget_from(reading, n_all, n_ids);
     if (rc == VEL_ENOMEM)
         return vel_out_of_memory(err, "the index");
     if (rc < 0 && rc != VEL_ENOENT)

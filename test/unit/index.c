@@ -3,6 +3,7 @@
  * owner has none, and a chair goes on when another launch has said something. */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "meta/launch.h"
 #include "meta/terms.h"
 #include "tap/files.h"
+#include "tap/fs_fault.h"
 #include "tap/indexlab.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"
@@ -294,6 +296,42 @@ static void chairs(void)
     free(chair.launch_dir);
 }
 
+/* --- a reader --- */
+
+/* Ledgers go as terms are begun: at each operation of who reads all, one that was there
+ * may be gone. Of a launch it has all datasets then, or none. */
+static void replaced(void)
+{
+    struct vel_fs_fault *fault;
+    struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_ONCE, .errnum = ENOENT};
+    struct vel_fs *real = fs;
+    bool is_good = true;
+    int whole = 0;
+
+    fresh("replaced");
+    for (int64_t id = 1; id <= 3; id++) {
+        make(id, "a");
+        must(save(id, 1, VEL_ON_CACHE));
+    }
+    must(vel_fs_fault_create(fs, NULL, &fault, &err));
+    fs = vel_fs_fault_fs(fault);
+    do {
+        const char *got;
+
+        plan.at++;
+        vel_fs_fault_arm(fault, &plan);
+        got = order();
+        whole += strcmp(got, "3 2 1 ") == 0;
+        is_good = is_good && (!*got || strcmp(got, "3 2 1 ") == 0);
+        if (!is_good)
+            note("at operation %llu: %s", (unsigned long long)plan.at, got);
+    } while (is_good && vel_fs_fault_fired(fault));
+    fs = real;
+    vel_fs_fault_destroy(fault);
+    ok(is_good && whole > 3, "who reads while ledgers go has each dataset once: %d",
+       whole);
+}
+
 /* --- what is gone, or damaged --- */
 
 static char heard[4096];
@@ -379,6 +417,7 @@ int main(void)
     many();
     owners();
     chairs();
+    replaced();
     damaged();
     sweep_run(&publishing);
     return done_testing();
