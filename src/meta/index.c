@@ -2,6 +2,7 @@
 /* Entries as the ledgers of launches tell them: each is read on as it grows. */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "meta/ids.h"
 #include "meta/index_in.h"
 #include "meta/launch.h"
+#include "sys/clock.h"
 
 /* --- what one line says --- */
 
@@ -289,6 +291,7 @@ int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
                    struct vel_err *err)
 {
     struct vel_index *index = calloc(1, sizeof *index);
+    pthread_condattr_t monotonic;
     bool is_good = index;
 
     if (!index)
@@ -297,6 +300,10 @@ int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
     index->dir = strdup(dir);
     is_good = index->dir;
     pthread_mutex_init(&index->term_lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&index->term_free, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     for (int i = 0; i < 2; i++) {
         struct vel_index_half *half = &index->halves[i];
 
@@ -323,6 +330,7 @@ void vel_index_close(struct vel_index *index)
         pthread_mutex_destroy(&index->halves[i].lock);
     }
     vel_ledger_close(index->term);
+    pthread_cond_destroy(&index->term_free);
     pthread_mutex_destroy(&index->term_lock);
     free(index->launch);
     free(index->node);
@@ -360,34 +368,35 @@ int vel_index_sign(struct vel_index *index, const char *launch, const char *node
 }
 
 /* Once it has waited in vain it does not wait again before it has had it. */
-static int lock_in_time(struct vel_index *index)
+static bool is_free_in_time(struct vel_index *index)
 {
-    struct timespec until;
+    uint64_t until = vel_clock_deadline(vel_clock_system(), index->limit);
+    const struct timespec at = {.tv_sec = (time_t)(until / VEL_CLOCK_S),
+                                .tv_nsec = (long)(until % VEL_CLOCK_S)};
+    int rc = index->is_busy ? ETIMEDOUT : 0;
 
-    if (pthread_mutex_trylock(&index->term_lock) == 0)
-        return 0;
-    if (index->is_busy)
-        return VEL_EBUSY;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(index->limit / 1000000000);
-    until.tv_nsec += (long)(index->limit % 1000000000);
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    return pthread_mutex_clocklock(&index->term_lock, CLOCK_MONOTONIC, &until) == 0
-               ? 0
-               : VEL_EBUSY;
+    while (index->is_held && rc == 0)
+        rc = pthread_cond_timedwait(&index->term_free, &index->term_lock, &at);
+    return !index->is_held;
 }
 
 int vel_index_hold(struct vel_index *index, struct vel_err *err)
 {
-    if (!vel_index_is_bound(index))
-        pthread_mutex_lock(&index->term_lock);
-    else if ((index->is_busy = lock_in_time(index) < 0))
-        return vel_fail(err, VEL_EBUSY, "another writes the ledger of launch %s",
-                        index->launch);
-    return 0;
+    bool is_bound = vel_index_is_bound(index), is_free = true;
+
+    pthread_mutex_lock(&index->term_lock);
+    if (is_bound)
+        is_free = is_free_in_time(index);
+    else
+        while (index->is_held)
+            pthread_cond_wait(&index->term_free, &index->term_lock);
+    if (is_bound)
+        index->is_busy = !is_free;
+    index->is_held = true;
+    pthread_mutex_unlock(&index->term_lock);
+    return is_free ? 0
+                   : vel_fail(err, VEL_EBUSY, "another writes the ledger of launch %s",
+                              index->launch);
 }
 
 struct vel_ledger **vel_index_term(struct vel_index *index)
@@ -397,6 +406,9 @@ struct vel_ledger **vel_index_term(struct vel_index *index)
 
 void vel_index_release(struct vel_index *index)
 {
+    pthread_mutex_lock(&index->term_lock);
+    index->is_held = false;
+    pthread_cond_broadcast(&index->term_free);
     pthread_mutex_unlock(&index->term_lock);
 }
 

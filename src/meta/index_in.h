@@ -60,7 +60,9 @@ struct vel_index {
     char *launch, *node;
     vel_index_keep_f *keep;
     void *arg;
-    pthread_mutex_t term_lock;
+    pthread_mutex_t term_lock; /* of is_held */
+    pthread_cond_t term_free;
+    bool is_held; /* by a thread, which alone has `term` */
     bool is_busy; /* the bound thread has waited for it in vain */
     uint64_t limit;
     struct vel_ledger *term;
