@@ -278,7 +278,7 @@ int vel_flushing_copy(const struct vel_flushing *flushing,
         rc = vel_delta_save(s.delta, err);
     }
     if (rc == 0)
-        rc = vel_share_save(&s, true);
+        rc = vel_share_save(&s, false);
     if (rc == 0) /* else what has come since is nobody's */
         rc = vel_flushing_check_owner(flushing, job->id, job->owner, err);
     if (rc == 0)
@@ -310,15 +310,16 @@ int vel_flushing_retreat(const struct vel_flushing *flushing,
     s.err = &why;
     if (rc == 0) {
         rc = vel_share_list(&s);
+        if (rc == VEL_ENOENT || rc == VEL_ECORRUPT) /* a loss of power took it */
+            rc = vel_share_guess(&s);
         if (rc == 0) {
             vel_share_stop(&s);
             rc = vel_share_remove_past(&s);
         }
         if (rc == 0)
             rc = vel_share_remove_of(&s, job->owner);
-        if (rc == VEL_ENOENT ||
-            rc == VEL_ECORRUPT) /* nothing was copied, or the next */
-            rc = 0;             /* copy removes it: torn by a loss */
+        if (rc == VEL_ENOENT || rc == VEL_ECORRUPT) /* the cache is lost as well */
+            rc = 0;
         if (rc < 0)
             vel_fail(err, (enum vel_status)rc, "%s", why.text);
     }

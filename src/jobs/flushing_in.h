@@ -32,9 +32,11 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
 void vel_share_fini(struct vel_share *s);
 
 /* The files of all parts, by rank, from what is in the cache; or those that are listed
- * on the prefix, of which VEL_ENOENT: none. */
+ * on the prefix, of which VEL_ENOENT: none; or, when that list is lost, what may have
+ * come there. */
 int vel_share_find(struct vel_share *s);
 int vel_share_list(struct vel_share *s);
+int vel_share_guess(struct vel_share *s);
 struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i);
 
 /* Into containers, beginning anew: plan it when the files are found, before they are
@@ -65,9 +67,9 @@ int64_t vel_share_whose(const struct vel_share *s);
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err);
 
-/* List the files on the prefix, if they are not listed so: for as long as they are on
- * their way, or so that it `lasts`; but a short list the entry is to have then. */
-int vel_share_save(struct vel_share *s, bool lasts);
+/* List the files on the prefix, if they are not listed so. A short list lasts if it
+ * must: the entry is to have it when all are copied. */
+int vel_share_save(struct vel_share *s, bool must_last);
 
 /* Remove the temporary names of a file, of all owners up to ours; of all files those of
  * one owner, 0: of a session; of all before ours but whose we name. */

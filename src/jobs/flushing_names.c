@@ -31,6 +31,17 @@ static int mark(struct vel_share *s, char *path)
     return rc;
 }
 
+/* What was marked outlives a loss of power. */
+static int sync_mark(struct vel_share *s)
+{
+    char *its = vel_dataset_dir(s->crew.dir, s->job->id);
+    int rc = its ? vel_fs_sync_dir(s->crew.fs, its, s->err)
+                 : vel_out_of_memory(s->err, "flushing");
+
+    free(its);
+    return rc == 0 ? vel_fs_sync_dir(s->crew.fs, s->crew.dir, s->err) : rc;
+}
+
 /* Somebody's file stands at the name of one of ours: whose that was is looked for when
  * all have theirs. A stub is nobody's. */
 static int note_taken(struct vel_share *s)
@@ -50,6 +61,8 @@ int vel_share_leave_out(struct vel_share *s, size_t i)
 {
     int rc = mark(s, vel_left_path(s->crew.dir, s->job->id));
 
+    if (rc == 0)
+        rc = sync_mark(s);
     if (rc == 0)
         rc = vel_share_remove_file(s, i);
     if (rc < 0)

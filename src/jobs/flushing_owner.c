@@ -60,18 +60,6 @@ static int add_names(struct vel_map *names, const struct vel_vec *files,
     return rc;
 }
 
-/* As its node has listed them last: what the entry has may be older. */
-static int load_newest(const struct vel_flushing *f, int64_t id, int list,
-                       struct vel_vec *ret, struct vel_err *err)
-{
-    struct vel_err why = {0};
-    int rc = vel_filelist_load(f->fs, f->dir, id, list, ret, &why);
-
-    if (rc == VEL_ENOENT || rc == VEL_ECORRUPT)
-        return vel_index_files(f->index, id, list, ret, err);
-    return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
-}
-
 /* Takes the files if they are few. */
 static int keep_short(int list, int lists, struct vel_vec *files, struct vel_vec *ret,
                       struct vel_err *err)
@@ -104,7 +92,7 @@ static int take_lists(const struct vel_flushing *f, const struct vel_entry *entr
     for (int l = 0; rc == 0 && l < entry->lists; l++) {
         struct vel_vec files;
 
-        rc = load_newest(f, entry->dataset.id, l, &files, err);
+        rc = vel_index_files(f->index, entry->dataset.id, l, &files, err);
         if (rc < 0)
             break;
         if (names)

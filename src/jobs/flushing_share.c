@@ -89,13 +89,20 @@ int vel_share_init(struct vel_share *s, const struct vel_flushing *flushing,
 }
 
 /* The files of all parts, by rank. */
-int vel_share_find(struct vel_share *s)
+static int find_files(struct vel_share *s)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < s->job->n; i++)
         rc = vel_part_files(s->crew.fs, s->crew.prefix, s->job->parts[i].dir,
                             s->job->parts[i].rank, &s->files, s->err);
+    return rc;
+}
+
+int vel_share_find(struct vel_share *s)
+{
+    int rc = find_files(s);
+
     if (rc == 0)
         rc = vel_stands_sum_up(&s->crew, &s->files, s->err);
     for (size_t i = 0; rc == 0 && i < s->files.n; i++)
@@ -103,6 +110,13 @@ int vel_share_find(struct vel_share *s)
             rc = vel_stands_check(&s->crew, vel_share_file(s, i)->from,
                                   &vel_share_file(s, i)->listed, s->err);
     return rc < 0 ? rc : vel_share_find_targets(s);
+}
+
+int vel_share_guess(struct vel_share *s)
+{
+    int rc = find_files(s);
+
+    return rc == 0 ? vel_share_find_targets(s) : rc;
 }
 
 /* The files that are listed: what is renamed, or removed. */
@@ -153,8 +167,9 @@ static bool is_saved(const struct vel_share *s, const struct vel_buf *text, bool
            memcmp(text->data, s->saved.data, text->len) == 0;
 }
 
-int vel_share_save(struct vel_share *s, bool lasts)
+int vel_share_save(struct vel_share *s, bool must_last)
 {
+    bool lasts = false;
     struct vel_vec listed;
     struct vel_buf text;
     int rc;
@@ -164,7 +179,7 @@ int vel_share_save(struct vel_share *s, bool lasts)
     rc = list_files(s, &listed);
     if (rc == 0)
         rc = vel_filelist_encode(&listed, &text, s->err);
-    lasts = lasts && !vel_filelist_is_short(text.len, s->job->lists);
+    lasts = must_last || !vel_filelist_is_short(text.len, s->job->lists);
     if (rc == 0 && !is_saved(s, &text, lasts)) {
         rc = vel_filelist_save(s->crew.fs, s->crew.dir, s->job->id, s->job->list,
                                &listed, lasts, s->err);

@@ -92,7 +92,8 @@ int vel_ledger_load_line(const struct vel_ledger_dir *dir,
     if (rc < 0)
         return rc;
     vel_buf_init(&bytes);
-    rc = read_from(dir, fd, at, VEL_LINE_MORE + spot->len + 1, &bytes, err);
+    rc = read_from(dir, fd, at, VEL_LINE_MORE + spot->len + VEL_LINE_JOINT + 1, &bytes,
+                   err);
     vel_fs_close(dir->fs, fd, dir->path, NULL);
     lines = (struct vel_lines){
         .bytes = bytes.data, .len = bytes.len, .at = at, .salt = spot->salt};

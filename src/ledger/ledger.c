@@ -320,7 +320,7 @@ int vel_ledger_sync(struct vel_ledger *ledger, struct vel_err *err)
 int vel_ledger_tell(struct vel_ledger *ledger, const char *facts, size_t len,
                     struct vel_err *err)
 {
-    int rc = vel_ledger_append(ledger, facts, len, err);
+    int rc = vel_ledger_append_joined(ledger, facts, len, err);
 
     if (rc == 0)
         rc = vel_ledger_sync(ledger, err);

@@ -19,7 +19,10 @@
 void vel_line_put_int(struct vel_buf *text, int64_t value);
 void vel_line_put_text(struct vel_buf *text, const void *bytes, size_t len);
 
-enum { VEL_LINE_MORE = 9 }; /* bytes of a line before its text */
+enum {
+    VEL_LINE_MORE = 9,  /* bytes of a line before its text */
+    VEL_LINE_JOINT = 21 /* behind it, at most: what it is joined to */
+};
 
 /* Append the line of `text` to *lines, whose first byte will stand at `at` of a ledger
  * with this salt; one more behind the tail. */

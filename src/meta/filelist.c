@@ -257,6 +257,8 @@ static int save_lasting(struct vel_fs *fs, const char *dir, int64_t id,
                                       err);
 }
 
+/* A node that takes back what is its own may have removed the directory just when we
+ * had found it. */
 int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
                       const struct vel_vec *files, bool lasts, struct vel_err *err)
 {
@@ -267,7 +269,7 @@ int vel_filelist_save(struct vel_fs *fs, const char *dir, int64_t id, int list,
     vel_buf_init(&bytes);
     if (rc == 0)
         rc = vel_filelist_encode(files, &bytes, err);
-    if (rc == 0)
+    for (int round = 0; rc == (round ? VEL_ENOENT : 0) && round < 2; round++)
         rc = (lasts ? save_lasting : save_soon)(fs, dir, id, path, &bytes, err);
     vel_buf_fini(&bytes);
     free(path);

@@ -33,8 +33,8 @@ void vel_index_bind(struct vel_index *index, uint64_t limit);
 int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
                    struct vel_err *err);
 
-/* List `list` of a dataset's files (struct vel_listed): the entry has it, or else there
- * is a record. */
+/* List `list` of a dataset's files (struct vel_listed): the entry has it, or there is a
+ * record, which may have what was named since it was staged. */
 int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
                     struct vel_err *err);
 

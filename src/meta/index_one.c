@@ -21,13 +21,12 @@ static int by_first(const void *a, const void *b)
 static bool is_known(struct vel_index *index, struct vel_index_half *half, int64_t id,
                      const struct vel_ids_block **ret)
 {
-    bool is_there;
     size_t at;
 
     *ret = vel_ids_find(&half->blocks, id);
     if (!*ret || vel_ids_has(index->fs, index->dir, (*ret)->first))
         return *ret;
-    at = vel_vec_place(&half->blocks, *ret, by_first, &is_there);
+    at = (size_t)(*ret - (const struct vel_ids_block *)half->blocks.items);
     free((*ret)->launch);
     vel_vec_remove(&half->blocks, at);
     return false;
@@ -173,15 +172,23 @@ int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
     return rc;
 }
 
-/* VEL_ENOENT, or another failure: it does not. */
-static int load_list(struct vel_index *index, int64_t id, int list, struct vel_vec *ret)
+/* VEL_ENOENT: it has none. */
+static int load_list(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
+                     enum vel_place_on_prefix *ret_place, struct vel_err *err)
 {
     struct vel_index_word word;
-    int rc = load_said(index, id, &word, NULL);
+    struct vel_entry entry;
+    int rc = load_said(index, id, &word, err);
 
     if (rc < 0)
         return rc;
-    rc = vel_entry_decode_list(word.said.text, list, ret, NULL);
+    rc = vel_entry_decode_list(word.said.text, list, ret, err);
+    if (rc == 0 && (rc = vel_said_decode(&word.said, &entry, err)) < 0) {
+        vel_filelist_fini(ret);
+    } else if (rc == 0) {
+        *ret_place = entry.place;
+        vel_entry_fini(&entry);
+    }
     vel_said_fini(&word.said);
     return rc;
 }
@@ -189,21 +196,68 @@ static int load_list(struct vel_index *index, int64_t id, int list, struct vel_v
 bool vel_index_has_list(struct vel_index *index, int64_t id, int list)
 {
     struct vel_vec files;
-    int rc = load_list(index, id, list, &files);
+    enum vel_place_on_prefix place;
+    int rc = load_list(index, id, list, &files, &place, NULL);
 
     if (rc == 0)
         vel_filelist_fini(&files);
     return rc == 0;
 }
 
+static bool are_same_but_names(const struct vel_listed *a, const struct vel_listed *b)
+{
+    return a->rank == b->rank && a->size == b->size && a->mtime_s == b->mtime_s &&
+           a->mtime_ns == b->mtime_ns && a->container == b->container &&
+           a->offset == b->offset;
+}
+
+/* Are files those that were staged, of which some may have other names, and some were
+ * left out? */
+static bool are_of(const struct vel_vec *files, const struct vel_vec *staged)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; n < files->n && i < staged->n; i++)
+        n += are_same_but_names(vel_vec_at(files, n), vel_vec_at(staged, i));
+    return n == files->n;
+}
+
+/* Is a record newer than what the entry has? While files are copied that is of
+ * a flush before; and when they get their names the record tells them, unless it is an
+ * older one, that has come back with a loss of power. */
+static bool is_newer(const struct vel_vec *record, const struct vel_vec *staged,
+                     enum vel_place_on_prefix place)
+{
+    return place == VEL_ON_FLUSHING || are_of(record, staged);
+}
+
 int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
                     struct vel_err *err)
 {
-    int rc = load_list(index, id, list, ret);
+    enum vel_place_on_prefix place = VEL_ON_CACHE;
+    struct vel_err of_entry = {0}, of_record = {0};
+    struct vel_vec record;
+    int rc = load_list(index, id, list, ret, &place, &of_entry), got;
 
-    if (rc == VEL_ENOMEM)
-        return vel_out_of_memory(err, "a list of files");
-    return rc == 0 ? 0 : vel_filelist_load(index->fs, index->dir, id, list, ret, err);
+    if (rc == 0 && place == VEL_ON_PREFIX)
+        return 0;
+    if (rc < 0 && rc != VEL_ENOENT && rc != VEL_ECORRUPT)
+        return vel_fail(err, (enum vel_status)rc, "%s", of_entry.text);
+    if (rc < 0)
+        vel_vec_init(ret, sizeof(struct vel_listed));
+    got = vel_filelist_load(index->fs, index->dir, id, list, &record, &of_record);
+    if (got == 0) {
+        struct vel_vec entrys = *ret;
+        bool is = rc < 0 || is_newer(&record, ret, place);
+
+        *ret = is ? record : entrys;
+        vel_filelist_fini(is ? &entrys : &record);
+    } else if (rc == VEL_ECORRUPT && got == VEL_ENOENT) {
+        return vel_fail(err, VEL_ECORRUPT, "%s", of_entry.text);
+    } else if (rc < 0) {
+        return vel_fail(err, (enum vel_status)got, "%s", of_record.text);
+    }
+    return 0;
 }
 
 int vel_index_each_file(struct vel_index *index, const struct vel_entry *entry,

@@ -47,9 +47,24 @@ static int64_t owner_of(const char *text)
     return owner;
 }
 
+/* Has what was said the same lists? Else a loss of power takes the new ones, and those
+ * who hear of it may have removed the records. */
+static int keep_soon(struct saying *saying, const struct vel_said *now,
+                     const struct vel_buf *text, struct vel_err *err)
+{
+    struct vel_buf kept;
+    int rc;
+
+    vel_buf_init(&kept);
+    rc = vel_entry_encode_lists(saying->entry, NULL, now ? now->text : "", &kept, err);
+    saying->is_soon = rc == 0 && strcmp(kept.data, text->data) == 0;
+    vel_buf_fini(&kept);
+    return rc;
+}
+
 /* Of `now`, NULL: nothing was said. 0: what is to be said is. The text is the fact's.
  */
-static int change(const struct saying *saying, const struct vel_said *now,
+static int change(struct saying *saying, const struct vel_said *now,
                   struct vel_buf *text, struct vel_fact *ret, struct vel_err *err)
 {
     static char none[] = "";
@@ -74,6 +89,8 @@ static int change(const struct saying *saying, const struct vel_said *now,
                         "dataset %" PRId64 " has an owner who came after %" PRId64,
                         saying->id, saying->owner);
     rc = vel_entry_encode_lists(saying->entry, saying->lists, entry->entry, text, err);
+    if (rc == 0 && saying->is_soon)
+        rc = keep_soon(saying, now, text, err);
     if (rc < 0)
         return rc;
     entry->entry = text->data;
@@ -177,7 +194,7 @@ static int tell_once(struct saying *saying, struct vel_err *err)
     if (rc == 0 && line.len > 0 && !saying->is_soon) {
         rc = vel_ledger_tell(term, line.data, line.len, err);
     } else if (rc == 0 && line.len > 0) {
-        rc = vel_ledger_append(term, line.data, line.len, err);
+        rc = vel_ledger_append_joined(term, line.data, line.len, err);
         if (rc == 0)
             rc = vel_ledger_look(term, err);
     }

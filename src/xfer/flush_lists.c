@@ -389,7 +389,9 @@ int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
     int64_t id = entry->dataset.id;
     int rc = 0;
 
-    if (entry->place != VEL_ON_CACHE) {
+    if (entry->place == VEL_ON_FLUSHING) /* a loss of power may have torn its lists */
+        rc = vel_flush_take_back(crew, entry, err);
+    if (rc == 0 && entry->place != VEL_ON_CACHE) {
         rc = begin_removal(crew, entry, VEL_ON_REMOVING, err);
         if (rc == 0)
             rc = remove_files(crew, entry, err);

@@ -31,6 +31,7 @@ node_tests = test/unit/about.t \
 	test/unit/flushing.t \
 	test/unit/mark.t \
 	test/unit/flushing_owner.t \
+	test/unit/listloss.t \
 	test/unit/lists.t \
 	test/unit/unwanted.t \
 	test/unit/flushing_service.t \
@@ -233,6 +234,10 @@ test_unit_flushing_t_LDADD = $(test_ldadd)
 test_unit_flushing_owner_t_SOURCES = %D%/flushing_owner.c
 test_unit_flushing_owner_t_CPPFLAGS = $(test_cppflags)
 test_unit_flushing_owner_t_LDADD = $(test_ldadd)
+test_unit_listloss_t_SOURCES = %D%/listloss.c
+test_unit_listloss_t_CPPFLAGS = $(test_cppflags)
+test_unit_listloss_t_LDADD = $(test_ldadd)
+
 test_unit_lists_t_SOURCES = %D%/lists.c
 test_unit_lists_t_CPPFLAGS = $(test_cppflags)
 test_unit_lists_t_LDADD = $(test_ldadd)
