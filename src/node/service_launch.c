@@ -91,6 +91,23 @@ static int list_others(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
+/* Has a leader of that launch been on this node, and is nobody of it there any more? A
+ * launch has a directory before it has processes that are known here: one without a
+ * leader of ours may have just begun. */
+static bool is_over_here(struct vel_service *service, const char *launch)
+{
+    struct vel_endpoint endpoint;
+    char *dir = vel_launch_dir(service->dir, launch);
+    bool was_here = dir && vel_endpoint_load(service->fs, dir, service->host.node,
+                                             &endpoint, NULL) == 0;
+
+    if (was_here)
+        vel_endpoint_fini(&endpoint);
+    free(dir);
+    return was_here && !vel_role_is_alive(service->fs, &service->host,
+                                          service->conf->cntl_base, launch);
+}
+
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)
 {
     struct vel_service *service = arg;
@@ -102,10 +119,8 @@ int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < launches.n; i++) {
         const char *launch = *(char **)vel_vec_at(&launches, i);
 
-        if (vel_role_is_alive(service->fs, &service->host, service->conf->cntl_base,
-                              launch))
-            continue;
-        vel_buf_printf(ret, "%s%s", ret->len ? " " : "", launch);
+        if (is_over_here(service, launch))
+            vel_buf_printf(ret, "%s%s", ret->len ? " " : "", launch);
     }
     vel_fs_names_fini(&launches);
     return rc < 0 ? rc : vel_buf_status(ret, err);

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brain/roster.h"
+#include "ident/role.h"
 #include "jobs/promise.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/ids.h"
+#include "meta/launch.h"
 #include "node/service_in.h"
 #include "tap/files.h"
 #include "tap/indexlab.h"
@@ -307,6 +310,47 @@ static void by_key(void)
     vel_view_fini(&view);
 }
 
+/* --- launches that are over here --- */
+
+static bool is_over(const char *launch)
+{
+    struct vel_buf over;
+    bool is;
+
+    vel_buf_init(&over);
+    must(vel_service_over(&service, &over, &err));
+    is = vel_words_have(vel_buf_text(&over), launch);
+    vel_buf_fini(&over);
+    return is;
+}
+
+/* Ranks make the directory of their launch before anybody of it lives here. */
+static void begun(void)
+{
+    struct vel_endpoint endpoint = {.ranks = (char *)"0",
+                                    .endpoints = (char *)"unix:/s"};
+    struct vel_conf conf = {.cntl_base = (char *)tap_dir()};
+    char *dir = vel_launch_dir(service.dir, "begun");
+    struct vel_role *role;
+
+    service.conf = &conf;
+    must(vel_host_init(&service.host, &err));
+    must(vel_host_set_node(&service.host, "n1", &err));
+    endpoint.node = service.host.node;
+    must(vel_fs_make_dirs(service.fs, dir, 0700, &err));
+    ok(!is_over("begun"), "a launch of which nobody has been here may have just begun");
+    must(
+        vel_role_open(service.fs, &service.host, conf.cntl_base, "begun", &role, &err));
+    must(vel_role_live(role, &err));
+    must(vel_endpoint_save(service.fs, dir, &endpoint, &err));
+    ok(!is_over("begun"), "one that has a process here lives");
+    vel_role_close(role);
+    ok(is_over("begun"), "and is over when that is gone");
+    vel_host_fini(&service.host);
+    service.conf = NULL;
+    free(dir);
+}
+
 int main(void)
 {
     char dir[3000];
@@ -331,6 +375,7 @@ int main(void)
     names();
     unread();
     by_key();
+    begun();
     free(service.launch_dir);
     return done_testing();
 }
