@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one small file of a line costs from its creation until it is on the prefix: how
  * often something is brought to the disk, and how many names change. The same for each,
- * however many there were. */
+ * however many there were; and what stays beside them does not grow with them. */
 #include "config.h"
 
+#include <ftw.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tap/filelab.h"
 #include "tap/tap.h"
 
 /* Of a node without others, the program's own file included. The aim of issue 21 is 8
  * and 6. */
-enum { FILES = 24, SYNCS = 11, NAMES = 5 };
+enum { FILES = 200, SYNCS = 11, NAMES = 5, BESIDE = 20 };
 
 static atomic_int syncs, names;
 
@@ -55,6 +57,25 @@ static int usual(const int *counts, int n)
     return sorted[n / 4];
 }
 
+static int beside;
+
+static int count_file(const char *path, const struct stat *st, int type,
+                      struct FTW *where)
+{
+    (void)st;
+    beside += type == FTW_F && strncmp(path + where->base, "ck.", 3) != 0;
+    return 0;
+}
+
+/* Files below a directory that are not the program's. */
+static int count_beside(const char *dir)
+{
+    beside = 0;
+    if (nftw(dir, count_file, 16, FTW_PHYS) < 0)
+        bail_out("cannot look through %s", dir);
+    return beside;
+}
+
 int main(void)
 {
     static struct vel_fs_ops ops;
@@ -92,6 +113,10 @@ int main(void)
     ok(usual(of_syncs + FILES / 2, FILES / 2) <= usual(of_syncs, FILES / 2) &&
            usual(of_names + FILES / 2, FILES / 2) <= usual(of_names, FILES / 2),
        "later ones cost no more than the first");
+    ok(count_beside(lab.prefix) <= BESIDE && count_beside(lab.home[0]) <= BESIDE,
+       "on the prefix and in the cache few files tell of all");
+    note("%d on the prefix, %d in the cache", count_beside(lab.prefix),
+         count_beside(lab.home[0]));
     filelab_fini(&lab);
     return done_testing();
 }
