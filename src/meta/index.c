@@ -42,6 +42,28 @@ bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret)
     return true; /* the strings are the caller's */
 }
 
+bool vel_said_find(const struct vel_ledger_text *text, int64_t id, struct vel_said *ret)
+{
+    bool is = false;
+
+    for (size_t i = 0; text && i < text->facts.n; i++) {
+        const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
+        struct vel_said said;
+
+        if (!vel_said_get(&fact->line, &said))
+            continue;
+        if (said.id == id && (!is || said.count > ret->count)) {
+            if (is)
+                vel_said_fini(ret);
+            *ret = said;
+            is = true;
+        } else {
+            vel_said_fini(&said);
+        }
+    }
+    return is;
+}
+
 bool vel_said_is_doubtful(const struct vel_ledger_text *text)
 {
     struct vel_fields fields;

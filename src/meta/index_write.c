@@ -232,29 +232,6 @@ static int tell(struct saying *saying, bool *ret_is_apart, struct vel_err *err)
 
 /* --- in a term of its own --- */
 
-/* What counts in a term. */
-static bool find(const struct vel_ledger_text *text, int64_t id, struct vel_said *ret)
-{
-    bool is = false;
-
-    for (size_t i = 0; text && i < text->facts.n; i++) {
-        const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
-        struct vel_said said;
-
-        if (!vel_said_get(&fact->line, &said))
-            continue;
-        if (said.id == id && (!is || said.count > ret->count)) {
-            if (is)
-                vel_said_fini(ret);
-            *ret = said;
-            is = true;
-        } else {
-            vel_said_fini(&said);
-        }
-    }
-    return is;
-}
-
 static int find_gone(const struct vel_ledger_text *text, struct vel_ranges *ret,
                      struct vel_err *err)
 {
@@ -279,7 +256,7 @@ static int put_of_text(struct saying *saying, const struct vel_ledger_text *now,
     if (rc == 0 && saying->what == FORGET)
         rc = put_gone(saying, &gone, ret, err);
     else if (rc == 0)
-        rc = put_entry(saying, find(now, saying->id, &said) ? &said : NULL,
+        rc = put_entry(saying, vel_said_find(now, saying->id, &said) ? &said : NULL,
                        vel_ranges_has(&gone, saying->id), ret, err);
     vel_ranges_fini(&gone);
     vel_said_fini(&said);
