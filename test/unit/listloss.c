@@ -436,72 +436,6 @@ static void torn(void)
     vel_index_close(crew.index);
 }
 
-/* --- an entry and a record --- */
-
-/* The name of the first file that counts. */
-static const char *first_of(const struct flushlab *lab)
-{
-    static char name[300];
-    struct vel_vec files;
-
-    must(indexlab_files(vel_fs_posix(), lab->dir, 1, 0, &files, &err));
-    snprintf(name, sizeof name, "%s", ((struct vel_listed *)files.items)[0].name);
-    vel_filelist_fini(&files);
-    return name;
-}
-
-/* Record 0, with one file. */
-static void save_one(const struct flushlab *lab, const char *name, int64_t mtime)
-{
-    struct vel_listed file = {
-        .name = strdup(name), .container = -1, .size = 7, .mtime_s = mtime};
-    struct vel_vec files;
-
-    vel_vec_init(&files, sizeof file);
-    if (!file.name || !vel_vec_push(&files, &file))
-        bail_out("no memory");
-    must(vel_filelist_save(vel_fs_posix(), lab->dir, 1, 0, &files, false, &err));
-    vel_filelist_fini(&files);
-}
-
-static void say(const struct flushlab *lab, enum vel_place_on_prefix place)
-{
-    struct vel_entry entry = entry_of(1, place);
-
-    must(indexlab_save(vel_fs_posix(), lab->dir, &entry, &err));
-}
-
-static void both(void)
-{
-    struct vel_entry entry = entry_of(1, VEL_ON_STAGED);
-    struct vel_entry_list list = {.list = 0};
-    struct vel_listed file = {
-        .name = strdup("staged"), .container = -1, .size = 7, .mtime_s = 5};
-    struct vel_index *index;
-    struct vel_vec lists;
-    struct flushlab lab;
-
-    begin(&lab, "both");
-    flushlab_claim(&lab, 1, 1);
-    vel_vec_init(&lists, sizeof list);
-    vel_vec_init(&list.files, sizeof file);
-    vel_vec_push(&list.files, &file);
-    vel_vec_push(&lists, &list);
-    index = indexlab_open(vel_fs_posix(), lab.dir);
-    must(vel_entry_save_lists(index, &entry, &lists, &err));
-    vel_entry_lists_fini(&lists);
-    vel_index_close(index);
-    save_one(&lab, "before", 1);
-    is_str(first_of(&lab), "staged",
-           "a record from before it was staged does not count");
-    save_one(&lab, "renamed", 5);
-    is_str(first_of(&lab), "renamed",
-           "one that has another name for the same file does");
-    say(&lab, VEL_ON_FLUSHING);
-    save_one(&lab, "anew", 9);
-    is_str(first_of(&lab), "anew", "so does that of who copies it once more");
-}
-
 int main(void)
 {
     published();
@@ -509,7 +443,6 @@ int main(void)
     left_out();
     removed();
     torn();
-    both();
     flushlab_leave();
     return done_testing();
 }

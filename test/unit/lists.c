@@ -14,6 +14,14 @@
 #include "tap/indexlab.h"
 #include "tap/tap.h"
 
+static struct vel_err err;
+
+static void must(int rc)
+{
+    if (rc < 0)
+        bail_out("%s", err.text);
+}
+
 static bool has_dir(const char *veloc, int64_t id)
 {
     char *dir = vel_dataset_dir(veloc, id);
@@ -47,7 +55,6 @@ static bool are_all_listed(const struct flushlab *lab, int64_t id)
 
 static void stage(struct flushlab *lab, const char *name)
 {
-    struct vel_err err = {0};
 
     flushlab_init(lab, name, 100000);
     flushlab_parts(lab, 1);
@@ -62,7 +69,6 @@ static bool go_on(const struct flushlab *lab)
 {
     struct flushlab_node node;
     struct vel_entry entry;
-    struct vel_err err = {0};
     int rc;
 
     flushlab_claim(lab, 1, 2);
@@ -81,7 +87,6 @@ static void few(void)
 {
     struct flushlab lab;
     struct vel_entry entry;
-    struct vel_err err = {0};
 
     flushlab_init(&lab, "few", 100000);
     flushlab_parts(&lab, 1);
@@ -136,7 +141,6 @@ static const char *name_of(int rank, int file)
 static void many(void)
 {
     struct filelab lab;
-    struct vel_err err = {0};
 
     filelab_init(&lab, "many", 1, FILELAB_RANKS,
                  "DATASET=ck PATTERN=ck.{step}.{rank}.*\n");
@@ -157,11 +161,94 @@ static void many(void)
     filelab_fini(&lab);
 }
 
+/* --- an entry and a record --- */
+
+static struct vel_entry of_place(enum vel_place_on_prefix place)
+{
+    static char name[] = "ck";
+
+    return (struct vel_entry){.dataset = {.id = 1,
+                                          .name = name,
+                                          .version = 1,
+                                          .use = VEL_USE_CHECKPOINT,
+                                          .ranks = FLUSHLAB_RANKS,
+                                          .nodes = FLUSHLAB_RANKS,
+                                          .files = FLUSHLAB_RANKS * FLUSHLAB_FILES},
+                              .owner = 1,
+                              .place = place,
+                              .lists = FLUSHLAB_RANKS};
+}
+
+/* The name of the first file that counts. */
+static const char *first_of(const struct flushlab *lab)
+{
+    static char name[300];
+    struct vel_vec files;
+
+    must(indexlab_files(vel_fs_posix(), lab->dir, 1, 0, &files, &err));
+    snprintf(name, sizeof name, "%s", ((struct vel_listed *)files.items)[0].name);
+    vel_filelist_fini(&files);
+    return name;
+}
+
+/* Record 0, with one file. */
+static void save_one(const struct flushlab *lab, const char *name, int64_t mtime)
+{
+    struct vel_listed file = {
+        .name = strdup(name), .container = -1, .size = 7, .mtime_s = mtime};
+    struct vel_vec files;
+
+    vel_vec_init(&files, sizeof file);
+    if (!file.name || !vel_vec_push(&files, &file))
+        bail_out("no memory");
+    must(vel_filelist_save(vel_fs_posix(), lab->dir, 1, 0, &files, false, &err));
+    vel_filelist_fini(&files);
+}
+
+static void say(const struct flushlab *lab, enum vel_place_on_prefix place)
+{
+    struct vel_entry entry = of_place(place);
+
+    must(indexlab_save(vel_fs_posix(), lab->dir, &entry, &err));
+}
+
+static void both(void)
+{
+    struct vel_entry entry = of_place(VEL_ON_STAGED);
+    struct vel_entry_list list = {.list = 0};
+    struct vel_listed file = {
+        .name = strdup("staged"), .container = -1, .size = 7, .mtime_s = 5};
+    struct vel_index *index;
+    struct vel_vec lists;
+    struct flushlab lab;
+
+    flushlab_init(&lab, "both", 100);
+    flushlab_claim(&lab, 1, 1);
+    vel_vec_init(&lists, sizeof list);
+    vel_vec_init(&list.files, sizeof file);
+    vel_vec_push(&list.files, &file);
+    vel_vec_push(&lists, &list);
+    index = indexlab_open(vel_fs_posix(), lab.dir);
+    must(vel_entry_save_lists(index, &entry, &lists, &err));
+    vel_entry_lists_fini(&lists);
+    vel_index_close(index);
+    save_one(&lab, "before", 1);
+    is_str(first_of(&lab), "staged",
+           "a record from before it was staged does not count");
+    save_one(&lab, "renamed", 5);
+    is_str(first_of(&lab), "renamed",
+           "one that has another name for the same file does");
+    say(&lab, VEL_ON_FLUSHING);
+    save_one(&lab, "anew", 9);
+    is_str(first_of(&lab), "anew", "so does that of who copies it once more");
+}
+
 int main(void)
 {
     few();
     lost();
     many();
+    both();
     flushlab_leave();
     return done_testing();
 }
