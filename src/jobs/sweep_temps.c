@@ -34,6 +34,20 @@ static int remove_of(const struct of_dataset *of, const char *name, int64_t owne
     return rc;
 }
 
+static int remove_all(const struct of_dataset *of, const struct vel_vec *files,
+                      struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < files->n; i++) {
+        const struct vel_listed *file = vel_vec_at(files, i);
+
+        for (int64_t k = 1; rc == 0 && file->container < 0 && k <= of->last; k++)
+            rc = remove_of(of, file->name, k, err);
+    }
+    return rc;
+}
+
 /* A list that cannot be read stays, and what it lists. */
 static int remove_list(const struct of_dataset *of, int list, struct vel_err *err)
 {
@@ -46,16 +60,32 @@ static int remove_list(const struct of_dataset *of, int list, struct vel_err *er
         free(path);
         return rc == VEL_ENOMEM ? rc : 0;
     }
-    for (size_t i = 0; rc == 0 && i < files.n; i++) {
-        const struct vel_listed *file = vel_vec_at(&files, i);
-
-        for (int64_t k = 1; rc == 0 && file->container < 0 && k <= of->last; k++)
-            rc = remove_of(of, file->name, k, err);
-    }
+    rc = remove_all(of, &files, err);
     vel_filelist_fini(&files);
     if (rc == 0 && !of->keeps_lists)
         rc = vel_fs_unlink(of->fs, path, err);
     free(path);
+    return rc;
+}
+
+/* What its entry lists: that may be of a flush before, and others than the records. */
+static int remove_told(const struct of_dataset *of, struct vel_index *index,
+                       struct vel_err *err)
+{
+    struct vel_entry entry;
+    int rc = 0;
+
+    if (vel_entry_load(index, of->id, &entry, NULL) < 0)
+        return 0;
+    for (int l = 0; rc == 0 && l < entry.lists; l++) {
+        struct vel_vec files;
+
+        if (vel_index_told_files(index, of->id, l, &files) < 0)
+            continue;
+        rc = remove_all(of, &files, err);
+        vel_filelist_fini(&files);
+    }
+    vel_entry_fini(&entry);
     return rc;
 }
 
@@ -107,6 +137,8 @@ int vel_sweep_temps(struct vel_index *index, const char *prefix, int64_t id,
                  list <= INT32_MAX)
             rc = remove_list(&of, (int)list, err);
     }
+    if (rc == 0)
+        rc = remove_told(&of, index, err);
     vel_fs_names_fini(&names);
     free(its);
     return rc;

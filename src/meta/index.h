@@ -38,7 +38,9 @@ int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
 int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
                     struct vel_err *err);
 
-/* Has the entry that list? */
+/* That of the entry alone; VEL_ENOENT: it has none. And has it that list? */
+int vel_index_told_files(struct vel_index *index, int64_t id, int list,
+                         struct vel_vec *ret);
 bool vel_index_has_list(struct vel_index *index, int64_t id, int list);
 
 /* Each file of all lists of an entry, as far as they can be read, until one gives

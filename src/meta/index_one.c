@@ -193,11 +193,18 @@ static int load_list(struct vel_index *index, int64_t id, int list, struct vel_v
     return rc;
 }
 
+int vel_index_told_files(struct vel_index *index, int64_t id, int list,
+                         struct vel_vec *ret)
+{
+    enum vel_place_on_prefix place;
+
+    return load_list(index, id, list, ret, &place, NULL);
+}
+
 bool vel_index_has_list(struct vel_index *index, int64_t id, int list)
 {
     struct vel_vec files;
-    enum vel_place_on_prefix place;
-    int rc = load_list(index, id, list, &files, &place, NULL);
+    int rc = vel_index_told_files(index, id, list, &files);
 
     if (rc == 0)
         vel_filelist_fini(&files);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jobs/sweep_temps.h"
 #include "meta/paths.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
@@ -243,12 +244,36 @@ static void both(void)
     is_str(first_of(&lab), "anew", "so does that of who copies it once more");
 }
 
+/* A flush that has begun anew, and whose caches are lost: what the entry has is of the
+ * flush before, and there is no record. */
+static void stranded(void)
+{
+    struct vel_index *index;
+    struct vel_entry entry;
+    struct flushlab lab;
+
+    stage(&lab, "stranded");
+    must(indexlab_load(vel_fs_posix(), lab.dir, 1, &entry, &err));
+    entry.place = VEL_ON_FLUSHING;
+    must(indexlab_save(vel_fs_posix(), lab.dir, &entry, &err));
+    vel_entry_fini(&entry);
+    for (int l = 0; l < FLUSHLAB_RANKS; l++)
+        vel_filelist_remove(vel_fs_posix(), lab.dir, 1, l);
+    vel_filelist_remove_dir(vel_fs_posix(), lab.dir, 1);
+    index = indexlab_open(vel_fs_posix(), lab.dir);
+    must(vel_sweep_temps(index, lab.prefix, 1, true, &err));
+    is_int(flushlab_strays(&lab), 0,
+           "of a flush that nobody goes on with nothing stays, wherever it is listed");
+    vel_index_close(index);
+}
+
 int main(void)
 {
     few();
     lost();
     many();
     both();
+    stranded();
     flushlab_leave();
     return done_testing();
 }
