@@ -162,9 +162,9 @@ static int own_names(const struct vel_flushing *f, const struct vel_entry *entry
 struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t id)
 {
     struct vel_map *names = vel_map_create();
-    int rc = names ? 0 : VEL_ENOMEM;
+    int l, rc = names ? 0 : VEL_ENOMEM;
 
-    for (int l = 0; rc == 0; l++) {
+    for (l = 0; rc == 0; l++) {
         struct vel_vec files;
 
         rc = vel_index_files(flushing->index, id, l, &files, NULL);
@@ -173,7 +173,8 @@ struct vel_map *vel_flushing_names(const struct vel_flushing *flushing, int64_t 
         rc = add_names(names, &files, NULL);
         vel_filelist_fini(&files);
     }
-    if (rc == VEL_ENOENT)
+    /* behind the last there is none; of a damaged ledger nobody can be sure of that */
+    if (rc == VEL_ENOENT || (rc == VEL_ECORRUPT && l > 0))
         return names;
     vel_map_destroy(names, NULL);
     return NULL;

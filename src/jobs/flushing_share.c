@@ -116,6 +116,9 @@ int vel_share_guess(struct vel_share *s)
 {
     int rc = find_files(s);
 
+    if (rc == 0 && s->job->container_size > 0)
+        rc = vel_container_plan(&s->files, s->job->container_size, s->job->list,
+                                s->job->lists, s->err);
     return rc == 0 ? vel_share_find_targets(s) : rc;
 }
 

@@ -215,7 +215,7 @@ static bool are_same_but_names(const struct vel_listed *a, const struct vel_list
 {
     return a->rank == b->rank && a->size == b->size && a->mtime_s == b->mtime_s &&
            a->mtime_ns == b->mtime_ns && a->container == b->container &&
-           a->offset == b->offset;
+           a->offset == b->offset && a->crc == b->crc && a->is_patch == b->is_patch;
 }
 
 /* Are files those that were staged, of which some may have other names, and some were
@@ -259,6 +259,9 @@ int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_ve
 
         *ret = is ? record : entrys;
         vel_filelist_fini(is ? &entrys : &record);
+    } else if (rc == 0 && got != VEL_ENOENT && got != VEL_ECORRUPT) {
+        vel_filelist_fini(ret);
+        return vel_fail(err, (enum vel_status)got, "%s", of_record.text);
     } else if (rc == VEL_ECORRUPT && got == VEL_ENOENT) {
         return vel_fail(err, VEL_ECORRUPT, "%s", of_entry.text);
     } else if (rc < 0) {

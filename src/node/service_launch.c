@@ -98,14 +98,16 @@ static bool is_over_here(struct vel_service *service, const char *launch)
 {
     struct vel_endpoint endpoint;
     char *dir = vel_launch_dir(service->dir, launch);
-    bool was_here = dir && vel_endpoint_load(service->fs, dir, service->host.node,
-                                             &endpoint, NULL) == 0;
+    int rc =
+        dir ? vel_endpoint_load(service->fs, dir, service->host.node, &endpoint, NULL)
+            : VEL_ENOMEM;
 
-    if (was_here)
+    if (rc == 0)
         vel_endpoint_fini(&endpoint);
     free(dir);
-    return was_here && !vel_role_is_alive(service->fs, &service->host,
-                                          service->conf->cntl_base, launch);
+    return rc != VEL_ENOENT && rc != VEL_ENOMEM &&
+           !vel_role_is_alive(service->fs, &service->host, service->conf->cntl_base,
+                              launch);
 }
 
 int vel_service_over(void *arg, struct vel_buf *ret, struct vel_err *err)

@@ -23,6 +23,8 @@ static int find_files(const struct vel_crew *crew, const struct vel_pull *what,
         struct vel_vec files;
 
         rc = vel_index_files(crew->index, what->entry->dataset.id, l, &files, err);
+        if (rc < 0)
+            break;
         for (size_t i = files.n; rc == 0 && i-- > 0;) {
             const struct vel_listed *f = vel_vec_at(&files, i);
 

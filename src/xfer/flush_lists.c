@@ -88,6 +88,13 @@ int vel_flush_remove_lists(const struct vel_crew *crew, int64_t id, struct vel_e
 typedef int listed_f(const struct vel_crew *crew, const struct vel_entry *entry,
                      const struct vel_listed *file, int64_t last, struct vel_err *err);
 
+/* By a loss of power: it has not been published, and no list was synced yet. */
+static bool may_be_torn(const struct vel_entry *entry)
+{
+    return entry->place == VEL_ON_FLUSHING ||
+           (entry->place == VEL_ON_REMOVING && !entry->flushed);
+}
+
 static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
                     listed_f *act, struct vel_err *err)
 {
@@ -109,8 +116,8 @@ static int for_each(const struct vel_crew *crew, const struct vel_entry *entry,
             rc = 0; /* nothing is copied before all lists are there */
             continue;
         }
-        if (rc == VEL_ECORRUPT && entry->place == VEL_ON_FLUSHING) {
-            rc = 0; /* torn by a loss of power: who has the files knows their names */
+        if (rc == VEL_ECORRUPT && may_be_torn(entry)) {
+            rc = 0; /* who has the files knows their names */
             vel_log(VEL_LOG_WARN,
                     "what has come to the prefix of dataset %" PRId64
                     " under temporary names may stay there: %s",
@@ -356,11 +363,30 @@ static int begin_removal(const struct vel_crew *crew, struct vel_entry *entry,
     return entry->place == place ? 0 : mark(crew, entry, place, err);
 }
 
+/* What the entry lists, and was published, no record has: one from before the copy may
+ * have come back with a loss of power. */
+static int drop_records(const struct vel_crew *crew, const struct vel_entry *entry,
+                        struct vel_err *err)
+{
+    char *dir = vel_dataset_dir(crew->dir, entry->dataset.id);
+    int rc = dir ? 0 : vel_out_of_memory(err, "taking back a dataset");
+
+    for (int l = 0; rc == 0 && l < entry->lists; l++)
+        if (vel_index_has_list(crew->index, entry->dataset.id, l))
+            vel_filelist_remove(crew->fs, crew->dir, entry->dataset.id, l);
+    if (rc == 0 && vel_fs_exists(crew->fs, dir))
+        rc = vel_fs_sync_dir(crew->fs, dir, err);
+    free(dir);
+    return rc;
+}
+
 int vel_flush_take_back(const struct vel_crew *crew, struct vel_entry *entry,
                         struct vel_err *err)
 {
-    int rc = begin_removal(crew, entry, VEL_ON_FLUSHING, err);
+    int rc = entry->place == VEL_ON_PREFIX ? drop_records(crew, entry, err) : 0;
 
+    if (rc == 0)
+        rc = begin_removal(crew, entry, VEL_ON_FLUSHING, err);
     if (rc == 0)
         rc = remove_files(crew, entry, err);
     if (rc == 0)
@@ -389,9 +415,7 @@ int vel_flush_remove(const struct vel_crew *crew, struct vel_entry *entry,
     int64_t id = entry->dataset.id;
     int rc = 0;
 
-    if (entry->place == VEL_ON_FLUSHING) /* a loss of power may have torn its lists */
-        rc = vel_flush_take_back(crew, entry, err);
-    if (rc == 0 && entry->place != VEL_ON_CACHE) {
+    if (entry->place != VEL_ON_CACHE) {
         rc = begin_removal(crew, entry, VEL_ON_REMOVING, err);
         if (rc == 0)
             rc = remove_files(crew, entry, err);

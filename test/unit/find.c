@@ -346,6 +346,8 @@ static void begun(void)
     ok(!is_over("begun"), "one that has a process here lives");
     vel_role_close(role);
     ok(is_over("begun"), "and is over when that is gone");
+    ok(tap_damage(dir, "unix:/s") > 0 && is_over("begun"),
+       "also when nobody can read any more who was here");
     vel_host_fini(&service.host);
     service.conf = NULL;
     free(dir);

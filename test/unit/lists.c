@@ -12,8 +12,10 @@
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/flushlab.h"
+#include "tap/fs_fault.h"
 #include "tap/indexlab.h"
 #include "tap/tap.h"
+#include "xfer/flush.h"
 
 static struct vel_err err;
 
@@ -192,11 +194,14 @@ static const char *first_of(const struct flushlab *lab)
     return name;
 }
 
-/* Record 0, with one file. */
+/* Record 0, with one file; below 0: a patch. */
 static void save_one(const struct flushlab *lab, const char *name, int64_t mtime)
 {
-    struct vel_listed file = {
-        .name = strdup(name), .container = -1, .size = 7, .mtime_s = mtime};
+    struct vel_listed file = {.name = strdup(name),
+                              .container = -1,
+                              .size = 7,
+                              .mtime_s = mtime < 0 ? -mtime : mtime,
+                              .is_patch = mtime < 0};
     struct vel_vec files;
 
     vel_vec_init(&files, sizeof file);
@@ -213,7 +218,8 @@ static void say(const struct flushlab *lab, enum vel_place_on_prefix place)
     must(indexlab_save(vel_fs_posix(), lab->dir, &entry, &err));
 }
 
-static void both(void)
+/* Staged, with the list of one file in the entry. */
+static void stage_one(struct flushlab *lab, const char *name)
 {
     struct vel_entry entry = of_place(VEL_ON_STAGED);
     struct vel_entry_list list = {.list = 0};
@@ -221,27 +227,134 @@ static void both(void)
         .name = strdup("staged"), .container = -1, .size = 7, .mtime_s = 5};
     struct vel_index *index;
     struct vel_vec lists;
-    struct flushlab lab;
 
-    flushlab_init(&lab, "both", 100);
-    flushlab_claim(&lab, 1, 1);
+    flushlab_init(lab, name, 100);
+    flushlab_claim(lab, 1, 1);
     vel_vec_init(&lists, sizeof list);
     vel_vec_init(&list.files, sizeof file);
     vel_vec_push(&list.files, &file);
     vel_vec_push(&lists, &list);
-    index = indexlab_open(vel_fs_posix(), lab.dir);
+    index = indexlab_open(vel_fs_posix(), lab->dir);
     must(vel_entry_save_lists(index, &entry, &lists, &err));
     vel_entry_lists_fini(&lists);
     vel_index_close(index);
+}
+
+static void both(void)
+{
+    struct flushlab lab;
+
+    stage_one(&lab, "both");
     save_one(&lab, "before", 1);
     is_str(first_of(&lab), "staged",
            "a record from before it was staged does not count");
+    save_one(&lab, "patch", -5);
+    is_str(first_of(&lab), "staged", "nor does one that takes a file for a patch");
     save_one(&lab, "renamed", 5);
     is_str(first_of(&lab), "renamed",
            "one that has another name for the same file does");
     say(&lab, VEL_ON_FLUSHING);
     save_one(&lab, "anew", 9);
     is_str(first_of(&lab), "anew", "so does that of who copies it once more");
+}
+
+/* A record that has the right name cannot be read for once, at each operation. */
+static void unread(void)
+{
+    struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_ONCE,
+                                     .kinds = VEL_FS_KIND_OPEN | VEL_FS_KIND_READ |
+                                              VEL_FS_KIND_LIST | VEL_FS_KIND_STAT};
+    bool has_fired = true, is_good = true;
+    struct flushlab lab;
+
+    stage_one(&lab, "unread");
+    save_one(&lab, "renamed", 5);
+    while (has_fired) {
+        struct vel_fs_fault *fault;
+        struct vel_index *index;
+        struct vel_vec files;
+
+        plan.at++;
+        must(vel_fs_fault_create(vel_fs_posix(), NULL, &fault, &err));
+        index = indexlab_open(vel_fs_fault_fs(fault), lab.dir);
+        vel_fs_fault_arm(fault, &plan);
+        if (vel_index_files(index, 1, 0, &files, &err) == 0) {
+            is_good = is_good && strcmp(((struct vel_listed *)files.items)[0].name,
+                                        "renamed") == 0;
+            vel_filelist_fini(&files);
+        }
+        has_fired = vel_fs_fault_fired(fault);
+        vel_index_close(index);
+        vel_fs_fault_destroy(fault);
+    }
+    ok(is_good && plan.at > 5,
+       "a record that cannot be read for once is not taken for none");
+}
+
+/* --- removal --- */
+
+static struct vel_crew crew_of(const struct flushlab *lab)
+{
+    return (struct vel_crew){.fs = vel_fs_posix(),
+                             .prefix = lab->prefix,
+                             .dir = lab->dir,
+                             .index = indexlab_open(vel_fs_posix(), lab->dir)};
+}
+
+/* What was written through is the dataset's also while others are on their way. */
+static void through(void)
+{
+    struct vel_listed file = {
+        .name = strdup("direct"), .container = -1, .size = 5, .is_through = true};
+    struct vel_entry entry;
+    struct vel_crew crew;
+    struct flushlab lab;
+    struct vel_vec files;
+    struct stat st;
+    char path[800];
+
+    flushlab_init(&lab, "through", 100);
+    flushlab_begin(&lab, 1, 1);
+    snprintf(path, sizeof path, "%s/direct", lab.prefix);
+    tap_put_file(path, "bytes");
+    must(vel_fs_lstat(vel_fs_posix(), path, &st, &err));
+    file.mtime_s = st.st_mtim.tv_sec;
+    file.mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
+    vel_vec_init(&files, sizeof file);
+    vel_vec_push(&files, &file);
+    must(vel_filelist_save(vel_fs_posix(), lab.dir, 1, 0, &files, false, &err));
+    vel_filelist_fini(&files);
+    must(indexlab_load(vel_fs_posix(), lab.dir, 1, &entry, &err));
+    crew = crew_of(&lab);
+    must(vel_flush_remove(&crew, &entry, &err));
+    ok(!vel_fs_exists(vel_fs_posix(), path),
+       "removed in mid-flush, what was written through goes as well");
+    vel_entry_fini(&entry);
+    vel_index_close(crew.index);
+}
+
+/* Published, taken back, beside a record that a loss of power has brought back. */
+static void withdrawn(void)
+{
+    struct vel_entry entry;
+    struct vel_crew crew;
+    struct flushlab lab;
+    int left = 0;
+
+    flushlab_init(&lab, "withdrawn", 100);
+    flushlab_parts(&lab, 1);
+    if (!flushlab_flush(&lab, 1, 1))
+        bail_out("no flush");
+    save_one(&lab, "before", 1);
+    must(indexlab_load(vel_fs_posix(), lab.dir, 1, &entry, &err));
+    crew = crew_of(&lab);
+    must(vel_flush_take_back(&crew, &entry, &err));
+    for (int rank = 0; rank < FLUSHLAB_RANKS; rank++)
+        for (int file = 0; file < FLUSHLAB_FILES; file++)
+            left += vel_fs_exists(vel_fs_posix(), flushlab_path(&lab, 1, rank, file));
+    is_int(left, 0, "what is taken back goes by what the entry has listed");
+    vel_entry_fini(&entry);
+    vel_index_close(crew.index);
 }
 
 /* A flush that has begun anew, and whose caches are lost: what the entry has is of the
@@ -273,6 +386,9 @@ int main(void)
     lost();
     many();
     both();
+    unread();
+    through();
+    withdrawn();
     stranded();
     flushlab_leave();
     return done_testing();
