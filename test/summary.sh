@@ -3,7 +3,7 @@
 # summary.sh [BUILD-DIR [SCRATCH-DIR]] - what `make check` has found, counted in TAP checks.
 #
 # Counts in the .trs files that Automake's driver has left, and names what failed in the
-# words of the .log beside each. The last line is `N passed, N failed`, or
+# words of the .log beside each, with the first notes on why. The last line is `N passed, N failed`, or
 # `N passed, N failed, N skipped` where something was skipped. An error (a crash, a missing
 # plan, a time limit) is a failure. So is a run that did not come to its end, which would
 # look better than it is. What tests leave in SCRATCH-DIR, their TMPDIR, is a failure: only those
@@ -11,6 +11,14 @@
 set -u
 build=${1:-.}
 scratch=${2:-}
+
+name_failed() {
+    awk '/^(FAIL|XPASS|ERROR): / { print; found = 1; notes = 12; next }
+         /^# / && notes > 0 { print "  " substr($0, 1, 400); notes--; next }
+         { notes = 0 }
+         END { exit !found }' "$1"
+}
+
 find "$build" -name '*.trs' -type f | LC_ALL=C sort | {
     passed=0 failed=0 skipped=0
     if [ ! -e "$build/test-suite.log" ]; then
@@ -36,7 +44,7 @@ find "$build" -name '*.trs' -type f | LC_ALL=C sort | {
             bad=1
             echo "FAIL $name: it left no result"
         elif [ "$bad" -gt 0 ]; then
-            grep -E '^(FAIL|XPASS|ERROR): ' "${trs%.trs}.log" || echo "FAIL $name"
+            name_failed "${trs%.trs}.log" || echo "FAIL $name"
         fi
         failed=$((failed + bad))
     done

@@ -40,10 +40,13 @@ a_test known.t 'echo 1..1; echo "not ok 1 - a # TODO issue 7"'
 said=$(summary)
 is "$? $said" "0 4 passed, 0 failed, 2 skipped" "a known failure passes"
 
-a_test bad.t 'echo 1..2; echo ok 1; echo not ok 2 - the disk is safe'
+a_test bad.t 'echo 1..2; echo ok 1; echo "# all is well"; echo not ok 2 - the disk is safe; echo "# it is full"'
 said=$(summary)
 is "$? $(last "$said")" "1 5 passed, 1 failed, 2 skipped" "a failed check fails the run"
-like "$said" "*FAIL: bad.t 2 - the disk is safe*" "and is named"
+like "$said" "*FAIL: bad.t 2 - the disk is safe
+  # it is full
+*" "and is named, with why"
+is "$(grep -c 'all is well' <<<"$said")" 0 "but not what went right"
 
 a_test crash.t 'echo 1..1; echo ok 1; kill -SEGV $$'
 is "$(last "$(summary)")" "6 passed, 2 failed, 2 skipped" "a crash after the last check is a failure"
