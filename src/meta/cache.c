@@ -181,23 +181,77 @@ static bool is_redundancy(const char *name)
     return len >= 5 && strcmp(name + len - 5, ".h5vr") == 0;
 }
 
-/* One that is taken just now has two names for a while. */
-static int add_size(void *arg, enum vel_fs_visit what, const char *below,
-                    const struct stat *st, struct vel_err *err)
-{
-    uint64_t *bytes = arg;
+/* A file of a program. One that is taken just now has two names for a while. */
+struct counted {
+    dev_t dev;
+    ino_t ino;
+    uint64_t bytes;
+};
 
-    (void)err;
-    if (what == VEL_FS_FILE && strstr(below, "/rank.") && !is_redundancy(below))
-        *bytes += (uint64_t)st->st_size / (st->st_nlink > 1 ? st->st_nlink : 1);
-    return 0;
+static int compare_counted(const void *a, const void *b)
+{
+    const struct counted *x = a, *y = b;
+
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
+static int add_counted(void *arg, enum vel_fs_visit what, const char *below,
+                       const struct stat *st, struct vel_err *err)
+{
+    const struct counted file = {st->st_dev, st->st_ino, (uint64_t)st->st_size};
+
+    if (what != VEL_FS_FILE || !strstr(below, "/rank.") || is_redundancy(below))
+        return 0;
+    return vel_vec_push(arg, &file) ? 0 : vel_out_of_memory(err, "the cache");
+}
+
+/* Of all datasets, or of all else. */
+static int add_below(struct vel_fs *fs, const char *home, bool of_datasets,
+                     struct vel_vec *files, struct vel_err *err)
+{
+    struct vel_vec names = {0};
+    int64_t index;
+    int rc = vel_fs_list(fs, home, &names, err);
+
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = ((char **)names.items)[i];
+        char *path = vel_path_join(home, name);
+
+        if (!path)
+            rc = vel_out_of_memory(err, "the cache");
+        else if (vel_number_behind(name, "index.", &index) == of_datasets)
+            rc = vel_fs_walk(fs, path, add_counted, files, err);
+        free(path);
+        rc = rc == VEL_ENOENT ? 0 : rc; /* gone since it was listed */
+    }
+    vel_fs_names_fini(&names);
+    return rc == VEL_ENOENT ? 0 : rc; /* a home that is not there holds none */
+}
+
+/* Who takes a file makes its name in a dataset before that in its batch goes: what is
+ * in no batch any more is in a dataset that is listed afterwards. */
 int vel_cache_bytes(struct vel_fs *fs, const char *home, uint64_t *ret,
                     struct vel_err *err)
 {
+    struct vel_vec files;
+    int rc;
+
     *ret = 0;
-    return vel_fs_walk(fs, home, add_size, ret, err);
+    vel_vec_init(&files, sizeof(struct counted));
+    rc = add_below(fs, home, false, &files, err);
+    if (rc == 0)
+        rc = add_below(fs, home, true, &files, err);
+    vel_vec_sort(&files, compare_counted);
+    for (size_t i = 0; i < files.n; i++) {
+        const struct counted *file = vel_vec_at(&files, i);
+
+        if (i == 0 || compare_counted(file - 1, file) != 0)
+            *ret += file->bytes;
+    }
+    vel_vec_fini(&files);
+    return rc;
 }
 
 static bool is_half_done(const char *name)

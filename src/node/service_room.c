@@ -59,9 +59,10 @@ static int check_limit(const struct vel_service *service, size_t level, size_t s
                        const char *home, uint64_t need, struct vel_err *err)
 {
     uint64_t limit = vel_seats_limit(service->conf, store), bytes = 0;
+    int rc = limit ? vel_cache_bytes(service->fs, home, &bytes, err) : 0;
 
-    if (!limit || vel_cache_bytes(service->fs, home, &bytes, NULL) < 0)
-        return 0;
+    if (!limit || rc < 0)
+        return rc;
     bytes = with_redundancy(service, level, store, bytes);
     return bytes + need <= limit
                ? 0

@@ -239,9 +239,105 @@ static void marking(void)
        "the mark follows no link");
 }
 
+/* --- bytes --- */
+
+/* Somebody takes a file between two looks of who counts: at the one at `at`. */
+struct taker {
+    struct vel_fs fs;
+    const char *home, *at;
+    void (*step)(const char *home);
+};
+
+static int look_and_take(struct vel_fs *fs, const char *path, struct stat *st)
+{
+    struct taker *taker = (struct taker *)(void *)fs;
+    int rc = vel_fs_posix()->ops->lstat(vel_fs_posix(), path, st);
+
+    if (taker->step &&
+        strcmp(path + strlen(path) - strlen(taker->at), taker->at) == 0) {
+        taker->step(taker->home);
+        taker->step = NULL;
+    }
+    return rc;
+}
+
+static void rename_below(const char *home, const char *from, const char *to,
+                         int (*how)(const char *from, const char *to))
+{
+    char source[1300], path[1300];
+
+    snprintf(source, sizeof source, "%s/%s", home, from);
+    snprintf(path, sizeof path, "%s/%s", home, to);
+    if (how(source, path) != 0)
+        bail_out("cannot take %s", source);
+}
+
+#define BATCHED "1.0/1/rank.0/ck.h5"
+#define TAKEN "index.0/dataset.1/rank.0/ck.h5"
+
+static void take_name(const char *home)
+{
+    rename_below(home, BATCHED, TAKEN, link);
+}
+
+static void take_whole(const char *home)
+{
+    rename_below(home, BATCHED, TAKEN, rename);
+}
+
+static void take_anew(const char *home)
+{
+    char path[1300];
+
+    snprintf(path, sizeof path, "%s/" TAKEN, home);
+    unlink(path);
+}
+
+static void take_first(const char *home)
+{
+    put(home, "index.0/dataset.1/rank.0/other.h5");
+    take_whole(home);
+}
+
+static void counting(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct {
+        const char *what, *at;
+        void (*before)(const char *home), (*step)(const char *home);
+    } cases[] = {{"nobody takes it", BATCHED, NULL, NULL},
+                 {"it has two names", BATCHED, take_name, NULL},
+                 {"its second name is made meanwhile", BATCHED, NULL, take_name},
+                 {"it is taken meanwhile", BATCHED, NULL, take_whole},
+                 {"it is taken anew meanwhile", BATCHED, take_name, take_anew},
+                 {"it is in the first dataset meanwhile", "/1.0", NULL, take_first}};
+
+    ops.lstat = look_and_take;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char home[1200], name[16];
+        struct taker taker = {{&ops}, home, cases[i].at, cases[i].step};
+        uint64_t bytes = 0;
+        struct vel_err err = {0};
+
+        snprintf(name, sizeof name, "bytes.%zu", i);
+        snprintf(home, sizeof home, "%s", tap_path(name));
+        put(home, BATCHED);
+        if (cases[i].step != take_first) {
+            put(home, "index.0/dataset.1/rank.0/other.h5");
+            put(home, "index.0/dataset.1/rank.0/set.h5vr");
+        }
+        if (cases[i].before)
+            cases[i].before(home);
+        is_int(vel_cache_bytes(&taker.fs, home, &bytes, &err), 0, "all is seen %s",
+               err.text);
+        is_int((long)bytes, 2, "a file counts once when %s", cases[i].what);
+    }
+}
+
 int main(void)
 {
     scanning();
+    counting();
     unsafe();
     removing();
     half_removed(VEL_FS_FAULT_CRASH, "a crash");
