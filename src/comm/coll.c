@@ -149,47 +149,6 @@ int vel_comm_allreduce(struct vel_comm *comm, enum vel_comm_fold fold, int64_t *
     return vel_coll_fold(comm, fold, fold, values, n, err);
 }
 
-/* In the round of distance d each passes on the sum of the d members that end with
- * itself. */
-static int exscan_run(struct vel_comm *comm, int64_t value, int64_t *ret_before,
-                      struct vel_err *err)
-{
-    uint64_t upto = (uint64_t)value, before = 0, more = 0;
-    int64_t rank = comm->rank, size = comm->size;
-    for (int64_t d = 1; d < size; d *= 2) {
-        struct vel_req *reqs[2] = {NULL, NULL};
-        uint64_t mine = upto;
-        int rc = 0;
-        if (rank >= d)
-            rc = vel_comm_irecv(comm, (int)(rank - d), VEL_TAG_EXSCAN, &more,
-                                sizeof more, &reqs[0], err);
-        if (rc == 0 && rank + d < size)
-            rc = vel_comm_isend(comm, (int)(rank + d), VEL_TAG_EXSCAN, &mine,
-                                sizeof mine, &reqs[1], err);
-        if (rc == 0)
-            rc = vel_comm_wait_all(comm, reqs, 2, err);
-        vel_comm_cancel_all(comm, reqs, 2);
-        if (rc < 0)
-            return rc;
-        if (rank >= d) {
-            upto += more;
-            before += more;
-        }
-    }
-    *ret_before = (int64_t)before;
-    return 0;
-}
-
-int vel_comm_exscan(struct vel_comm *comm, int64_t value, int64_t *ret_before,
-                    struct vel_err *err)
-{
-    struct vel_err cause = {0};
-    int rc = vel_coll_begin(comm, &cause);
-    if (rc == 0)
-        rc = exscan_run(comm, value, ret_before, &cause);
-    return vel_coll_end(comm, rc, &cause, err);
-}
-
 /* A binomial tree; `place` counts from the root. */
 int vel_coll_bcast_bytes(struct vel_comm *comm, int root, uint32_t tag, void *bytes,
                          size_t len, struct vel_err *err)

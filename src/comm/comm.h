@@ -105,10 +105,6 @@ int vel_comm_barrier(struct vel_comm *comm, struct vel_err *err);
 int vel_comm_allreduce(struct vel_comm *comm, enum vel_comm_fold fold, int64_t *values,
                        size_t n, struct vel_err *err);
 
-/* Collective. The sum of `value` over the members before this one. */
-int vel_comm_exscan(struct vel_comm *comm, int64_t value, int64_t *ret_before,
-                    struct vel_err *err);
-
 /* Collective. The root's bytes to all: `buf` is replaced by them elsewhere. */
 int vel_comm_bcast(struct vel_comm *comm, int root, struct vel_buf *buf,
                    struct vel_err *err);

@@ -12,7 +12,6 @@ enum vel_comm_tag {
     VEL_TAG_USER_END = 1 << 20,
     VEL_TAG_BARRIER = VEL_TAG_USER_END,
     VEL_TAG_FOLD,
-    VEL_TAG_EXSCAN,
     VEL_TAG_BCAST,
     VEL_TAG_GATHER,
     VEL_TAG_AGREE,

@@ -84,14 +84,6 @@ uint32_t vel_deal_first(const struct vel_deal *deal, uint32_t block)
     return even_first(deal->groups, deal->blocks, block);
 }
 
-uint32_t vel_deal_block(const struct vel_deal *deal, uint32_t at)
-{
-    uint32_t size = deal->groups / deal->blocks, larger = deal->groups % deal->blocks;
-    uint32_t behind = larger * (size + 1); /* the larger ones */
-
-    return at < behind ? at / (size + 1) : larger + (at - behind) / size;
-}
-
 bool vel_deal_suffices(struct vel_deal_ranks of_block,
                        const struct vel_split_rule *rule)
 {

@@ -43,9 +43,8 @@ void vel_deal_init(struct vel_deal *deal, uint32_t groups,
 /* Where group `group` stands in the order. */
 uint32_t vel_deal_at(const struct vel_deal *deal, uint32_t group);
 
-/* The block of a place in the order, and the first place of a block; that of the block
- * after the last is the number of groups. */
-uint32_t vel_deal_block(const struct vel_deal *deal, uint32_t at);
+/* The first place of a block in the order; that of the block after the last is the
+ * number of groups. */
 uint32_t vel_deal_first(const struct vel_deal *deal, uint32_t block);
 
 /* The ranks of a block. */

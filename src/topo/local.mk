@@ -1,5 +1,6 @@
 # topo - which ranks fail together, and how they are divided into redundancy sets.
 core_sources += \
+	%D%/ask_first.c %D%/ask_first.h \
 	%D%/check.c %D%/check.h \
 	%D%/deal.c %D%/deal.h \
 	%D%/group.c %D%/group.h \
@@ -10,9 +11,6 @@ core_sources += \
 	%D%/reddesc_ring.c %D%/reddesc_ring.h \
 	%D%/same.c %D%/same.h \
 	%D%/seats.c %D%/seats.h \
-	%D%/sorted.c %D%/sorted.h \
-	%D%/sortnet.c %D%/sortnet.h \
-	%D%/split.c %D%/split.h %D%/split_all.c \
-	%D%/spread.c %D%/spread.h \
+	%D%/split.c %D%/split.h \
 	%D%/store.c %D%/store.h
 # End of topo

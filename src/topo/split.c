@@ -1,162 +1,130 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The split among ranks that hold a record each.
- *
- * Sorting the names brings those of a group together. Then rank a becomes the clerk of
- * the group that stands at place a of the rule's order (there are no more groups than
- * ranks): clerks of a block are neighbours, so scans among them tell what is before a
- * group in its block and in front of the block. The clerk's answer goes to the head of
- * the group among the sorted names, from there to all its positions, and from each
- * position to the rank whose name lies there.
- */
 #include "config.h"
 
-#include "topo/deal.h"
-#include "topo/sorted.h"
-#include "topo/spread.h"
+#include <stdlib.h>
 
-/* What a clerk is told about its group. */
-struct notice {
+#include "topo/ask_first.h"
+#include "topo/deal.h"
+#include "topo/rankstr.h"
+
+/* --- in one process --- */
+
+struct group {
     uint32_t ranks;
-    uint32_t head; /* position to answer to */
+    uint32_t nth;   /* of its first rank in the block */
+    uint32_t block; /* in the order */
 };
 
-/* What a clerk answers: where the ranks of the group begin. */
-struct lot {
-    struct vel_deal_ranks of_block;
-    uint32_t nth; /* of its first rank in the block */
-    uint32_t set; /* the block's first one */
+struct block {
+    struct vel_deal_ranks of;
+    uint32_t set; /* its first one */
+};
+
+struct work {
+    struct vel_deal deal;
+    struct vel_rankstr *found; /* the group of each rank */
+    struct group *groups;
+    uint32_t *order; /* which group stands where */
+    struct block *blocks;
     uint32_t sets;
 };
 
-/* Part of a block, in a scan over clerks. */
-struct share {
-    uint32_t block; /* UINT32_MAX: no clerk */
-    struct vel_deal_ranks of;
-};
-
-static void share_fold(void *record, const void *before)
+static int groups_number(struct work *w, const char *const *names, size_t n,
+                         const struct vel_split_rule *rule, struct vel_err *err)
 {
-    struct share *mine = record;
-    const struct share *other = before;
+    int rc = 0;
 
-    if (other->block != mine->block)
-        return;
-    mine->of.ranks += other->of.ranks;
-    if (other->of.largest > mine->of.largest)
-        mine->of.largest = other->of.largest;
-}
-
-/* The clerk's block, and what of it lies before the clerk's group. */
-static int block_survey(struct vel_comm *comm, uint32_t block, uint32_t ranks,
-                        struct lot *lot, struct vel_err *err)
-{
-    struct share up = {.block = block, .of = {ranks, ranks}}, down = up;
-    int rc = vel_spread_scan(comm, VEL_SPREAD_UP, &up, sizeof up, share_fold, err);
-
-    if (rc == 0)
-        rc =
-            vel_spread_scan(comm, VEL_SPREAD_DOWN, &down, sizeof down, share_fold, err);
-    lot->nth = up.of.ranks - ranks;
-    lot->of_block.ranks = lot->nth + down.of.ranks;
-    lot->of_block.largest =
-        up.of.largest > down.of.largest ? up.of.largest : down.of.largest;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if ((rc = vel_deal_check_group(rule, names[i], err)) < 0)
+            return vel_wrap(err, rc, "rank %zu", i);
+    rc = vel_rankstr_all(names, n, w->found, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        w->groups[w->found[i].group].ranks = w->found[i].ranks;
     return rc;
 }
 
-/* The first clerk of a block counts its sets. */
-static int sets_number(struct vel_comm *comm, bool is_first, struct lot *lot,
-                       struct vel_err *err)
+static void blocks_fill(struct work *w)
 {
-    int64_t own = is_first ? lot->of_block.largest : 0, before = 0, sets = own;
-    int rc = vel_comm_exscan(comm, own, &before, err);
+    const struct vel_deal *deal = &w->deal;
 
-    if (rc == 0)
-        rc = vel_comm_allreduce(comm, VEL_COMM_SUM, &sets, 1, err);
-    lot->set = (uint32_t)(is_first ? before : before - lot->of_block.largest);
-    lot->sets = (uint32_t)sets;
-    return rc;
+    for (uint32_t g = 0; g < deal->groups; g++)
+        w->order[vel_deal_at(deal, g)] = g;
+    for (uint32_t b = 0; b < deal->blocks; b++) {
+        struct block *block = &w->blocks[b];
+        for (uint32_t at = vel_deal_first(deal, b); at < vel_deal_first(deal, b + 1);
+             at++) {
+            struct group *group = &w->groups[w->order[at]];
+            group->block = b;
+            group->nth = block->of.ranks;
+            block->of.ranks += group->ranks;
+            if (group->ranks > block->of.largest)
+                block->of.largest = group->ranks;
+        }
+        block->set = w->sets;
+        w->sets += block->of.largest;
+    }
 }
 
-/* The first block that cannot be, described by all ranks in the same words:
- * *ret_verdict, in err. The result tells whether they could communicate. */
-static int blocks_judge(struct vel_comm *comm, const struct vel_deal *deal,
-                        uint32_t block, const struct lot *lot,
-                        const struct vel_split_rule *rule, int *ret_verdict,
-                        struct vel_err *err)
+static int work_init(struct work *w, size_t n, struct vel_err *err)
 {
-    bool is_clerk = block != UINT32_MAX;
-    int64_t worst =
-        is_clerk && !vel_deal_suffices(lot->of_block, rule) ? block : INT64_MAX;
-    int rc = vel_comm_allreduce(comm, VEL_COMM_MIN, &worst, 1, err);
-
-    if (rc < 0 || worst == INT64_MAX) {
-        *ret_verdict = 0;
-        return rc;
-    }
-    int64_t of[2] = {0, 0};
-    if (block == worst) {
-        of[0] = lot->of_block.ranks;
-        of[1] = lot->of_block.largest;
-    }
-    rc = vel_comm_allreduce(comm, VEL_COMM_MAX, of, 2, err);
-    if (rc < 0)
-        return rc;
-    const struct vel_deal_ranks of_block = {(uint32_t)of[0], (uint32_t)of[1]};
-    *ret_verdict = vel_deal_refuse(deal, (uint32_t)worst, of_block, rule, err);
+    w->found = calloc(n, sizeof *w->found);
+    w->groups = calloc(n, sizeof *w->groups);
+    w->order = calloc(n, sizeof *w->order);
+    w->blocks = calloc(n, sizeof *w->blocks);
+    if (!w->found || !w->groups || !w->order || !w->blocks)
+        return vel_out_of_memory(err, "splitting ranks into sets");
     return 0;
 }
 
-/* A head learns where the ranks of its group begin. */
-static int lot_draw(struct vel_comm *comm, const struct vel_sorted *sorted,
-                    const struct vel_split_rule *rule, struct lot *ret_lot,
-                    int *ret_verdict, struct vel_err *err)
+static void work_fini(struct work *w)
 {
-    const struct notice mine = {sorted->ranks, (uint32_t)comm->rank};
-    struct notice notice = {0, 0};
-    struct lot lot = {.nth = 0};
-    struct vel_deal deal;
-    uint32_t me = (uint32_t)comm->rank, block = UINT32_MAX;
-
-    vel_deal_init(&deal, sorted->groups, rule);
-    bool is_clerk = me < sorted->groups;
-    if (is_clerk)
-        block = vel_deal_block(&deal, me);
-    int to = sorted->is_head ? (int)vel_deal_at(&deal, sorted->group) : -1;
-    int rc = vel_spread_deliver(comm, to, &mine, &notice, sizeof mine, is_clerk, err);
-    if (rc == 0)
-        rc = block_survey(comm, block, notice.ranks, &lot, err);
-    bool is_first = is_clerk && vel_deal_first(&deal, block) == me;
-    if (rc == 0)
-        rc = sets_number(comm, is_first, &lot, err);
-    if (rc == 0)
-        rc = blocks_judge(comm, &deal, block, &lot, rule, ret_verdict, err);
-    if (rc < 0 || *ret_verdict < 0)
-        return rc;
-    return vel_spread_deliver(comm, is_clerk ? (int)notice.head : -1, &lot, ret_lot,
-                              sizeof lot, sorted->is_head, err);
+    free(w->blocks);
+    free(w->order);
+    free(w->groups);
+    free(w->found);
 }
 
-/* *ret_verdict: is the split possible? The result: could the ranks communicate? */
-static int split_run(struct vel_comm *comm, const char *group,
-                     const struct vel_split_rule *rule, struct vel_place *ret_place,
-                     int *ret_verdict, struct vel_err *err)
+static int work_run(struct work *w, const char *const *names, size_t n,
+                    const struct vel_split_rule *rule, struct vel_place *ret_places,
+                    struct vel_err *err)
 {
-    struct vel_sorted sorted;
-    struct lot lot = {.nth = 0};
-    int rc = vel_sorted(comm, group, &sorted, err);
+    int rc = groups_number(w, names, n, rule, err);
 
-    if (rc == 0)
-        rc = lot_draw(comm, &sorted, rule, &lot, ret_verdict, err);
-    if (rc < 0 || *ret_verdict < 0)
-        return rc;
-    rc = vel_sorted_share(comm, &sorted, &lot, sizeof lot, err);
     if (rc < 0)
         return rc;
-    const struct vel_place place =
-        vel_deal_place(lot.of_block, lot.nth + sorted.place, lot.set, lot.sets);
-    return vel_spread_deliver(comm, sorted.owner, &place, ret_place, sizeof place, true,
-                              err);
+    vel_deal_init(&w->deal, w->found[0].groups, rule);
+    blocks_fill(w);
+    for (uint32_t b = 0; b < w->deal.blocks; b++)
+        if (!vel_deal_suffices(w->blocks[b].of, rule))
+            return vel_deal_refuse(&w->deal, b, w->blocks[b].of, rule, err);
+    for (size_t i = 0; i < n; i++) {
+        const struct group *group = &w->groups[w->found[i].group];
+        const struct block *block = &w->blocks[group->block];
+        ret_places[i] = vel_deal_place(block->of, group->nth + w->found[i].rank,
+                                       block->set, w->sets);
+    }
+    return 0;
 }
+
+int vel_split_all(const char *const *groups, size_t n,
+                  const struct vel_split_rule *rule, struct vel_place *ret_places,
+                  struct vel_err *err)
+{
+    struct work w = {.sets = 0};
+    int rc = vel_deal_check(rule, err);
+
+    if (rc < 0 || n == 0)
+        return rc;
+    if (n > INT32_MAX)
+        return vel_fail(err, VEL_EINVAL, "%zu ranks are too many to be split", n);
+    rc = work_init(&w, n, err);
+    if (rc == 0)
+        rc = work_run(&w, groups, n, rule, ret_places, err);
+    work_fini(&w);
+    return rc;
+}
+
+/* --- among ranks --- */
 
 /* Ranks with other rules would be members of sets that nobody else knows. */
 static int rules_compare(struct vel_comm *comm, const struct vel_split_rule *rule,
@@ -181,31 +149,27 @@ static int rules_compare(struct vel_comm *comm, const struct vel_split_rule *rul
     return rc;
 }
 
+static int answer(void *arg, const char *const *groups, size_t n, void *ret_places,
+                  struct vel_err *err)
+{
+    return vel_split_all(groups, n, arg, ret_places, err);
+}
+
 int vel_split(struct vel_comm *comm, const char *group,
               const struct vel_split_rule *rule, struct vel_place *ret_place,
               struct vel_err *err)
 {
-    struct vel_place place = {.sets = 0};
-    struct vel_err cause = {0};
-    int verdict = 0, rc = vel_deal_check(rule, err);
+    struct vel_split_rule same = *rule;
+    int rc = vel_deal_check(rule, err);
 
     if (rc == 0)
         rc = vel_deal_check_group(rule, group, err);
     rc = vel_comm_agree(comm, rc, err);
     if (rc == 0)
         rc = rules_compare(comm, rule, err);
-    if (rc < 0)
-        return rc;
-    rc = split_run(comm, group, rule, &place, &verdict, &cause);
-    if (rc < 0)
-        vel_comm_fail(comm, &cause);
-    else
-        rc = verdict;
-    if (rc == 0)
-        *ret_place = place;
-    else if (err)
-        *err = cause;
-    return rc;
+    return rc < 0 ? rc
+                  : vel_ask_first(comm, group, answer, &same, ret_place,
+                                  sizeof *ret_place, err);
 }
 
 int vel_place_comm(struct vel_comm *comm, const struct vel_place *place,

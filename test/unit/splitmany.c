@@ -49,15 +49,14 @@ static int compare(size_t n, uint64_t seed, unsigned *ret_sent)
     return bad;
 }
 
-/* The sort network, and 25 messages for each doubling of the ranks in all the scans,
- * folds and deliveries behind it. */
+/* A few for each doubling of the ranks. */
 static unsigned most_messages(size_t n)
 {
     unsigned t = 0;
 
     while ((size_t)1 << t < n)
         t++;
-    return t * (t + 1) / 2 + 25 * t;
+    return 10 * t;
 }
 
 static void sizes(struct tap_seeds seeds)
@@ -112,7 +111,7 @@ static void losses(void)
         fired++;
     }
     is_int(bad, 0, "a failure at any message ends the split for all, with its cause");
-    ok(fired > 20 && fired < 500, "%d messages were tried", fired);
+    ok(fired > 5 && fired < 500, "%d messages were tried", fired);
 }
 
 int main(void)
