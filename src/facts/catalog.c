@@ -9,21 +9,9 @@
 #include "base/map.h"
 #include "facts/catalog.h"
 
-struct item {
-    char *text; /* of the line */
-    bool is_disputed;
-};
-
 struct vel_catalog {
-    struct vel_map *facts[VEL_FACT_KINDS]; /* struct item, by the text of a subject */
-    size_t disputed;
+    struct vel_map *facts[VEL_FACT_KINDS]; /* texts of lines, by that of a subject */
 };
-
-static void item_free(void *item)
-{
-    free(((struct item *)item)->text);
-    free(item);
-}
 
 struct vel_catalog *vel_catalog_create(void)
 {
@@ -44,13 +32,8 @@ void vel_catalog_destroy(struct vel_catalog *catalog)
     if (!catalog)
         return;
     for (int kind = 0; kind < VEL_FACT_KINDS; kind++)
-        vel_map_destroy(catalog->facts[kind], item_free);
+        vel_map_destroy(catalog->facts[kind], free);
     free(catalog);
-}
-
-size_t vel_catalog_disputed(const struct vel_catalog *catalog)
-{
-    return catalog->disputed;
 }
 
 /* --- fold --- */
@@ -79,46 +62,27 @@ static int compare(enum vel_fact_kind kind, const char *a, const char *b,
     return strcmp(a, b);
 }
 
-/* Two facts of one subject, the second of which may be the first once more. */
-static bool is_second(struct vel_catalog *catalog, enum vel_fact_kind kind,
-                      struct item *first, const char *second, size_t subject)
+/* Of two facts of one subject, does the second count? */
+static bool is_second(enum vel_fact_kind kind, const char *first, const char *second,
+                      size_t subject)
 {
-    int by = compare(kind, second, first->text, subject);
+    int by = compare(kind, second, first, subject);
 
-    if (vel_fact_row(kind)->fold == VEL_FACT_MOST)
-        return by > 0;
-    catalog->disputed += by != 0 && !first->is_disputed;
-    first->is_disputed = first->is_disputed || by != 0;
-    return by < 0;
-}
-
-static int add(struct vel_map *facts, const char *key, char *text, struct vel_err *err)
-{
-    struct item *item = calloc(1, sizeof *item);
-
-    if (item && vel_map_set(facts, key, item, NULL) == 0) {
-        item->text = text;
-        return 0;
-    }
-    free(item);
-    return vel_out_of_memory(err, "the catalog");
+    return vel_fact_row(kind)->fold == VEL_FACT_MOST ? by > 0 : by < 0;
 }
 
 /* Takes `text`. */
 static int keep(struct vel_catalog *catalog, enum vel_fact_kind kind, char *text,
                 size_t subject, struct vel_err *err)
 {
-    char *key = strndup(text, subject), *over = text;
-    struct item *item = key ? vel_map_get(catalog->facts[kind], key) : NULL;
-    int rc = key ? 0 : vel_out_of_memory(err, "the catalog");
+    struct vel_map *facts = catalog->facts[kind];
+    char *key = strndup(text, subject);
+    void *first = key ? vel_map_get(facts, key) : NULL, *over = text;
+    int rc = 0;
 
-    if (rc == 0 && !item) {
-        rc = add(catalog->facts[kind], key, text, err);
-        over = rc == 0 ? NULL : text;
-    } else if (rc == 0 && is_second(catalog, kind, item, text, subject)) {
-        over = item->text;
-        item->text = text;
-    }
+    if (!key || ((!first || is_second(kind, first, text, subject)) &&
+                 vel_map_set(facts, key, text, &over) < 0))
+        rc = vel_out_of_memory(err, "the catalog");
     free(over);
     free(key);
     return rc;
@@ -156,24 +120,24 @@ static int get(const char *text, struct vel_fact *ret, struct vel_err *err)
 int vel_catalog_at(const struct vel_catalog *catalog, enum vel_fact_kind kind, size_t i,
                    struct vel_fact *ret, struct vel_err *err)
 {
-    return get(((struct item *)vel_map_value(catalog->facts[kind], i))->text, ret, err);
+    return get(vel_map_value(catalog->facts[kind], i), ret, err);
 }
 
 int vel_catalog_find(const struct vel_catalog *catalog, const struct vel_fact *subject,
                      struct vel_fact *ret, struct vel_err *err)
 {
-    const struct item *item = NULL;
+    const char *text = NULL;
     struct vel_buf key;
     int rc;
 
     vel_buf_init(&key);
     rc = vel_fact_put_subject(subject, &key, err);
     if (rc == 0)
-        item = vel_map_get(catalog->facts[subject->kind], key.data);
+        text = vel_map_get(catalog->facts[subject->kind], key.data);
     vel_buf_fini(&key);
     if (rc < 0)
         return rc;
-    return item ? get(item->text, ret, err)
+    return text ? get(text, ret, err)
                 : vel_fail(err, VEL_ENOENT, "there is no such fact %s",
                            vel_fact_row(subject->kind)->name);
 }
@@ -187,19 +151,19 @@ int vel_catalog_keep(struct vel_catalog *catalog, enum vel_fact_kind kind,
     int rc = kept ? 0 : vel_out_of_memory(err, "the catalog");
 
     for (size_t i = 0; rc == 0 && i < vel_map_count(all); i++) {
-        struct item *item = vel_map_value(all, i);
+        char *text = vel_map_value(all, i);
         struct vel_fact fact;
 
-        rc = get(item->text, &fact, err);
+        rc = get(text, &fact, err);
         if (rc < 0)
             break;
-        if (is_wanted(arg, &fact) && vel_map_set(kept, vel_map_key(all, i), item, NULL))
+        if (is_wanted(arg, &fact) && vel_map_set(kept, vel_map_key(all, i), text, NULL))
             rc = vel_out_of_memory(err, "the catalog");
         vel_fact_fini(&fact);
     }
     for (size_t i = 0; rc == 0 && i < vel_map_count(all); i++)
         if (!vel_map_has(kept, vel_map_key(all, i)))
-            item_free(vel_map_value(all, i));
+            free(vel_map_value(all, i));
     if (rc == 0)
         catalog->facts[kind] = kept;
     if (rc == 0 || kept)
@@ -213,7 +177,7 @@ int vel_catalog_copy(struct vel_catalog *catalog, const struct vel_catalog *from
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < vel_map_count(from->facts[kind]); i++) {
-        const char *text = ((struct item *)vel_map_value(from->facts[kind], i))->text;
+        const char *text = vel_map_value(from->facts[kind], i);
 
         rc = vel_catalog_fold(catalog, &(struct vel_ledger_line){text, strlen(text)},
                               err);
@@ -221,68 +185,12 @@ int vel_catalog_copy(struct vel_catalog *catalog, const struct vel_catalog *from
     return rc;
 }
 
-/* --- a dataset --- */
-
-/* The number behind the id of a fact of this kind, 0: there is none; -1: there is no
- * such fact. */
-static int64_t number_of(const struct vel_catalog *catalog, enum vel_fact_kind kind,
-                         int64_t id)
-{
-    const struct item *item;
-    struct vel_fields fields;
-    char key[64];
-
-    snprintf(key, sizeof key, "%s %" PRId64, vel_fact_row(kind)->name, id);
-    item = vel_map_get(catalog->facts[kind], key);
-    if (!item)
-        return -1;
-    fields =
-        (struct vel_fields){item->text + strlen(key), item->text + strlen(item->text)};
-    return vel_fields_int(&fields);
-}
-
-static bool is_encoded(const struct vel_catalog *catalog, int64_t id)
-{
-    int64_t attempt = number_of(catalog, VEL_FACT_ENCODE, id);
-    const struct vel_fact encoded = {.kind = VEL_FACT_ENCODED,
-                                     .u.encoded = {id, attempt}};
-    struct vel_fact found;
-
-    if (attempt < 1 || vel_catalog_find(catalog, &encoded, &found, NULL) < 0)
-        return false;
-    vel_fact_fini(&found);
-    return true;
-}
-
-enum vel_how_far vel_catalog_dataset(const struct vel_catalog *catalog, int64_t id)
-{
-    static const struct {
-        enum vel_fact_kind kind;
-        enum vel_how_far how_far;
-    } facts[] = {
-        {VEL_FACT_DROPPED, VEL_IS_LOST},
-        {VEL_FACT_REFUSED, VEL_IS_LOST},
-        {VEL_FACT_SUPERSEDED, VEL_IS_SUPERSEDED},
-        {VEL_FACT_PUBLISHED, VEL_IS_PUBLISHED},
-        {VEL_FACT_STAGED, VEL_IS_STAGED},
-        {VEL_FACT_FLUSH, VEL_IS_FLUSHING},
-    };
-
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (number_of(catalog, facts[i].kind, id) >= 0)
-            return facts[i].how_far;
-    if (is_encoded(catalog, id))
-        return VEL_IS_ENCODED;
-    return number_of(catalog, VEL_FACT_SEAL, id) >= 0 ? VEL_IS_SEALED : VEL_IS_OPEN;
-}
-
 int vel_catalog_put(const struct vel_catalog *catalog, struct vel_buf *ret,
                     struct vel_err *err)
 {
     for (int kind = 0; kind < VEL_FACT_KINDS; kind++)
         for (size_t i = 0; i < vel_map_count(catalog->facts[kind]); i++) {
-            vel_buf_puts(ret,
-                         ((struct item *)vel_map_value(catalog->facts[kind], i))->text);
+            vel_buf_puts(ret, vel_map_value(catalog->facts[kind], i));
             vel_buf_putc(ret, '\n');
         }
     return vel_buf_status(ret, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* catalog - what facts say together (doc/facts.txt, 1 and 5).
+/* catalog - what facts say together (doc/facts.txt, 1).
  *
  * Facts are folded one after the other, in any order and as often as one likes: the
  * same facts give the same catalog. It does no input or output.
@@ -19,9 +19,6 @@ void vel_catalog_destroy(struct vel_catalog *catalog);
 int vel_catalog_fold(struct vel_catalog *catalog, const struct vel_ledger_line *line,
                      struct vel_err *err);
 
-/* Subjects of which there may be one fact only, and were two. */
-size_t vel_catalog_disputed(const struct vel_catalog *catalog);
-
 /* Facts of a kind, in the order in which their subjects were first folded. */
 size_t vel_catalog_count(const struct vel_catalog *catalog, enum vel_fact_kind kind);
 int vel_catalog_at(const struct vel_catalog *catalog, enum vel_fact_kind kind, size_t i,
@@ -40,20 +37,6 @@ int vel_catalog_keep(struct vel_catalog *catalog, enum vel_fact_kind kind,
 /* Fold the facts of a kind of another catalog. */
 int vel_catalog_copy(struct vel_catalog *catalog, const struct vel_catalog *from,
                      enum vel_fact_kind kind, struct vel_err *err);
-
-/* How far a dataset is. */
-enum vel_how_far {
-    VEL_IS_OPEN, /* not sealed, or not known */
-    VEL_IS_SEALED,
-    VEL_IS_ENCODED,
-    VEL_IS_FLUSHING, /* it may be encoded or not */
-    VEL_IS_STAGED,
-    VEL_IS_PUBLISHED,
-    VEL_IS_SUPERSEDED,
-    VEL_IS_LOST,
-};
-
-enum vel_how_far vel_catalog_dataset(const struct vel_catalog *catalog, int64_t id);
 
 /* All facts as lines, for a begin. */
 int vel_catalog_put(const struct vel_catalog *catalog, struct vel_buf *ret,

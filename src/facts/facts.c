@@ -10,14 +10,13 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct vel_fact_row rows[] = {
-#define FACT(NAME, name, LEDGER, FOLD, SYNC, subject)                                  \
-    {#name, VEL_FACT_OF_##LEDGER, VEL_FACT_##FOLD, VEL_FACT_##SYNC, subject},
+#define FACT(NAME, name, FOLD, subject) {#name, VEL_FACT_##FOLD, subject},
 #include "facts/facts.def"
 };
 
 /* what the rows of fields call a fact */
 enum {
-#define FACT(NAME, name, LEDGER, FOLD, SYNC, subject) kind_##name = VEL_FACT_##NAME,
+#define FACT(NAME, name, FOLD, subject) kind_##name = VEL_FACT_##NAME,
 #include "facts/facts.def"
 };
 

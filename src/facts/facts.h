@@ -12,12 +12,12 @@
 #include "ledger/line.h"
 
 enum vel_fact_kind {
-#define FACT(NAME, name, LEDGER, FOLD, SYNC, subject) VEL_FACT_##NAME,
+#define FACT(NAME, name, FOLD, subject) VEL_FACT_##NAME,
 #include "facts/facts.def"
     VEL_FACT_KINDS
 };
 
-#define FACT(NAME, name, LEDGER, FOLD, SYNC, subject) struct vel_fact_##name {
+#define FACT(NAME, name, FOLD, subject) struct vel_fact_##name {
 #define NUMBER(name, field, least, most) int64_t field;
 #define TEXT(name, field, most) char *field;
 #define END(name)                                                                      \
@@ -28,7 +28,7 @@ enum vel_fact_kind {
 struct vel_fact {
     enum vel_fact_kind kind;
     union {
-#define FACT(NAME, name, LEDGER, FOLD, SYNC, subject) struct vel_fact_##name name;
+#define FACT(NAME, name, FOLD, subject) struct vel_fact_##name name;
 #include "facts/facts.def"
     } u;
 };
@@ -42,16 +42,12 @@ enum vel_line_is {
     VEL_LINE_IS_ALONE = 16, /* one file is all */
 };
 
-enum vel_fact_ledger { VEL_FACT_OF_LAUNCH, VEL_FACT_OF_NODE, VEL_FACT_OF_BOTH };
 enum vel_fact_fold { VEL_FACT_ONCE, VEL_FACT_MOST, VEL_FACT_EACH };
-enum vel_fact_sync { VEL_FACT_SYNCED, VEL_FACT_LATER };
 
 /* A row of the table. */
 struct vel_fact_row {
     const char *name;
-    enum vel_fact_ledger ledger;
     enum vel_fact_fold fold;
-    enum vel_fact_sync sync;
     int subject; /* fields */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batches - a leader's ledger in a cache: the batches of files that this node has there
  * of its launch, and of launches that are over and that it has taken over
- * (doc/facts.txt, 8). Any thread may ask.
+ * (doc/facts.txt, 5). Any thread may ask.
  *
  * A batch is named by its directory. VEL_ECANCEL: another leader writes in our place.
  */

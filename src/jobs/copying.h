@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* copying - fact `copying`: where a node's copy of a dataset to the prefix has come to,
- * from which the node's next leader goes on (doc/facts.txt, 8).
+ * from which the node's next leader goes on (doc/facts.txt, 5).
  */
 #ifndef VEL_JOBS_COPYING_H
 #define VEL_JOBS_COPYING_H

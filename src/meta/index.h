@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* index - what a prefix says of its datasets: their entries, which are facts in the
- * ledgers of the launches that have made them (doc/facts.txt, 9).
+ * ledgers of the launches that have made them (doc/facts.txt, 6).
  *
  * For several threads. One of them may be bound: it waits for none of the others.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch - files of this node for one generation of a key, whose dataset has no id yet
- * (doc/facts.txt, 8): what the ledgers of a cache say of them.
+ * (doc/facts.txt, 5): what the ledgers of a cache say of them.
  *
  *   CACHE/USER/ID/N.K/B/   batch B of turn K of launch N
  *       rank.R/            files of rank R under their cached names, as in a dataset

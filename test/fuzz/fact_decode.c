@@ -99,8 +99,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         look_at(&(struct vel_ledger_line){at, (size_t)(behind - at)}, catalog);
         at = behind + 1;
     }
-    for (int64_t id = 0; id < 20; id++)
-        vel_catalog_dataset(catalog, id);
     look_at_batches(catalog);
     vel_buf_init(&all);
     if (vel_catalog_put(catalog, &all, NULL) < 0)
