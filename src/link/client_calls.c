@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,21 +248,27 @@ int vel_client_ping(struct vel_client *client, unsigned what, uint64_t *ret_valu
     return rc;
 }
 
-/* One piece more; *ret_next is the number of the next, or as many as there are. */
-static int ask_stock(struct vel_client *client, size_t *ret_next,
-                     struct vel_stock_parts *parts, struct vel_err *err)
+/* Piece `next` of as many as the first one says. */
+static int ask_stock(struct vel_client *client, uint64_t next, uint64_t *ret_pieces,
+                     struct vel_buf *all, struct vel_err *err)
 {
-    struct call call = {.msg.kind = VEL_MSG_STOCK};
+    struct call call = {.msg.kind = VEL_MSG_STOCK, .msg.u.stock.part = next};
     struct vel_msg reply;
-
-    call.msg.u.stock.part = *ret_next;
     int rc = vel_client_call(client, &call, &reply, err);
+
     if (rc == 0) {
         const struct vel_msg_stocked *stocked = &reply.u.stocked;
 
-        rc = vel_stock_parts_add(parts, (size_t)stocked->part, (size_t)stocked->parts,
-                                 stocked->record.at, stocked->record.len, err);
-        *ret_next += 1;
+        *ret_pieces = next ? *ret_pieces : stocked->parts;
+        vel_buf_append(all, stocked->record.at, stocked->record.len);
+        rc = stocked->part == next && stocked->parts == *ret_pieces &&
+                     all->len <= VEL_STOCK_MOST
+                 ? vel_buf_status(all, err)
+                 : vel_fail(err, VEL_ECORRUPT,
+                            "piece %" PRIu64 " of %" PRIu64
+                            " of an inventory, and %" PRIu64 " of %" PRIu64
+                            " was asked for",
+                            stocked->part, stocked->parts, next, *ret_pieces);
     }
     vel_call_fini(&call);
     return rc;
@@ -270,15 +277,16 @@ static int ask_stock(struct vel_client *client, size_t *ret_next,
 int vel_client_stock(struct vel_client *client, struct vel_inventory *ret,
                      struct vel_err *err)
 {
-    struct vel_stock_parts parts = {0};
-    size_t next = 0;
+    struct vel_buf all;
+    uint64_t pieces = 1;
     int rc = 0;
 
-    while (rc == 0 && (next == 0 || next < parts.pieces))
-        rc = ask_stock(client, &next, &parts, err);
+    vel_buf_init(&all);
+    for (uint64_t i = 0; rc == 0 && i < pieces; i++)
+        rc = ask_stock(client, i, &pieces, &all, err);
     if (rc == 0)
-        rc = vel_stock_parts_join(&parts, ret, err);
-    vel_stock_parts_fini(&parts);
+        rc = vel_inventory_decode(vel_buf_text(&all), all.len, ret, err);
+    vel_buf_fini(&all);
     return rc;
 }
 

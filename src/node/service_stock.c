@@ -66,7 +66,8 @@ void vel_service_stock_answer(struct vel_service_job *job, int rc,
                               const struct vel_err *why)
 {
     struct vel_msg answer = {.kind = VEL_MSG_STOCKED, .seq = job->seq};
-    size_t len, pieces = vel_stock_pieces(job->bytes.len);
+    const size_t len = job->bytes.len, at = job->piece * VEL_STOCK_PIECE,
+                 pieces = len ? (len - 1) / VEL_STOCK_PIECE + 1 : 1;
     struct vel_err other = {0};
 
     if (rc == 0 && job->piece >= pieces)
@@ -77,8 +78,8 @@ void vel_service_stock_answer(struct vel_service_job *job, int rc,
     }
     answer.u.stocked.part = job->piece;
     answer.u.stocked.parts = pieces;
-    answer.u.stocked.record.at =
-        vel_stock_piece(job->bytes.data, job->bytes.len, job->piece, &len);
-    answer.u.stocked.record.len = len;
+    answer.u.stocked.record.at = job->bytes.data + at;
+    answer.u.stocked.record.len =
+        len - at < VEL_STOCK_PIECE ? len - at : VEL_STOCK_PIECE;
     vel_service_send(job->service, job->asker, &answer);
 }

@@ -107,31 +107,6 @@ int vel_inventory_encode(const struct vel_inventory *inventory, struct vel_buf *
 int vel_inventory_decode(const void *bytes, size_t len, struct vel_inventory *ret,
                          struct vel_err *err);
 
-/* Pieces of VEL_STOCK_PIECE bytes that so many bytes make (1 at least), and piece i of
- * them, in place. */
-size_t vel_stock_pieces(size_t len);
-const void *vel_stock_piece(const void *bytes, size_t len, size_t i, size_t *ret_len);
-
-/* Pieces of one node as they come, in any order and repeated. */
-struct vel_stock_parts {
-    size_t pieces; /* 0: none has come */
-    size_t there;
-    char **bytes; /* NULL: not there */
-    size_t *lens;
-};
-
-/* Keep piece i of n. VEL_ECORRUPT: it contradicts the others, or there are too many. */
-int vel_stock_parts_add(struct vel_stock_parts *parts, size_t i, size_t n,
-                        const void *bytes, size_t len, struct vel_err *err);
-static inline bool vel_stock_parts_are_there(const struct vel_stock_parts *parts)
-{
-    return parts->pieces > 0 && parts->there == parts->pieces;
-}
-/* What they are together. */
-int vel_stock_parts_join(const struct vel_stock_parts *parts, struct vel_inventory *ret,
-                         struct vel_err *err);
-void vel_stock_parts_fini(struct vel_stock_parts *parts);
-
 /* What a part is, of which level, and where in its sets, as its newest redundancy file
  * says (`red`: vel_redfile_scan() of it); where there is none yet, its map. */
 int vel_part_map(struct vel_fs *fs, const struct vel_part *part,

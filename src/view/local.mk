@@ -4,7 +4,6 @@ core_sources += \
 	%D%/batch_read.c \
 	%D%/evidence.c %D%/evidence.h \
 	%D%/inventory.c %D%/inventory.h \
-	%D%/inventory_pieces.c \
 	%D%/inventory_record.c \
 	%D%/left.c %D%/left.h \
 	%D%/left_weigh.c \

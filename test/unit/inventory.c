@@ -132,54 +132,6 @@ static void only_looked_at(void)
     pulllab_fini(&lab);
 }
 
-static void pieces(void)
-{
-    struct pulllab lab;
-    struct vel_inventory in, out;
-    struct vel_stock_parts parts = {0};
-    struct vel_buf bytes;
-    struct vel_err err = {0};
-    static char big[3 * VEL_STOCK_PIECE];
-    size_t len;
-
-    pulllab_make(&lab, tap_path("lab"), VEL_XOR, 2, 1, 3, 2000);
-    take(&lab, 0, &in);
-    vel_buf_init(&bytes);
-    if (vel_inventory_encode(&in, &bytes, &err) < 0)
-        bail_out("%s", err.text);
-    is_int(vel_stock_pieces(bytes.len), 1, "a small inventory is one piece");
-    size_t half = bytes.len / 2;
-    ok(vel_stock_parts_add(&parts, 1, 2, bytes.data + half, bytes.len - half, &err) ==
-               0 &&
-           !vel_stock_parts_are_there(&parts) &&
-           vel_stock_parts_join(&parts, &out, &err) == VEL_ESTATE,
-       "pieces are waited for");
-    ok(vel_stock_parts_add(&parts, 0, 2, bytes.data, half, &err) == 0 &&
-           vel_stock_parts_add(&parts, 0, 2, bytes.data, half, &err) == 0 &&
-           vel_stock_parts_are_there(&parts),
-       "in any order, and one that comes again changes nothing");
-    ok(vel_stock_parts_join(&parts, &out, &err) == 0 && out.held.n == 1,
-       "together they are the inventory");
-    vel_inventory_fini(&out);
-    is_int(vel_stock_parts_add(&parts, 0, 2, "other", 5, &err), VEL_ECORRUPT,
-           "another piece of the same number is refused");
-    is_int(vel_stock_parts_add(&parts, 0, 3, bytes.data, half, &err), VEL_ECORRUPT,
-           "so is another number of pieces");
-    is_int(vel_stock_parts_add(&parts, 2, 2, bytes.data, half, &err), VEL_ECORRUPT,
-           "or one behind the last");
-    vel_stock_parts_fini(&parts);
-    is_int(vel_stock_parts_add(&parts, 0, 65536, bytes.data, half, &err), VEL_ECORRUPT,
-           "an inventory is no larger than it may be");
-    const char *last = vel_stock_piece(big, sizeof big - 1, 2, &len);
-    ok(vel_stock_pieces(sizeof big) == 3 && vel_stock_pieces(sizeof big + 1) == 4 &&
-           last == big + 2 * VEL_STOCK_PIECE && len == VEL_STOCK_PIECE - 1,
-       "a large one is cut where messages end");
-    vel_stock_parts_fini(&parts);
-    vel_buf_fini(&bytes);
-    vel_inventory_fini(&in);
-    pulllab_fini(&lab);
-}
-
 /* --- what is given of it --- */
 
 static int give(const struct vel_giver *giver, unsigned what, const char *name,
@@ -257,7 +209,6 @@ int main(void)
     what_is_there();
     locked();
     only_looked_at();
-    pieces();
     giving();
     return done_testing();
 }
