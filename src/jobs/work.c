@@ -31,9 +31,9 @@ struct job {
     /* guarded by the work's lock */
     enum job_state state;
     bool is_cancelled, uses_prefix;
-    bool is_aside;        /* it runs, but lets another go first */
-    uint64_t seen_at;     /* that it has begun, or its last step */
-    uint64_t left, moved; /* bytes; moved since it was asked */
+    bool is_aside;    /* it runs, but lets another go first */
+    uint64_t seen_at; /* that it has begun, or its last step */
+    uint64_t moved;   /* bytes since it was asked */
     int rc;
     struct vel_err err;
 };
@@ -222,7 +222,6 @@ static bool alone_step(void *arg, uint64_t bytes)
     pthread_mutex_lock(&work->lock);
     job->seen_at = now;
     job->moved += bytes;
-    job->left -= bytes < job->left ? bytes : job->left;
     if (bytes && now - work->told_at >= tell_every) {
         work->told_at = now;
         tells = true;
@@ -360,7 +359,6 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
                         .watch = {watch_step, job},
                         .alone = {alone_step, job},
                         .work = work,
-                        .left = plan->bytes,
                         .uses_prefix = plan->uses_prefix};
     vel_throttle_init(&job->throttle, work->clock, plan->rate);
     vel_throttle_set_percent(&job->throttle, plan->percent);
@@ -480,19 +478,4 @@ uint64_t vel_work_moved(struct vel_work *work, uint64_t number)
     }
     pthread_mutex_unlock(&work->lock);
     return moved;
-}
-
-struct vel_work_left vel_work_left(struct vel_work *work, int64_t dataset)
-{
-    struct vel_work_left left = {0, 0};
-
-    if (!enter(work))
-        return left;
-    for (const struct job *job = work->jobs; job; job = job->next)
-        if (!dataset || job->order.dataset == dataset) {
-            left.bytes += job->left;
-            left.jobs++;
-        }
-    pthread_mutex_unlock(&work->lock);
-    return left;
 }

@@ -71,12 +71,12 @@ int vel_work_create(unsigned workers, struct vel_clock *clock, void (*wake)(void
 /* Jobs that run are cancelled and waited for; what was not taken is void. */
 void vel_work_destroy(struct vel_work *work);
 
-/* Put a job in its place. `bytes`: how much it will move; rate: bytes per second, 0: no
- * limit; percent: of a store's speed (xfer/throttle.h), 0: no limit; uses_prefix: it
- * may be in a call that does not come back. *ret_number is never used again. */
+/* Put a job in its place. rate: bytes per second, 0: no limit; percent: of a store's
+ * speed (xfer/throttle.h), 0: no limit; uses_prefix: it may be in a call that does not
+ * come back. *ret_number is never used again. */
 struct vel_work_plan {
     struct vel_work_order order;
-    uint64_t bytes, rate;
+    uint64_t rate;
     double percent;
     bool uses_prefix;
 };
@@ -102,13 +102,5 @@ bool vel_work_take(struct vel_work *work, struct vel_work_result *ret);
 
 /* Bytes that a job has moved since this was last asked. */
 uint64_t vel_work_moved(struct vel_work *work, uint64_t number);
-
-/* What is waiting or runs for a dataset (0: for all): bytes not yet moved, and how
- * many jobs. */
-struct vel_work_left {
-    uint64_t bytes;
-    size_t jobs;
-};
-struct vel_work_left vel_work_left(struct vel_work *work, int64_t dataset);
 
 #endif

@@ -311,16 +311,6 @@ static enum vel_urgency urgency_of(enum vel_leader_work work)
     return VEL_URGENT_LOOK;
 }
 
-static uint64_t bytes_of(const struct vel_service_job *job)
-{
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i < job->seal.members.n; i++)
-        if (strcmp(vel_seal_at(&job->seal, i)->node, job->service->host.node) == 0)
-            bytes += (uint64_t)vel_seal_at(&job->seal, i)->bytes;
-    return bytes;
-}
-
 /* Encoding is between caches and other nodes. */
 static bool uses_prefix(enum vel_leader_work work)
 {
@@ -335,7 +325,6 @@ static int submit(struct vel_service_job *job, struct vel_err *err)
                                  .rate = job->rate,
                                  .uses_prefix = uses_prefix(job->what)};
 
-    plan.bytes = job->what == VEL_WORK_COPY ? bytes_of(job) : 0;
     plan.percent = job->what == VEL_WORK_COPY ? job->service->flushing.percent : 0;
     job->view = job->service->view;
     int rc = vel_work_submit(job->service->work, &plan, run, job, &job->work, err);
