@@ -425,11 +425,6 @@ static void hear_report(struct vel_leader *leader, const struct vel_leader_link 
 void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *from,
                        const struct vel_msg *msg)
 {
-    if (!leader->connector) {
-        if (msg->kind == VEL_MSG_REPORT)
-            vel_leader_yes(leader, from->number, msg->seq, 0);
-        return;
-    }
     switch (msg->kind) {
     case VEL_MSG_REPORT:
         hear_report(leader, from, msg);
@@ -448,8 +443,6 @@ void vel_announce_hear(struct vel_leader *leader, const struct vel_leader_link *
 
 void vel_announce_all(struct vel_leader *leader)
 {
-    if (!leader->connector)
-        return;
     for (size_t i = 0; i < leader->connector->generations.n; i++) {
         struct vel_generation *generation = vel_generation_at(leader, i);
 
@@ -461,8 +454,7 @@ void vel_announce_all(struct vel_leader *leader)
 
 void vel_announce_reset(struct vel_leader *leader)
 {
-    if (leader->connector)
-        forget_reports(leader);
+    forget_reports(leader);
 }
 
 /* Who has left, and has not said that he has closed a file, has none: what ranks have

@@ -329,8 +329,7 @@ bool vel_census_have_all_come(struct vel_leader *leader)
     struct vel_vec seats;
 
     vel_vec_init(&seats, sizeof(struct vel_seat_of));
-    bool have = leader->connector && collect_present(leader, &seats) == 0 &&
-                is_full(leader, &seats);
+    bool have = collect_present(leader, &seats) == 0 && is_full(leader, &seats);
     vel_vec_fini(&seats);
     return have;
 }
@@ -340,7 +339,7 @@ bool vel_leader_has_ended_well(struct vel_leader *leader)
     struct vel_vec seats;
 
     vel_vec_init(&seats, sizeof(struct vel_seat_of));
-    bool is_well = leader->connector && collect_present(leader, &seats) == 0;
+    bool is_well = collect_present(leader, &seats) == 0;
     for (size_t i = 0; i < seats.n; i++)
         is_well =
             is_well && ((const struct vel_seat_of *)vel_vec_at(&seats, i))->has_left;

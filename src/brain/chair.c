@@ -352,7 +352,7 @@ static const struct vel_roster_member *left_with(const struct vel_leader *leader
 
 static bool is_before(struct vel_leader *leader, const struct vel_lead *lead)
 {
-    return leader->connector && leader->ops->is_before(leader->arg, lead->id);
+    return leader->ops->is_before(leader->arg, lead->id);
 }
 
 bool vel_chair_has_left(struct vel_leader *leader, const struct vel_lead *lead,

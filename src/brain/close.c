@@ -96,7 +96,7 @@ static int give_all(struct vel_leader *leader, const char *name, struct vel_err 
 
 int vel_leader_give(struct vel_leader *leader, const char *name, struct vel_err *err)
 {
-    if (!leader->connector || !leader->ops->part_give)
+    if (!leader->ops->part_give)
         return 0;
     vel_file_set_in_turn(leader, name);
     return give_all(leader, name, err);

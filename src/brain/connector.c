@@ -71,9 +71,8 @@ void vel_connector_gone(struct vel_leader *leader, const struct vel_leader_link 
 
 bool vel_connector_hands_back(const struct vel_leader *leader, int64_t id)
 {
-    return leader->connector && !leader->connector->has_work &&
-           !leader->conf.is_agent && !leader->conf.is_guest &&
-           vel_leader_processes(leader) == 0 && id > 0 &&
+    return !leader->connector->has_work && !leader->conf.is_agent &&
+           !leader->conf.is_guest && vel_leader_processes(leader) == 0 && id > 0 &&
            leader->ops->is_before(leader->arg, id);
 }
 
@@ -123,8 +122,7 @@ enum vel_leader_others vel_leader_others(const struct vel_leader *leader,
                                          const char *name)
 {
     struct vel_leader_rule rule = {0};
-    bool is_shared, is_there = leader->connector &&
-                               leader->ops->rule(leader->arg, name, &rule, NULL) == 0;
+    bool is_shared, is_there = leader->ops->rule(leader->arg, name, &rule, NULL) == 0;
 
     is_shared = rule.is_alone && !rule.is_live;
     free(rule.template);

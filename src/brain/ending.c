@@ -18,8 +18,7 @@ enum {
 /* Files that are in no dataset yet wait for the others, as long as there is a chair. */
 static bool has_unsealed(const struct vel_leader *leader)
 {
-    return leader->connector &&
-           (vel_generation_left(leader) > 0 || vel_expect_owes(leader));
+    return vel_generation_left(leader) > 0 || vel_expect_owes(leader);
 }
 
 static bool has_tasks(const struct vel_leader *leader)
@@ -38,8 +37,7 @@ static bool has_tasks(const struct vel_leader *leader)
  */
 static bool has_not_told(const struct vel_leader *leader)
 {
-    return leader->connector && leader->connector->has_made && !leader->has_view &&
-           !leader->is_ended;
+    return leader->connector->has_made && !leader->has_view && !leader->is_ended;
 }
 
 bool vel_ending_owes(const struct vel_leader *leader)

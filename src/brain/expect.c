@@ -40,8 +40,6 @@ void vel_expect_reset(struct vel_leader *leader)
 {
     struct vel_connector *connector = leader->connector;
 
-    if (!connector)
-        return;
     for (size_t i = 0; i < connector->expects.n; i++)
         destroy(vel_expect_at(leader, i));
     connector->expects.n = 0;
@@ -153,8 +151,6 @@ void vel_expect_hear(struct vel_leader *leader, uint64_t link,
 
 void vel_expect_gone(struct vel_leader *leader, const char *node)
 {
-    if (!leader->connector)
-        return;
     for (size_t i = 0; i < leader->connector->expects.n; i++)
         vel_tally_doubt(&vel_expect_at(leader, i)->tally, node);
     leader->connector->has_changed = true;

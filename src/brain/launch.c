@@ -17,8 +17,7 @@ bool vel_leader_is_done(const struct vel_leader *leader)
 
 static bool have_all_come(struct vel_leader *leader)
 {
-    return leader->conf.ranks == 0 ||
-           (leader->connector && leader->connector->has_last) ||
+    return leader->conf.ranks == 0 || leader->connector->has_last ||
            vel_census_have_all_come(leader);
 }
 
@@ -42,10 +41,7 @@ static int write_endpoint(struct vel_leader *leader, struct vel_err *err)
     struct vel_buf present;
 
     vel_buf_init(&present);
-    if (leader->connector)
-        vel_present_print(leader, &present); /* and who was here */
-    else
-        vel_leader_present(leader, &present);
+    vel_present_print(leader, &present); /* and who was here */
     int rc = leader->ops->endpoint(leader->arg, vel_buf_text(&present), err);
     vel_buf_fini(&present);
     leader->has_new = false;

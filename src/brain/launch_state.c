@@ -93,10 +93,3 @@ const struct vel_machine vel_launch_machine = {
     .rows = rows,
     .nrows = COUNT_OF(rows),
 };
-
-enum vel_launch_state vel_launch_found(const struct vel_launch_found *found)
-{
-    if (found->has_end || !found->has_endpoint)
-        return VEL_LAUNCH_NONE;
-    return found->has_view ? VEL_LAUNCH_RUNNING : VEL_LAUNCH_JOINING;
-}

@@ -110,14 +110,4 @@ enum vel_launch_action {
 
 extern const struct vel_machine vel_launch_machine;
 
-/* What a leader that takes the role over finds of the launch. */
-struct vel_launch_found {
-    bool has_endpoint;
-    bool has_view;
-    bool has_end;
-};
-
-/* The state to go on from. */
-enum vel_launch_state vel_launch_found(const struct vel_launch_found *found);
-
 #endif

@@ -44,9 +44,8 @@ int vel_leader_create(const struct vel_leader_conf *conf,
     vel_roster_init(&leader->roster);
     for (size_t i = 0; i < VEL_TIMERS; i++)
         leader->timers[i] = VEL_NEVER;
-    if (ops->rule)
-        leader->connector = vel_connector_create(conf->many);
-    if (copy_conf(conf, &leader->conf) < 0 || (ops->rule && !leader->connector)) {
+    leader->connector = vel_connector_create(conf->many);
+    if (copy_conf(conf, &leader->conf) < 0 || !leader->connector) {
         vel_leader_destroy(leader);
         return vel_out_of_memory(err, "a leader");
     }
@@ -173,8 +172,7 @@ static void advance(struct vel_leader *leader)
         if (leader->is_over)
             return;
         vel_launch_advance(leader);
-        if (leader->connector)
-            vel_connector_advance(leader);
+        vel_connector_advance(leader);
         if (leader->state != VEL_LAUNCH_NONE)
             vel_chair_advance(leader);
         vel_serve_advance(leader);
@@ -228,8 +226,7 @@ void vel_leader_begin(struct vel_leader *leader, uint64_t now)
     leader->moved_at = now;
     vel_launch_event(leader, VEL_LAUNCH_ON_LEAD);
     vel_lead_find(leader, VEL_LOOK_OWED, 0, NULL);
-    if (leader->connector)
-        vel_generation_load(leader);
+    vel_generation_load(leader);
     vel_leader_at(leader, VEL_TIMER_CHECK, now + leader->conf.limit);
     advance(leader);
 }
@@ -299,7 +296,7 @@ void vel_leader_gone(struct vel_leader *leader, uint64_t number)
     struct vel_leader_link was = *link;
     vel_link_remove(leader, link);
     vel_serve_gone(leader, number);
-    if (leader->connector && was.role == VEL_ROLE_PROCESS)
+    if (was.role == VEL_ROLE_PROCESS)
         vel_connector_gone(leader, &was);
     if (was.role == VEL_ROLE_LEADER && vel_leader_link_to(leader, was.node)) {
         vel_tree_cut(leader, was.node);

@@ -212,7 +212,7 @@ struct vel_leader {
     struct vel_vec tasks;   /* struct vel_leader_task */
     struct vel_vec waits;   /* struct vel_leader_wait */
     struct vel_vec resting; /* int64_t: datasets that processes change themselves */
-    struct vel_connector *connector; /* its files; NULL: the shell serves none */
+    struct vel_connector *connector; /* its files */
     unsigned unread; /* bits of enum vel_leader_look: to be looked for again */
     uint64_t last_job;
     uint64_t last_attempt; /* to encode any dataset */

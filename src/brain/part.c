@@ -175,8 +175,7 @@ bool vel_part_parts(struct vel_leader *leader, struct vel_lead *lead)
 {
     bool has_key = lead->seal.template && *lead->seal.template;
 
-    if (lead->has_parts || lead->is_removed || !has_key || !leader->connector ||
-        !is_member(leader, lead))
+    if (lead->has_parts || lead->is_removed || !has_key || !is_member(leader, lead))
         return true;
     lead->is_here = true;
     if (!vel_lead_is_over(lead))
@@ -365,7 +364,7 @@ static void hear_sealed(struct vel_leader *leader, const struct vel_msg_sealed *
         vel_leader_fail(leader, "a seal");
     if (rc < 0)
         return;
-    bool has_key = leader->connector && *seal.template;
+    bool has_key = *seal.template;
     if (seal.verdict == VEL_VERDICT_VOID) {
         if (has_key)
             vel_generation_sealed(leader, &seal);

@@ -51,9 +51,9 @@ void vel_present_print(const struct vel_leader *leader, struct vel_buf *ret)
 
 bool vel_leader_has_lost(const struct vel_leader *leader)
 {
-    const struct vel_vec *ranks = leader->connector ? &leader->connector->gone : NULL;
+    const struct vel_vec *ranks = &leader->connector->gone;
 
-    for (size_t i = 0; ranks && i < ranks->n; i++) {
+    for (size_t i = 0; i < ranks->n; i++) {
         const struct vel_rank_gone *gone = vel_vec_at(ranks, i);
         bool has_spoken = gone->how == VEL_LEAVES || gone->how == VEL_FAILS;
 

@@ -24,7 +24,7 @@ uint64_t vel_progress_left(const struct vel_leader *leader, int64_t id)
     if (id > 0)
         return lead && !vel_progress_is_deserted(leader, lead) ? vel_lead_left(lead)
                                                                : 0;
-    if (leader->connector && !leader->is_ended)
+    if (!leader->is_ended)
         left += vel_generation_left(leader);
     for (size_t i = 0; i < leader->leads.n; i++) {
         lead = vel_lead_at(leader, i);

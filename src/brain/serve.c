@@ -67,8 +67,7 @@ static void hear_drain(struct vel_leader *leader, struct vel_leader_link *from,
 /* A process has not only read. */
 static void note_work(struct vel_leader *leader)
 {
-    if (leader->connector)
-        leader->connector->has_work = true;
+    leader->connector->has_work = true;
 }
 
 static void hear_owe(struct vel_leader *leader, const struct vel_leader_link *from,
@@ -232,7 +231,7 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
         break;
     case VEL_MSG_LEAVE:
         from->leaving = msg->u.leave.how == VEL_LEAVE_FAILING ? VEL_FAILS : VEL_LEAVES;
-        if (leader->connector && msg->u.leave.how == VEL_LEAVE_LAST)
+        if (msg->u.leave.how == VEL_LEAVE_LAST)
             leader->connector->has_last = true;
         vel_leader_yes(leader, from->number, msg->seq, 0);
         break;
@@ -240,11 +239,7 @@ void vel_serve_hear(struct vel_leader *leader, struct vel_leader_link *from,
     case VEL_MSG_CLOSE:
     case VEL_MSG_LOOK:
     case VEL_MSG_REMOVE:
-        if (leader->connector)
-            hear_name(leader, from, msg);
-        else
-            vel_leader_no(leader, from->number, msg->seq, VEL_EUNSUP,
-                          "this leader serves no files");
+        hear_name(leader, from, msg);
         break;
     case VEL_MSG_RESIGN:
         hear_resign(leader, from, msg);

@@ -465,7 +465,7 @@ void vel_expect_evict(struct vel_leader *leader)
     size_t n = leader->leads.n; /* that are counted */
     struct newer *counts;
 
-    if (!leader->connector || !leader->connector->may_evict)
+    if (!leader->connector->may_evict)
         return;
     /* a new chair has not heard yet of what is late */
     if (leader->term > 1 &&

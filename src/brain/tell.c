@@ -358,7 +358,7 @@ void vel_chair_tell(struct vel_leader *leader, struct vel_lead *lead)
         let_newer(leader, lead);
     if (!lead->is_told)
         lead->retry_at = leader->now + leader->conf.limit / 4;
-    else if (leader->connector)
+    else
         leader->connector->may_evict = true;
 }
 

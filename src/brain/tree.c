@@ -263,6 +263,5 @@ void vel_tree_flush(struct vel_leader *leader)
         for (size_t step = 0; step < VEL_DID_STEPS; step++)
             if (vel_lead_at(leader, i)->up[step].nodes.len > 0)
                 tell_up(leader, link, vel_lead_at(leader, i), step);
-    if (leader->connector)
-        vel_announce_flush(leader);
+    vel_announce_flush(leader);
 }

@@ -65,40 +65,10 @@ static void no_dead_end(void)
            VEL_LAUNCH_RECORD_NONE, "but not while ranks may come");
 }
 
-static void crash_anywhere(void)
-{
-    /* where a leader goes on that takes over in a state */
-    static const enum vel_launch_state after[VEL_LAUNCH_STATES] = {
-        [VEL_LAUNCH_NONE] = VEL_LAUNCH_NONE,
-        [VEL_LAUNCH_JOINING] = VEL_LAUNCH_JOINING,
-        [VEL_LAUNCH_VIEW] = VEL_LAUNCH_JOINING,
-        [VEL_LAUNCH_RUNNING] = VEL_LAUNCH_RUNNING,
-        [VEL_LAUNCH_ENDING] = VEL_LAUNCH_RUNNING,
-    };
-    bool is_found = true;
-
-    for (size_t i = 0; i < m->nrows; i++) {
-        const struct vel_machine_row *row = &m->rows[i];
-        struct vel_launch_found found = {.has_endpoint = true,
-                                         .has_view = row->next == VEL_LAUNCH_RUNNING ||
-                                                     row->next == VEL_LAUNCH_ENDING,
-                                         .has_end =
-                                             row->record == VEL_LAUNCH_RECORD_END};
-
-        if (row->next != VEL_LAUNCH_NONE || found.has_end)
-            is_found &= vel_launch_found(&found) == after[row->next];
-    }
-    ok(is_found, "whoever takes the role over goes on where the records say");
-    is_int(
-        vel_launch_found(&(struct vel_launch_found){.has_view = true}), VEL_LAUNCH_NONE,
-        "a node that was not there begins at the beginning, and finds the view then");
-}
-
 int main(void)
 {
     machine_check(m);
     one_view();
     no_dead_end();
-    crash_anywhere();
     return done_testing();
 }
