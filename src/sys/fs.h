@@ -3,7 +3,7 @@
  * system.
  *
  * A file system is a table of operations: the posix one, and twins that wrap another
- * one (test/tap/fs_fault.h). Operations return what the system call returns, or a
+ * one (sys/fs_twin.h). Operations return what the system call returns, or a
  * negative errno; the functions below them turn a failure into a sentence that names
  * the path.
  */

@@ -35,8 +35,8 @@ static void drop(struct vel_fs_asked *asked)
         return;
     vel_fs_names_fini(&asked->names);
     free((char *)asked->call.path);
-    free((char *)asked->call.other);
-    free((void *)asked->call.from);
+    free((char *)asked->call.from_path);
+    free((void *)asked->call.bytes);
     free(asked->call.ret);
     free(asked);
 }
@@ -60,11 +60,12 @@ static struct vel_fs_asked *make(const struct vel_fs_call *call)
     vel_vec_init(&asked->names, sizeof(char *));
     asked->call.names = call->names ? &asked->names : NULL;
     asked->call.path = call->path ? strdup(call->path) : NULL;
-    asked->call.other = call->other ? strdup(call->other) : NULL;
-    asked->call.from = call->from ? copy_bytes(call->from, call->len) : NULL;
-    asked->call.ret = call->ret ? calloc(1, call->ret_len + 1) : NULL;
-    if ((!call->path || asked->call.path) && (!call->other || asked->call.other) &&
-        (!call->from || asked->call.from) && (!call->ret || asked->call.ret))
+    asked->call.from_path = call->from_path ? strdup(call->from_path) : NULL;
+    asked->call.bytes = call->bytes ? copy_bytes(call->bytes, call->len) : NULL;
+    asked->call.ret = call->ret ? calloc(1, call->len + 1) : NULL;
+    if ((!call->path || asked->call.path) &&
+        (!call->from_path || asked->call.from_path) &&
+        (!call->bytes || asked->call.bytes) && (!call->ret || asked->call.ret))
         return asked;
     drop(asked);
     return NULL;
@@ -107,7 +108,7 @@ static void run(struct vel_fs_limit *l, struct vel_fs_asked *asked)
     ssize_t rc;
 
     pthread_mutex_unlock(&l->lock);
-    rc = asked->call.run(l->under, &asked->call);
+    rc = vel_fs_call_run(l->twin.under, &asked->call);
     pthread_mutex_lock(&l->lock);
     asked->rc = rc;
 }
@@ -118,8 +119,8 @@ static void end_left(struct vel_fs_limit *l, struct vel_fs_asked *asked)
     double seconds = (double)(now() - asked->begun) / (double)VEL_CLOCK_S;
 
     pthread_mutex_unlock(&l->lock);
-    if (asked->call.opens && asked->rc >= 0)
-        l->under->ops->close(l->under, (int)asked->rc);
+    if (asked->call.op == VEL_FS_OP_OPEN && asked->rc >= 0)
+        l->twin.under->ops->close(l->twin.under, (int)asked->rc);
     drop(asked);
     vel_log(VEL_LOG_WARN, "the file system of %s answers again, after %.1f s", l->below,
             seconds);
@@ -200,7 +201,7 @@ static bool wait_for(struct vel_fs_limit *l, const struct vel_fs_asked *asked)
 
 static void take_results(const struct vel_fs_call *call, struct vel_fs_asked *asked)
 {
-    size_t len = asked->rc > 0 ? (size_t)asked->rc : call->ret_len;
+    size_t len = asked->rc > 0 ? (size_t)asked->rc : call->len;
     size_t before = call->names ? call->names->n : 0;
 
     if (asked->rc >= 0 && call->ret)
@@ -222,11 +223,10 @@ static void tell_late(const struct vel_fs_limit *l)
             l->below, (double)l->limit / (double)VEL_CLOCK_S);
 }
 
-ssize_t vel_fs_limit_ask(struct vel_fs_limit *l, const struct vel_fs_call *call,
-                         bool is_close)
+ssize_t vel_fs_limit_ask(struct vel_fs_limit *l, const struct vel_fs_call *call)
 {
     struct vel_fs_asked *asked = make(call);
-    bool is_late = false;
+    bool is_late = false, is_queued = false;
     ssize_t rc = -ETIMEDOUT;
 
     if (!asked)
@@ -244,15 +244,15 @@ ssize_t vel_fs_limit_ask(struct vel_fs_limit *l, const struct vel_fs_call *call,
             take_results(call, asked);
             rc = asked->rc;
         }
-    } else if (is_close) {
+    } else if (call->op == VEL_FS_OP_CLOSE) {
         asked->next = l->closes;
         l->closes = asked;
+        is_queued = true;
     }
-    is_close = is_close && l->closes == asked;
     pthread_mutex_unlock(&l->lock);
     if (is_late)
         tell_late(l);
-    else if (!is_close)
+    else if (!is_queued)
         drop(asked);
     return rc;
 }

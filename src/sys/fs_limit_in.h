@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fs_limit_in - a call that somebody else may be doing: what fs_limit (operations) and
+/* fs_limit_in - a call that somebody else may be doing: what fs_limit (which calls) and
  * fs_limit_call (who does them, and who waits) share. */
 #ifndef VEL_SYS_FS_LIMIT_IN_H
 #define VEL_SYS_FS_LIMIT_IN_H
@@ -8,24 +8,7 @@
 #include <stdatomic.h>
 
 #include "sys/fs_limit.h"
-
-struct vel_fs_call;
-typedef ssize_t vel_fs_call_f(struct vel_fs *under, const struct vel_fs_call *call);
-
-/* An operation and what it works on. */
-struct vel_fs_call {
-    vel_fs_call_f *run;
-    const char *path, *other;
-    int fd, to, how;
-    mode_t mode;
-    off_t at, to_at;
-    const void *from; /* bytes to be written, or what else is read */
-    size_t len;
-    void *ret; /* what is filled in */
-    size_t ret_len;
-    struct vel_vec *names; /* of a list */
-    bool opens;
-};
+#include "sys/fs_twin.h"
 
 enum { VEL_FS_LIMIT_FDS = 4096 };
 
@@ -33,8 +16,7 @@ enum { VEL_FS_LIMIT_FDS = 4096 };
 struct vel_fs_asked;
 
 struct vel_fs_limit {
-    struct vel_fs fs;
-    struct vel_fs *under;
+    struct vel_fs_twin twin; /* the first member */
     char *below;
     uint64_t limit;
     pthread_t bound;
@@ -51,8 +33,7 @@ struct vel_fs_limit {
 };
 
 /* By the thread, within the limit. A close that cannot be done now is done later. */
-ssize_t vel_fs_limit_ask(struct vel_fs_limit *limit, const struct vel_fs_call *call,
-                         bool is_close);
+ssize_t vel_fs_limit_ask(struct vel_fs_limit *limit, const struct vel_fs_call *call);
 
 /* A user less, with the lock: the last one frees it. */
 void vel_fs_limit_leave(struct vel_fs_limit *limit);

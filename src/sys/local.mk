@@ -9,6 +9,7 @@ core_sources += \
 	%D%/fs_once.c \
 	%D%/fs_posix.c \
 	%D%/fs_replace.c \
+	%D%/fs_twin.c %D%/fs_twin.h \
 	%D%/fs_watch.c %D%/fs_watch.h \
 	%D%/host.c %D%/host.h \
 	%D%/lock.c %D%/lock.h \

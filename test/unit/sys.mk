@@ -6,6 +6,7 @@ unit_tests += \
 	test/unit/fs_fault.t \
 	test/unit/fs_replace.t \
 	test/unit/fs_limit.t \
+	test/unit/fs_twin.t \
 	test/unit/fs_watch.t \
 	test/unit/host.t \
 	test/unit/lock.t \
@@ -31,6 +32,9 @@ test_unit_fs_replace_t_LDADD = $(test_ldadd)
 test_unit_fs_limit_t_SOURCES = %D%/fs_limit.c
 test_unit_fs_limit_t_CPPFLAGS = $(test_cppflags)
 test_unit_fs_limit_t_LDADD = $(test_ldadd)
+test_unit_fs_twin_t_SOURCES = %D%/fs_twin.c
+test_unit_fs_twin_t_CPPFLAGS = $(test_cppflags)
+test_unit_fs_twin_t_LDADD = $(test_ldadd)
 test_unit_fs_watch_t_SOURCES = %D%/fs_watch.c
 test_unit_fs_watch_t_CPPFLAGS = $(test_cppflags)
 test_unit_fs_watch_t_LDADD = $(test_ldadd)
