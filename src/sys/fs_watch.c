@@ -10,81 +10,106 @@
 
 #include "base/log.h"
 #include "sys/clock.h"
+#include "sys/fs_twin.h"
 #include "sys/fs_watch.h"
 
 enum { FDS_MOST = 4096, TEXT = 1024 };
 
+/* How the messages name an operation; the path follows. */
+static const char *const doing[] = {
+    [VEL_FS_OP_OPEN] = "opening",
+    [VEL_FS_OP_CLOSE] = "closing",
+    [VEL_FS_OP_PREAD] = "reading",
+    [VEL_FS_OP_PWRITE] = "writing",
+    [VEL_FS_OP_APPEND] = "writing",
+    [VEL_FS_OP_COPY] = "copying to",
+    [VEL_FS_OP_CLONE] = "cloning to",
+    [VEL_FS_OP_TRUNCATE] = "truncating",
+    [VEL_FS_OP_FSYNC] = "syncing",
+    [VEL_FS_OP_HASTEN] = "writing",
+    [VEL_FS_OP_FLOCK] = "locking",
+    [VEL_FS_OP_FSTAT] = "looking at",
+    [VEL_FS_OP_SET_TIMES] = "setting the times of",
+    [VEL_FS_OP_SET_MODE] = "setting the mode of",
+    [VEL_FS_OP_LSTAT] = "looking at",
+    [VEL_FS_OP_LIST] = "listing",
+    [VEL_FS_OP_RENAME] = "renaming to",
+    [VEL_FS_OP_LINK] = "linking to",
+    [VEL_FS_OP_UNLINK] = "removing",
+    [VEL_FS_OP_MKDIR] = "making",
+    [VEL_FS_OP_RMDIR] = "removing",
+    [VEL_FS_OP_SPACE] = "asking for the space of",
+};
+
 /* One that is under way, on the stack of who waits for it. */
-struct call {
+struct pending {
     const char *doing, *path;
     uint64_t begun;
     bool is_told;
-    struct call *next, **link; /* where the one before points to this one */
+    struct pending *next, **link; /* where the one before points to this one */
 };
 
 struct vel_fs_watch {
-    struct vel_fs fs;
-    struct vel_fs *under;
+    struct vel_fs_twin twin; /* the first member */
     uint64_t limit;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows, and all calls */
+    pthread_mutex_t lock; /* guards what follows, and all that is pending */
     pthread_cond_t end;
     bool is_over;
-    struct call *calls;
+    struct pending *pending;
     char *paths[FDS_MOST]; /* of what is open; NULL: not known */
 };
-
-static struct vel_fs_watch *watch_of(struct vel_fs *fs)
-{
-    return (struct vel_fs_watch *)fs; /* its first member */
-}
 
 static uint64_t now(void)
 {
     return vel_clock_monotonic(vel_clock_system());
 }
 
+/* Is there a place for the path of this open file? */
+static bool has_place(int fd)
+{
+    return fd >= 0 && fd < FDS_MOST;
+}
+
 /* --- what is under way --------------------------------------------------------------
  */
 
-static void enter_locked(struct vel_fs_watch *w, struct call *call, const char *path)
+/* The path of an open file stays while a call needs it: nobody closes a descriptor that
+ * another thread uses. A close takes the path out before, because another file may have
+ * the number at once; the caller frees the returned path after the close. */
+static char *enter_call(struct vel_fs_watch *w, struct pending *pending,
+                        const struct vel_fs_call *call)
 {
-    call->path = path ? path : "a file";
-    call->begun = now();
-    call->next = w->calls;
-    call->link = &w->calls;
-    if (w->calls)
-        w->calls->link = &call->next;
-    w->calls = call;
+    char *closed = NULL;
+
+    pthread_mutex_lock(&w->lock);
+    pending->path = has_place(call->fd) ? w->paths[call->fd] : call->path;
+    if (!pending->path)
+        pending->path = "a file";
+    if (call->op == VEL_FS_OP_CLOSE && has_place(call->fd)) {
+        closed = w->paths[call->fd];
+        w->paths[call->fd] = NULL;
+    }
+    pending->begun = now();
+    pending->next = w->pending;
+    pending->link = &w->pending;
+    if (w->pending)
+        w->pending->link = &pending->next;
+    w->pending = pending;
+    pthread_mutex_unlock(&w->lock);
+    return closed;
 }
 
-static void enter(struct vel_fs_watch *w, struct call *call, const char *path)
+static void leave_call(struct vel_fs_watch *w, struct pending *pending)
 {
     pthread_mutex_lock(&w->lock);
-    enter_locked(w, call, path);
+    *pending->link = pending->next;
+    if (pending->next)
+        pending->next->link = pending->link;
     pthread_mutex_unlock(&w->lock);
-}
-
-/* Nobody closes a descriptor that another thread uses: the path stays meanwhile. */
-static void enter_fd(struct vel_fs_watch *w, struct call *call, int fd)
-{
-    pthread_mutex_lock(&w->lock);
-    enter_locked(w, call, fd >= 0 && fd < FDS_MOST ? w->paths[fd] : NULL);
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* Passes on what the operation returned. */
-static ssize_t leave(struct vel_fs_watch *w, struct call *call, ssize_t rc)
-{
-    pthread_mutex_lock(&w->lock);
-    *call->link = call->next;
-    if (call->next)
-        call->next->link = call->link;
-    pthread_mutex_unlock(&w->lock);
-    if (call->is_told)
-        vel_log(VEL_LOG_WARN, "%s %s has come back after %.1f s", call->doing,
-                call->path, (double)(now() - call->begun) / (double)VEL_CLOCK_S);
-    return rc;
+    if (pending->is_told)
+        vel_log(VEL_LOG_WARN, "%s %s has come back after %.1f s", pending->doing,
+                pending->path, (double)(now() - pending->begun) / (double)VEL_CLOCK_S);
 }
 
 /* --- the thread that warns ---------------------------------------------------------
@@ -95,7 +120,7 @@ static bool find_late(struct vel_fs_watch *w, char text[TEXT])
 {
     uint64_t t = now();
 
-    for (struct call *c = w->calls; c; c = c->next) {
+    for (struct pending *c = w->pending; c; c = c->next) {
         if (c->is_told || t - c->begun < w->limit)
             continue;
         c->is_told = true;
@@ -154,251 +179,31 @@ static int start_thread(struct vel_fs_watch *w)
 /* --- operations ---------------------------------------------------------------------
  */
 
-static int watch_open(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+static void note_open(struct vel_fs_watch *w, int fd, const char *path)
 {
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "opening"};
-
-    enter(w, &call, path);
-    int fd = (int)leave(w, &call, w->under->ops->open(w->under, path, flags, mode));
-    if (fd >= 0 && fd < FDS_MOST) {
-        char *copy = strdup(path);
-
-        pthread_mutex_lock(&w->lock);
-        free(w->paths[fd]);
-        w->paths[fd] = copy;
-        pthread_mutex_unlock(&w->lock);
-    }
-    return fd;
-}
-
-static int watch_close(struct vel_fs *fs, int fd)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "closing"};
-    char *path = NULL;
+    if (!has_place(fd))
+        return;
+    char *copy = strdup(path);
 
     pthread_mutex_lock(&w->lock);
-    if (fd >= 0 && fd < FDS_MOST) {
-        path = w->paths[fd]; /* the number may be another file's at once */
-        w->paths[fd] = NULL;
-    }
-    enter_locked(w, &call, path);
+    free(w->paths[fd]);
+    w->paths[fd] = copy;
     pthread_mutex_unlock(&w->lock);
-    int rc = (int)leave(w, &call, w->under->ops->close(w->under, fd));
-    free(path);
+}
+
+static ssize_t watch_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
+{
+    struct vel_fs_watch *w = (struct vel_fs_watch *)twin; /* its first member */
+    struct pending pending = {.doing = doing[call->op]};
+    char *closed = enter_call(w, &pending, call);
+    ssize_t rc = vel_fs_call_run(w->twin.under, call);
+
+    leave_call(w, &pending);
+    free(closed);
+    if (call->op == VEL_FS_OP_OPEN)
+        note_open(w, (int)rc, call->path);
     return rc;
 }
-
-static ssize_t watch_pread(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "reading"};
-
-    enter_fd(w, &call, fd);
-    return leave(w, &call, w->under->ops->pread(w->under, fd, buf, len, at));
-}
-
-static ssize_t watch_pwrite(struct vel_fs *fs, int fd, const void *buf, size_t len,
-                            off_t at)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "writing"};
-
-    enter_fd(w, &call, fd);
-    return leave(w, &call, w->under->ops->pwrite(w->under, fd, buf, len, at));
-}
-
-static ssize_t watch_append(struct vel_fs *fs, int fd, const void *buf, size_t len)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "writing"};
-
-    enter_fd(w, &call, fd);
-    return leave(w, &call, w->under->ops->append(w->under, fd, buf, len));
-}
-
-static ssize_t watch_copy(struct vel_fs *fs, int from, off_t from_at, int to,
-                          off_t to_at, size_t len)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "copying to"};
-
-    enter_fd(w, &call, to);
-    return leave(w, &call,
-                 w->under->ops->copy(w->under, from, from_at, to, to_at, len));
-}
-
-static int watch_clone(struct vel_fs *fs, int from, int to)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "cloning to"};
-
-    enter_fd(w, &call, to);
-    return (int)leave(w, &call, w->under->ops->clone(w->under, from, to));
-}
-
-static int watch_truncate(struct vel_fs *fs, int fd, off_t size)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "truncating"};
-
-    enter_fd(w, &call, fd);
-    return (int)leave(w, &call, w->under->ops->truncate(w->under, fd, size));
-}
-
-static int watch_fsync(struct vel_fs *fs, int fd)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "syncing"};
-
-    enter_fd(w, &call, fd);
-    return (int)leave(w, &call, w->under->ops->fsync(w->under, fd));
-}
-
-static void watch_hasten(struct vel_fs *fs, int fd, off_t at, off_t len)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "writing"};
-
-    enter_fd(w, &call, fd);
-    if (w->under->ops->hasten)
-        w->under->ops->hasten(w->under, fd, at, len);
-    leave(w, &call, 0);
-}
-
-static int watch_flock(struct vel_fs *fs, int fd, int how)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "locking"};
-
-    enter_fd(w, &call, fd);
-    return (int)leave(w, &call, w->under->ops->flock(w->under, fd, how));
-}
-
-static int watch_fstat(struct vel_fs *fs, int fd, struct stat *ret)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "looking at"};
-
-    enter_fd(w, &call, fd);
-    return (int)leave(w, &call, w->under->ops->fstat(w->under, fd, ret));
-}
-
-static int watch_set_times(struct vel_fs *fs, int fd, const struct timespec times[2])
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "setting the times of"};
-
-    enter_fd(w, &call, fd);
-    return (int)leave(w, &call, w->under->ops->set_times(w->under, fd, times));
-}
-
-static int watch_set_mode(struct vel_fs *fs, int fd, mode_t mode)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "setting the mode of"};
-
-    enter_fd(w, &call, fd);
-    return (int)leave(w, &call, w->under->ops->set_mode(w->under, fd, mode));
-}
-
-static int watch_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "looking at"};
-
-    enter(w, &call, path);
-    return (int)leave(w, &call, w->under->ops->lstat(w->under, path, ret));
-}
-
-static int watch_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "listing"};
-
-    enter(w, &call, path);
-    return (int)leave(w, &call, w->under->ops->list(w->under, path, ret_names));
-}
-
-static int watch_rename(struct vel_fs *fs, const char *from, const char *to)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "renaming to"};
-
-    enter(w, &call, to);
-    return (int)leave(w, &call, w->under->ops->rename(w->under, from, to));
-}
-
-static int watch_link(struct vel_fs *fs, const char *from, const char *to)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "linking to"};
-
-    enter(w, &call, to);
-    return (int)leave(w, &call, w->under->ops->link(w->under, from, to));
-}
-
-static int watch_unlink(struct vel_fs *fs, const char *path)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "removing"};
-
-    enter(w, &call, path);
-    return (int)leave(w, &call, w->under->ops->unlink(w->under, path));
-}
-
-static int watch_mkdir(struct vel_fs *fs, const char *path, mode_t mode)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "making"};
-
-    enter(w, &call, path);
-    return (int)leave(w, &call, w->under->ops->mkdir(w->under, path, mode));
-}
-
-static int watch_rmdir(struct vel_fs *fs, const char *path)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "removing"};
-
-    enter(w, &call, path);
-    return (int)leave(w, &call, w->under->ops->rmdir(w->under, path));
-}
-
-static int watch_space(struct vel_fs *fs, const char *path, struct statvfs *ret)
-{
-    struct vel_fs_watch *w = watch_of(fs);
-    struct call call = {.doing = "asking for the space of"};
-
-    enter(w, &call, path);
-    return (int)leave(w, &call, w->under->ops->space(w->under, path, ret));
-}
-
-static const struct vel_fs_ops watch_ops = {
-    .open = watch_open,
-    .close = watch_close,
-    .pread = watch_pread,
-    .pwrite = watch_pwrite,
-    .append = watch_append,
-    .copy = watch_copy,
-    .clone = watch_clone,
-    .truncate = watch_truncate,
-    .fsync = watch_fsync,
-    .hasten = watch_hasten,
-    .flock = watch_flock,
-    .fstat = watch_fstat,
-    .set_times = watch_set_times,
-    .set_mode = watch_set_mode,
-    .lstat = watch_lstat,
-    .list = watch_list,
-    .rename = watch_rename,
-    .link = watch_link,
-    .unlink = watch_unlink,
-    .mkdir = watch_mkdir,
-    .rmdir = watch_rmdir,
-    .space = watch_space,
-};
 
 int vel_fs_watch_create(struct vel_fs *under, uint64_t limit,
                         struct vel_fs_watch **ret_watch, struct vel_err *err)
@@ -409,8 +214,7 @@ int vel_fs_watch_create(struct vel_fs *under, uint64_t limit,
 
     if (!w)
         return vel_out_of_memory(err, "watching files");
-    w->fs.ops = &watch_ops;
-    w->under = under;
+    vel_fs_twin_init(&w->twin, under, watch_call);
     w->limit = limit;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
@@ -446,5 +250,5 @@ void vel_fs_watch_destroy(struct vel_fs_watch *watch)
 
 struct vel_fs *vel_fs_watch_fs(struct vel_fs_watch *watch)
 {
-    return &watch->fs;
+    return &watch->twin.fs;
 }
