@@ -243,7 +243,7 @@ int vel_service_copy(struct vel_service *service, const char *name,
 {
     struct vel_paced paced;
     struct copying c = {
-        .fs = &paced.fs, .from = from, .source = source, .watch = watch};
+        .fs = &paced.twin.fs, .from = from, .source = source, .watch = watch};
     char *dir, *path = find_copy(service, name, from);
     int rc;
 

@@ -283,7 +283,7 @@ static int encode_at_pace(struct vel_service_job *job, struct set *set,
     free(home);
     set->job.busy_ms = busy < most ? (unsigned)busy : most;
     vel_service_pace(job->service, set->how->alone, &paced);
-    set->job.fs = &paced.fs;
+    set->job.fs = &paced.twin.fs;
     if (rc == 0)
         rc = vel_encode_set(&set->job, ret_outcome, err);
     vel_paced_fini(&paced);

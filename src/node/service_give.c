@@ -161,7 +161,7 @@ static void give_next(void *arg)
     struct vel_givers *g = arg;
 
     if (!atomic_load(&g->is_closed))
-        give_one(g, &g->paced.fs);
+        give_one(g, &g->paced.twin.fs);
 }
 
 /* --- the loop --- */

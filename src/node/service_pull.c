@@ -40,8 +40,9 @@ struct asker {
 static void give_here(struct asker *asker, struct vel_get *get)
 {
     const struct vel_service *service = asker->service;
-    const struct vel_giver giver = {
-        .fs = &asker->paced.fs, .homes = service->homes, .n_homes = service->n_homes};
+    const struct vel_giver giver = {.fs = &asker->paced.twin.fs,
+                                    .homes = service->homes,
+                                    .n_homes = service->n_homes};
 
     get->rc =
         vel_give(&giver, &get->want, get->bytes, &get->size, &get->got, &get->err);
@@ -196,7 +197,7 @@ static int pull(struct vel_service *service, struct vel_pull *what,
                 struct vel_err *err)
 {
     struct asker asker = {.source.ops = &asker_ops, .service = service};
-    const struct vel_pull_how how = {.fs = &asker.paced.fs,
+    const struct vel_pull_how how = {.fs = &asker.paced.twin.fs,
                                      .may_fetch = service->conf->fetch,
                                      .node = service->host.node,
                                      .homes = service->homes,

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/vec.h"
-#include "sys/fs.h"
+#include "sys/fs_twin.h"
 #include "xfer/throttle.h"
 #include "xfer/watch.h"
 
@@ -23,8 +23,7 @@ struct vel_paced_dir {
 };
 
 struct vel_paced {
-    struct vel_fs fs; /* to be used; the first member */
-    struct vel_fs *under;
+    struct vel_fs_twin twin; /* its fs is to be used; the first member */
     const struct vel_paced_dir *dirs;
     size_t n;
     const struct vel_watch *watch;
@@ -32,9 +31,10 @@ struct vel_paced {
     struct vel_vec opened; /* what waits for a throttle */
 };
 
-/* Everything is borrowed. Any thread of the job may use paced->fs. While an operation
- * waits it asks the watch, which may be NULL, ten times a second; when that says stop
- * the operation is done at once, and whoever goes on is not slowed down any more. */
+/* Everything is borrowed. Any thread of the job may use paced->twin.fs. While an
+ * operation waits it asks the watch, which may be NULL, ten times a second; when that
+ * says stop the operation is done at once, and whoever goes on is not slowed down any
+ * more. */
 void vel_paced_init(struct vel_paced *paced, struct vel_fs *under,
                     const struct vel_paced_dir *dirs, size_t n,
                     const struct vel_watch *watch);

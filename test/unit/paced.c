@@ -18,7 +18,7 @@ static struct vel_throttle throttle, other;
 static struct vel_paced_dir dirs[2];
 static struct vel_watch watch;
 static struct vel_paced paced;
-static struct vel_fs *fs = &paced.fs;
+static struct vel_fs *fs = &paced.twin.fs;
 static bool goes_on;
 static char *bytes;
 
@@ -104,14 +104,14 @@ static void together(void)
 
     vel_paced_init(&second, vel_fs_posix(), dirs, 2, NULL);
     fd[0] = open_file(fs, path, O_RDONLY);
-    fd[1] = open_file(&second.fs, path, O_RDONLY);
+    fd[1] = open_file(&second.twin.fs, path, O_RDONLY);
     for (int i = 0; i < 3; i++) {
         vel_fs_read_at(fs, fd[0], bytes, RATE, 0, path, &err);
-        vel_fs_read_at(&second.fs, fd[1], bytes, RATE, 0, path, &err);
+        vel_fs_read_at(&second.twin.fs, fd[1], bytes, RATE, 0, path, &err);
     }
     lasts(seconds_since(begun), 6, "what two jobs read");
     vel_fs_close(fs, fd[0], path, NULL);
-    vel_fs_close(&second.fs, fd[1], path, NULL);
+    vel_fs_close(&second.twin.fs, fd[1], path, NULL);
     vel_paced_fini(&second);
 }
 
