@@ -389,8 +389,6 @@ bool vel_create_try(struct vel_leader *leader, struct vel_leader_wait *wait)
     }
     if (leader->is_ended)
         return answer_native(leader, wait, "the launch is over");
-    if (wait->sharers > 1)
-        return answer_native(leader, wait, "several processes write it together");
     rc = find_key(leader, wait, &rule, &err);
     if (rc < 0)
         is_answered = rc != VEL_EBUSY && answer_native(leader, wait, err.text);

@@ -99,8 +99,6 @@ static void send_join(struct vel_leader *leader, const struct vel_leader_link *l
     vel_buf_init(&over);
     vel_leader_present(leader, &present);
     leader->ops->over(leader->arg, &over, NULL); /* what is not told is not over */
-    msg.u.join.ranks = vel_leader_processes(leader);
-    msg.u.join.endpoints = leader->conf.endpoints;
     msg.u.join.present = vel_buf_text(&present);
     msg.u.join.named = leader->conf.named;
     msg.u.join.over = vel_buf_text(&over);

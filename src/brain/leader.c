@@ -16,9 +16,8 @@ static int copy_conf(const struct vel_leader_conf *from, struct vel_leader_conf 
     *ret = *from;
     ret->launch = strdup(from->launch);
     ret->node = strdup(from->node);
-    ret->endpoints = strdup(from->endpoints);
     ret->named = strdup(from->named);
-    return ret->launch && ret->node && ret->endpoints && ret->named ? 0 : VEL_ENOMEM;
+    return ret->launch && ret->node && ret->named ? 0 : VEL_ENOMEM;
 }
 
 int vel_leader_create(const struct vel_leader_conf *conf,
@@ -86,7 +85,6 @@ void vel_leader_destroy(struct vel_leader *leader)
     free(leader->parent);
     free((char *)leader->conf.launch);
     free((char *)leader->conf.node);
-    free((char *)leader->conf.endpoints);
     free((char *)leader->conf.named);
     free(leader);
 }

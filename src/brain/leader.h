@@ -47,7 +47,6 @@ struct vel_leader_peer {
 struct vel_leader_conf {
     const char *launch;
     const char *node;
-    const char *endpoints;    /* for `join`: where this leader listens */
     const char *named;        /* nodes that the launcher names, by blanks; "": none */
     uint64_t limit;           /* T */
     uint64_t view_limit;      /* VIEW_WAIT */

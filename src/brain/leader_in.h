@@ -39,7 +39,6 @@ enum vel_step_told {
 struct vel_lead_up {
     struct vel_buf nodes;
     uint64_t attempt; /* what is said of an older one is void */
-    uint64_t bytes;
     unsigned reports; /* of children, and of this node */
 };
 
@@ -113,7 +112,7 @@ struct vel_leader_wait {
     /* of files */
     int how;
     int64_t rank;
-    uint64_t sharers, size;
+    uint64_t size;
     uint64_t file, job;     /* its number, and what it waits for */
     uint64_t again_at;      /* not before; DRAIN: 0, or when it is looked for again */
     bool is_done, is_whole; /* closed, not sealed; the chair says that it will be */

@@ -37,7 +37,6 @@ struct vel_msg_done vel_part_done(const struct vel_leader *leader,
                                  .dataset = (uint64_t)lead->id,
                                  .step = step,
                                  .attempt = (uint64_t)lead->seal.attempt,
-                                 .bytes = lead->moved,
                                  .nodes = leader->conf.node};
 }
 

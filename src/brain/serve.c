@@ -117,7 +117,6 @@ static void hear_ping(struct vel_leader *leader, const struct vel_leader_link *f
     if (msg->u.ping.what > 0)
         pong.u.pong.value =
             (uint64_t)-leader->ops->health(leader->arg, (int)msg->u.ping.what);
-    pong.u.pong.term = (uint64_t)leader->term;
     vel_leader_send(leader, from->number, &pong);
 }
 
@@ -149,7 +148,6 @@ static void hear_name(struct vel_leader *leader, struct vel_leader_link *from,
     case VEL_MSG_CREATE:
         name = msg->u.create.name;
         wait->how = (int)msg->u.create.how;
-        wait->sharers = msg->u.create.sharers;
         wait->count = msg->u.create.count > 0 ? (int64_t)msg->u.create.count : 1;
         from->leaving = VEL_STAYS;
         break;
@@ -423,7 +421,6 @@ static bool try_ping(struct vel_leader *leader, const struct vel_leader_wait *wa
     if (!leader->is_chair)
         return false;
     msg.u.pong.value = count_silent(&leader->roster);
-    msg.u.pong.term = (uint64_t)leader->term;
     vel_leader_send(leader, wait->link, &msg);
     return true;
 }

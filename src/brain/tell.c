@@ -161,7 +161,6 @@ static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64
 
     if (!vel_chair_has_whole(leader, lead, &why))
         return; /* whoever has asked for it is told again */
-    bool is_keyed = lead->seal.template && *lead->seal.template;
     size_t again = lead->seal.again.n;
     vel_buf_init(&record);
     /* sets are formed again for a flush, when all can come: else nobody begins */
@@ -169,11 +168,6 @@ static void tell_sealed(struct vel_leader *leader, struct vel_lead *lead, uint64
         lead->seal.again.n = 0;
     if (vel_seal_encode(&lead->seal, &record, NULL) == 0) {
         msg.u.sealed.term = (uint64_t)leader->term;
-        msg.u.sealed.generation = (uint64_t)lead->seal.generation;
-        msg.u.sealed.dataset = (uint64_t)lead->id;
-        msg.u.sealed.verdict = lead->seal.verdict;
-        msg.u.sealed.template = is_keyed ? lead->seal.template : VEL_API_TEMPLATE;
-        msg.u.sealed.step = lead->seal.step;
         msg.u.sealed.record.at = record.data;
         msg.u.sealed.record.len = record.len;
         tell(leader, link, &msg);

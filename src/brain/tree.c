@@ -31,7 +31,6 @@ static void dismiss(struct vel_leader *leader)
 static void clear(struct vel_lead_up *up)
 {
     vel_buf_clear(&up->nodes);
-    up->bytes = 0;
     up->reports = 0;
 }
 
@@ -52,7 +51,6 @@ static void ask_parent(struct vel_leader *leader, const struct vel_leader_link *
 {
     struct vel_msg msg = {.kind = VEL_MSG_JOIN, .seq = vel_leader_next_seq(leader)};
 
-    msg.u.join.endpoints = leader->conf.endpoints;
     leader->tree_seq = msg.seq;
     vel_leader_send(leader, link->number, &msg);
 }
@@ -219,7 +217,6 @@ void vel_tree_add(struct vel_leader *leader, struct vel_lead *lead,
         clear(up);
     vel_buf_printf(&up->nodes, "%s%s", up->nodes.len > 0 ? " " : "", done->nodes);
     up->attempt = done->attempt;
-    up->bytes += done->bytes;
     up->reports++;
     vel_leader_at(leader, VEL_TIMER_UP,
                   up->reports > children(leader)
@@ -246,11 +243,9 @@ static void tell_up(struct vel_leader *leader, const struct vel_leader_link *lin
         msg.u.done.dataset = (uint64_t)lead->id;
         msg.u.done.step = step + 1;
         msg.u.done.attempt = up->attempt;
-        msg.u.done.bytes = up->bytes;
         msg.u.done.nodes = rest;
         vel_leader_send(leader, link->number, &msg);
         rest = end ? end + 1 : NULL;
-        up->bytes = 0;
     }
     clear(up);
 }

@@ -71,19 +71,16 @@ void vel_place_fini(struct vel_place *place);
 /* create; VEL_CREATE_NEW or _OPEN: where shall it be written. A file given a place in
  * the cache is open until it is closed; after a hand-over the next leader is told. */
 int vel_client_file_create(struct vel_client *client, enum vel_create how,
-                           uint64_t sharers, const char *name, struct vel_place *ret,
+                           const char *name, struct vel_place *ret,
                            struct vel_err *err);
 
 /* close; VEL_CLOSE_VERSION: a version point, and still open. VEL_ESTATE: the leader
- * that came meanwhile does not know the file. After a failure it is still open. */
-int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
-                          uint64_t size, uint32_t crc, struct vel_err *err);
-
-/* The same for VEL_CLOSE_COMPLETE. *ret_dataset: the one that is whole by that, as far
- * as its leader waits for it (MODE=SYNC); 0: none, VEL_MSG_ANY_NUMBER: it cannot be
+ * that came meanwhile does not know the file. After a failure it is still open.
+ * *ret_dataset (may be NULL), of VEL_CLOSE_COMPLETE: the one that is whole by that, as
+ * far as its leader waits for it (MODE=SYNC); 0: none, VEL_MSG_ANY_NUMBER: it cannot be
  * sealed now. */
-int vel_client_file_complete(struct vel_client *client, uint64_t file, uint64_t size,
-                             uint32_t crc, int64_t *ret_dataset, struct vel_err *err);
+int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
+                          uint64_t size, int64_t *ret_dataset, struct vel_err *err);
 
 /* look. */
 int vel_client_file_look(struct vel_client *client, enum vel_look how, const char *name,

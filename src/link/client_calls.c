@@ -82,13 +82,11 @@ static int64_t count_made(struct vel_client *client, const char *name, int more)
 }
 
 int vel_client_file_create(struct vel_client *client, enum vel_create how,
-                           uint64_t sharers, const char *name, struct vel_place *ret,
-                           struct vel_err *err)
+                           const char *name, struct vel_place *ret, struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_CREATE};
 
     call.msg.u.create.how = (uint64_t)how;
-    call.msg.u.create.sharers = sharers;
     call.msg.u.create.count = (uint64_t)count_made(client, name, 0) + 1;
     call.msg.u.create.name = name;
     int rc = ask_place(client, &call, ret, err);
@@ -97,36 +95,18 @@ int vel_client_file_create(struct vel_client *client, enum vel_create how,
     return rc;
 }
 
-static int close_file(struct vel_client *client, uint64_t file, enum vel_close how,
-                      uint64_t size, uint32_t crc, uint64_t *ret_value,
-                      struct vel_err *err)
+int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
+                          uint64_t size, int64_t *ret_dataset, struct vel_err *err)
 {
     struct call call = {.msg.kind = VEL_MSG_CLOSE, .handle = file};
+    uint64_t value = 0;
 
     call.msg.u.close.how = (uint64_t)how;
     call.msg.u.close.size = size;
-    call.msg.u.close.crc = crc;
-    int rc = ask_value(client, &call, ret_value, err);
+    int rc = ask_value(client, &call, &value, err);
     if (rc == 0 && how != VEL_CLOSE_VERSION)
         vel_client_forget_file(client, file, how == VEL_CLOSE_GIVEN_UP);
-    return rc;
-}
-
-int vel_client_file_close(struct vel_client *client, uint64_t file, enum vel_close how,
-                          uint64_t size, uint32_t crc, struct vel_err *err)
-{
-    uint64_t value;
-
-    return close_file(client, file, how, size, crc, &value, err);
-}
-
-int vel_client_file_complete(struct vel_client *client, uint64_t file, uint64_t size,
-                             uint32_t crc, int64_t *ret_dataset, struct vel_err *err)
-{
-    uint64_t value = 0;
-    int rc = close_file(client, file, VEL_CLOSE_COMPLETE, size, crc, &value, err);
-
-    if (rc == 0)
+    if (rc == 0 && ret_dataset)
         *ret_dataset = (int64_t)value;
     return rc;
 }

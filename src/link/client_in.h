@@ -33,7 +33,6 @@ struct call {
 struct open_file {
     uint64_t handle;
     uint64_t file; /* the leader's number for it */
-    uint64_t sharers;
     char *name;
     uint64_t asked;  /* seq of the question that tells a new leader of it; 0: none */
     bool is_unknown; /* to the present leader */

@@ -47,7 +47,6 @@ static int keep_file(struct vel_client *client, struct call *call,
 {
     struct open_file file = {.handle = client->handles + 1,
                              .file = place->file,
-                             .sharers = call->msg.u.create.sharers,
                              .name = strdup(call->msg.u.create.name)};
 
     if (!file.name || !vel_vec_push(&client->files, &file)) {
@@ -116,7 +115,6 @@ static void tell_files(struct vel_client *client, struct vel_link *link)
         struct vel_msg msg = {.kind = VEL_MSG_CREATE, .seq = vel_link_seq(link)};
 
         msg.u.create.how = VEL_CREATE_IS_OPEN;
-        msg.u.create.sharers = file->sharers;
         msg.u.create.name = file->name;
         file->asked = vel_link_send(link, &msg, NULL) == 0 ? msg.seq : 0;
         file->is_unknown = file->asked == 0;

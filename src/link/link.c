@@ -150,7 +150,6 @@ int vel_link_hear(struct vel_link *link, const struct vel_msg *msg, struct vel_e
     if (msg->kind == VEL_MSG_PING && msg->u.ping.what == 0) {
         struct vel_msg pong = {.kind = VEL_MSG_PONG, .seq = msg->seq};
 
-        pong.u.pong.term = (uint64_t)link->links->term;
         link->said = vel_links_now(link->links);
         return vel_conn_say(link->conn, &pong, err);
     }

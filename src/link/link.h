@@ -97,10 +97,9 @@ int vel_links_listen(struct vel_links *links, const char *endpoint,
  * good until the next listen. */
 const char *vel_links_endpoints(const struct vel_links *links);
 
-/* The epoch is known when the endpoint record is written, the term when it changes:
- * for who connects from now on, and for answers to pings. */
+/* The epoch is known when the endpoint record is written: for who connects from now on.
+ */
 void vel_links_set_epoch(struct vel_links *links, int64_t epoch);
-void vel_links_set_term(struct vel_links *links, int64_t term);
 
 /* Connect to all of these endpoints (blanks between) and keep the first that proves
  * itself, to be `node` when that is not NULL. `met` or `gone` comes from a later turn,

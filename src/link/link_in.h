@@ -85,7 +85,6 @@ struct vel_links {
     struct vel_key key;
     struct vel_links_ops ops;
     void *arg;
-    int64_t term;
     int wake[2];              /* read end, write end */
     struct vel_vec listeners; /* struct listener */
     char *endpoints;

@@ -205,11 +205,6 @@ void vel_links_set_epoch(struct vel_links *links, int64_t epoch)
     links->me.epoch = epoch;
 }
 
-void vel_links_set_term(struct vel_links *links, int64_t term)
-{
-    links->term = term;
-}
-
 /* --- connect --- */
 
 /* One of the endpoints. What cannot even begin is no failure: others may. */

@@ -263,7 +263,6 @@ static int refuse(struct conn *conn, struct vel_err *err)
     vel_fail(&text, VEL_ESTATE, "here is the leader of launch %s on node %s, not of %s",
              me->launch, me->node, conn->launch);
     no.u.no.status = (uint64_t)-VEL_ESTATE;
-    no.u.no.term = (uint64_t)conn->links->term;
     no.u.no.text = text.text;
     int rc = vel_conn_say(conn, &no, err);
     if (rc == 0) {

@@ -131,7 +131,6 @@ static int make_brain(struct vel_service *service, struct vel_err *err)
     struct vel_leader_conf brain = {
         .launch = service->launch,
         .node = service->host.node,
-        .endpoints = service->endpoint.endpoints,
         .named = service->named,
         .limit = service->limit_ms * VEL_CLOCK_MS,
         .view_limit = (uint64_t)(conf->view_wait * (double)VEL_CLOCK_S),
@@ -309,7 +308,6 @@ static int turn(struct vel_service *service, struct vel_err *err)
     vel_leader_tick(service->leader, now); /* of what was cancelled it is not told */
     vel_muster_tick(service->muster, now);
     look_for_processes(service);
-    vel_links_set_term(service->links, vel_leader_term(service->leader));
     return rc < 0 ? rc : vel_leader_status(service->leader, err);
 }
 

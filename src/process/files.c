@@ -53,7 +53,7 @@ static int begin(struct vel_client *client, const struct vel_file_name *name,
     struct vel_file *file = vel_file_add(name, place, is_new);
 
     if (!file) {
-        vel_client_file_close(client, place->file, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        vel_client_file_close(client, place->file, VEL_CLOSE_GIVEN_UP, 0, NULL, NULL);
         return vel_out_of_memory(err, name->path);
     }
     *ret = (struct vel_file_answer){
@@ -157,7 +157,7 @@ static int create(struct vel_client *client, const struct vel_file_name *name,
 {
     struct vel_place place = {0};
     struct vel_err why = {0};
-    int rc = vel_client_file_create(client, how, 1, name->path, &place, &why);
+    int rc = vel_client_file_create(client, how, name->path, &place, &why);
 
     if (rc < 0)
         return create_without(name, how, &why, ret, err);

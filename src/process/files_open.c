@@ -242,8 +242,8 @@ int vel_file_complete(const struct vel_file *file, struct vel_client *client,
     if (rc < 0)
         return rc;
     size = (uint64_t)st.st_size;
-    rc = client ? vel_client_file_complete(client, file->handle, size, 0, ret_dataset,
-                                           &why)
+    rc = client ? vel_client_file_close(client, file->handle, VEL_CLOSE_COMPLETE, size,
+                                        ret_dataset, &why)
                 : vel_fail(&why, VEL_ESTATE, "nobody leads here any more");
     if (rc == 0) {
         tell_complete(file, size, begun);
@@ -270,7 +270,7 @@ static int leave(const struct vel_file *file, struct vel_client *client,
     if (rc == 0)
         rc = vel_file_bring_home(file, file->place, (uint64_t)st.st_size, NULL, err);
     if (rc == 0 && client)
-        vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, NULL, NULL);
     return rc;
 }
 
@@ -293,7 +293,7 @@ static void give_up(struct vel_file *file, struct vel_client *client)
     vel_hold_give_up(file->hold);
     file->hold = NULL;
     if (client)
-        vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        vel_client_file_close(client, file->handle, VEL_CLOSE_GIVEN_UP, 0, NULL, NULL);
 }
 
 /* What a forked child closes is its parent's. */

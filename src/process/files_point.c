@@ -73,7 +73,7 @@ static bool begin(struct vel_file *file, uint64_t size)
     struct vel_client *client = vel_files_client();
     struct vel_err why = {0};
     int rc = client ? vel_client_file_close(client, file->handle, VEL_CLOSE_VERSION,
-                                            size, 0, &why)
+                                            size, NULL, &why)
                     : VEL_ESTATE;
 
     if (rc == 0)

@@ -29,7 +29,7 @@ static int find_next(const struct vel_file *file, struct vel_client *client,
                      struct vel_place *ret, struct vel_err *err)
 {
     struct vel_place next = {0};
-    int rc = vel_client_file_create(client, VEL_CREATE_NEW, 1, file->path, &next, err);
+    int rc = vel_client_file_create(client, VEL_CREATE_NEW, file->path, &next, err);
 
     if (rc == 0 && next.where == 1) {
         *ret = next;
@@ -56,7 +56,7 @@ static int part(struct vel_file *file, struct vel_client *client, struct vel_err
         return rc;
     rc = vel_point_part(file->points.point, next.path, err);
     if (rc < 0) {
-        vel_client_file_close(client, next.file, VEL_CLOSE_GIVEN_UP, 0, 0, NULL);
+        vel_client_file_close(client, next.file, VEL_CLOSE_GIVEN_UP, 0, NULL, NULL);
         vel_place_fini(&next);
         return rc;
     }

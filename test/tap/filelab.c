@@ -245,7 +245,7 @@ const char *filelab_path(const struct filelab *lab, const char *name)
 int filelab_create(struct filelab *lab, int rank, const char *name,
                    struct vel_place *ret, struct vel_err *err)
 {
-    return vel_client_file_create(lab->client[rank], VEL_CREATE_NEW, 1,
+    return vel_client_file_create(lab->client[rank], VEL_CREATE_NEW,
                                   filelab_path(lab, name), ret, err);
 }
 
@@ -254,7 +254,7 @@ int filelab_close(struct filelab *lab, int rank, const struct vel_place *place,
 {
     tap_put_file(place->path, text);
     return vel_client_file_close(lab->client[rank], place->file, VEL_CLOSE_COMPLETE,
-                                 strlen(text), 0, err);
+                                 strlen(text), NULL, err);
 }
 
 int filelab_write(struct filelab *lab, int rank, const char *name, const char *text,

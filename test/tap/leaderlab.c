@@ -470,8 +470,7 @@ void lab_create(struct lab *lab, uint64_t seed, int nodes, enum lab_fault fault)
         vel_buf_init(&lab->datasets[i].seal);
         vel_vec_init(&lab->datasets[i].files, sizeof(struct lab_file));
     }
-    lab->conf = (struct vel_leader_conf){.endpoints = "unix:s",
-                                         .many = seed % 2 ? 1 : 0,
+    lab->conf = (struct vel_leader_conf){.many = seed % 2 ? 1 : 0,
                                          .named = "",
                                          .limit = LAB_T,
                                          .view_limit = 10 * LAB_T,

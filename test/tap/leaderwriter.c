@@ -56,7 +56,6 @@ static void ask(struct lab *lab, int i)
     switch (writer->phase) {
     case CREATE:
         msg.kind = VEL_MSG_CREATE;
-        msg.u.create.sharers = 1;
         msg.u.create.name = writer->name;
         break;
     case CLOSE:
@@ -317,7 +316,6 @@ void lab_writer_met(struct lab *lab, int i)
         return;
     if (writer->file && writer->stamp) {
         msg.u.create.how = VEL_CREATE_IS_OPEN;
-        msg.u.create.sharers = 1;
         msg.u.create.name = writer->name;
         writer->is_telling = true;
         lab_send(lab, writer->link, -1 - i, &msg);

@@ -69,7 +69,6 @@ static void ask(struct scale *world, int rank, uint64_t file)
         msg.u.leave.how = VEL_LEAVE_LAST;
     } else if (file == 0) {
         msg.kind = VEL_MSG_CREATE;
-        msg.u.create.sharers = 1;
         msg.u.create.count = 1;
         msg.u.create.name = name;
     } else {
@@ -134,8 +133,6 @@ static void begin(struct scale *world, int node)
     snprintf(launch, sizeof launch, "L%d", world->launch);
     conf.node = name;
     conf.launch = launch;
-    conf.endpoints = "unix:/tmp/h5veloc/user/leader.0123456789abcdef/s "
-                     "tcp:10.128.100.200:45678";
     scale_heap = &of->heap;
     if (vel_leader_create(&conf, &world->ops, of, &of->leader, NULL) < 0)
         bail_out("no memory");

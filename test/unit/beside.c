@@ -135,7 +135,7 @@ static void writers(struct filelab *lab)
     filelab_set(lab, RULES "FLUSH_BANDWIDTH=4M\n");
     filelab_begin(lab, "F");
     write_it(lab, 0, "one.h5", large('b'));
-    is_int(vel_client_file_create(lab->client[1], VEL_CREATE_OPEN, 1,
+    is_int(vel_client_file_create(lab->client[1], VEL_CREATE_OPEN,
                                   filelab_path(lab, "one.h5"), &place, &err),
            0, "who opens it on another node to write gets it when it is flushed: %s",
            err.text);

@@ -32,14 +32,14 @@ static void every_call(void)
     ok(vel_client_leader(client, &epoch, &is_agent) && epoch == 7 && !is_agent,
        "the leader is found, with its epoch");
     ok(vel_client_ping(client, 3, &value, &err) == 0 && value == 42, "ping");
-    ok(vel_client_file_create(client, VEL_CREATE_NEW, 1, "f", &place, &err) == 0 &&
+    ok(vel_client_file_create(client, VEL_CREATE_NEW, "f", &place, &err) == 0 &&
            place.where == 1 && strcmp(place.path, "/cache/f") == 0,
        "create gives a place");
-    is_int(vel_client_file_close(client, place.file, VEL_CLOSE_VERSION, 5, 6, &err), 0,
-           "close, at a version point");
-    is_int(vel_client_file_close(client, place.file, VEL_CLOSE_COMPLETE, 5, 6, &err), 0,
-           "close");
-    is_int(vel_client_file_close(client, place.file, VEL_CLOSE_COMPLETE, 5, 6, &err),
+    is_int(vel_client_file_close(client, place.file, VEL_CLOSE_VERSION, 5, NULL, &err),
+           0, "close, at a version point");
+    is_int(vel_client_file_close(client, place.file, VEL_CLOSE_COMPLETE, 5, NULL, &err),
+           0, "close");
+    is_int(vel_client_file_close(client, place.file, VEL_CLOSE_COMPLETE, 5, NULL, &err),
            VEL_EINVAL, "a file is closed once: %s", err.text);
     vel_place_fini(&place);
     ok(vel_client_file_look(client, VEL_LOOK_THERE, "f", &place, &err) == 0 &&

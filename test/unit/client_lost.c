@@ -37,17 +37,17 @@ static void hand_over(void)
     heirs.boss[1].dies_at = VEL_MSG_CLOSE;
     struct vel_client *client = heirs_open(&heirs, BOSS_T);
     is_int(heirs.n, 1, "who finds nobody leads");
-    if (vel_client_file_create(client, VEL_CREATE_NEW, 1, "a", &a, &err) < 0 ||
-        vel_client_file_create(client, VEL_CREATE_NEW, 2, "b", &b, &err) < 0)
+    if (vel_client_file_create(client, VEL_CREATE_NEW, "a", &a, &err) < 0 ||
+        vel_client_file_create(client, VEL_CREATE_NEW, "b", &b, &err) < 0)
         bail_out("%s", err.text);
     ok(vel_client_ask(client, 4, &progress, &err) == 0 && progress.dataset == 4,
        "a leader dies instead of answering: the next one is asked");
     is_int(atomic_load(&heirs.boss[1].told), 2, "and told which files are open");
-    is_int(vel_client_file_close(client, a.file, VEL_CLOSE_COMPLETE, 1, 2, &err), 0,
+    is_int(vel_client_file_close(client, a.file, VEL_CLOSE_COMPLETE, 1, NULL, &err), 0,
            "it dies at a close, and the third one has it under its own number: %s",
            err.text);
     ok(atomic_load(&heirs.boss[2].told) == 2, "told again");
-    is_int(vel_client_file_close(client, b.file, VEL_CLOSE_COMPLETE, 1, 2, &err), 0,
+    is_int(vel_client_file_close(client, b.file, VEL_CLOSE_COMPLETE, 1, NULL, &err), 0,
            "the other file is closed there as well");
     ok(vel_client_leader(client, &epoch, &is_agent) && epoch == 3,
        "the client knows who leads");
@@ -66,10 +66,10 @@ static void strangers_files(void)
     heirs.boss[0].dies_at = VEL_MSG_PING;
     heirs.boss[1].knows_nothing = true;
     struct vel_client *client = heirs_open(&heirs, BOSS_T);
-    if (vel_client_file_create(client, VEL_CREATE_NEW, 1, "a", &a, &err) < 0)
+    if (vel_client_file_create(client, VEL_CREATE_NEW, "a", &a, &err) < 0)
         bail_out("%s", err.text);
     vel_client_ping(client, 1, &value, &err);
-    is_int(vel_client_file_close(client, a.file, VEL_CLOSE_COMPLETE, 1, 2, &err),
+    is_int(vel_client_file_close(client, a.file, VEL_CLOSE_COMPLETE, 1, NULL, &err),
            VEL_ESTATE, "a file that the next leader does not know is told: %s",
            err.text);
     vel_place_fini(&a);

@@ -38,7 +38,7 @@ static void look(struct filelab *lab, const struct scene *scene)
     struct vel_place place = {0};
     struct vel_err err = {0};
 
-    if (vel_client_file_create(lab->client[0], VEL_CREATE_OPEN, 1,
+    if (vel_client_file_create(lab->client[0], VEL_CREATE_OPEN,
                                filelab_path(lab, name_of(scene, 1, 0)), &place,
                                &err) < 0)
         bail_out("%s", err.text);

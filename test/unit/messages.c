@@ -206,9 +206,8 @@ static void sign(struct vel_buf *buf)
 
 static void create(struct vel_buf *buf)
 {
-    struct vel_msg msg = {.kind = VEL_MSG_CREATE,
-                          .seq = 7,
-                          .u.create = {.how = 1, .sharers = 1, .name = "out/ck.h5"}};
+    struct vel_msg msg = {
+        .kind = VEL_MSG_CREATE, .seq = 7, .u.create = {.how = 1, .name = "out/ck.h5"}};
 
     vel_buf_init(buf);
     if (vel_msg_encode(&msg, buf, NULL) < 0)
@@ -259,7 +258,7 @@ static int with(size_t where, uint8_t value, struct vel_err *err)
 
 static void lies(void)
 {
-    enum { HOW = VEL_MSG_HEAD, LEN = HOW + 24, NAME = LEN + 4 };
+    enum { HOW = VEL_MSG_HEAD, LEN = HOW + 16, NAME = LEN + 4 };
     struct vel_err err;
     struct vel_buf buf;
 
