@@ -239,7 +239,7 @@ static void replace_former(struct vel_leader *leader,
         uint64_t number = link->number;
 
         if (link->role != VEL_ROLE_LEADER || strcmp(link->node, peer->node) != 0 ||
-            link->epoch >= peer->epoch)
+            link->epoch == 0 || link->epoch >= peer->epoch)
             continue;
         leader->ops->close(leader->arg, number);
         vel_leader_gone(leader, number);

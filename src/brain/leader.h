@@ -40,7 +40,8 @@ struct vel_leader_peer {
     enum vel_leader_role role;
     const char *node;
     int64_t rank;   /* VEL_MSG_NO_RANK: none */
-    uint64_t epoch; /* of a leader: one that is newer replaces what was there */
+    uint64_t epoch; /* of a leader: one that is newer replaces what was there; 0: not
+                       known */
 };
 
 /* Times are monotonic nanoseconds of one process. */

@@ -169,8 +169,10 @@ static void met(void *arg, struct vel_link *link, const struct vel_peer *who)
 {
     struct vel_service *service = arg;
     struct vel_service_link *peer = vel_link_data(link);
-    struct vel_leader_peer is = {
-        .role = (enum vel_leader_role)who->role, .node = who->node, .rank = who->rank};
+    struct vel_leader_peer is = {.role = (enum vel_leader_role)who->role,
+                                 .epoch = (uint64_t)who->epoch,
+                                 .node = who->node,
+                                 .rank = who->rank};
 
     if (!peer)
         peer = add(service, link, NULL);

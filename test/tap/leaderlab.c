@@ -325,7 +325,7 @@ static void begin_leader(struct lab *lab, int node, int launch)
     *of = (struct lab_leader){.lab = lab,
                               .node = node,
                               .launch = launch,
-                              .epoch = (uint64_t)lab->nleaders,
+                              .epoch = (uint64_t)lab->nleaders + 1,
                               .is_alive = true};
     if (vel_leader_create(&conf, &lab_ops, of, &of->leader, NULL) < 0)
         bail_out("no memory");

@@ -16,6 +16,7 @@ node_tests = test/unit/about.t \
 	test/unit/mended.t \
 	test/unit/staged.t \
 	test/unit/filecost.t \
+	test/unit/former.t \
 	test/unit/room.t \
 	test/unit/unfinished.t \
 	test/unit/upkeep.t \
@@ -345,6 +346,10 @@ test_unit_sweepunseen_t_LDADD = $(test_ldadd)
 test_unit_filecost_t_SOURCES = %D%/filecost.c
 test_unit_filecost_t_CPPFLAGS = $(test_cppflags)
 test_unit_filecost_t_LDADD = $(test_ldadd)
+
+test_unit_former_t_SOURCES = %D%/former.c
+test_unit_former_t_CPPFLAGS = $(test_cppflags)
+test_unit_former_t_LDADD = $(test_ldadd)
 
 test_unit_room_t_SOURCES = %D%/room.c
 test_unit_room_t_CPPFLAGS = $(test_cppflags)
