@@ -83,10 +83,10 @@ static bool is_told(const struct vel_ls_unit *unit, const char *node)
 const struct vel_seal *vel_ls_seal_of(const struct vel_ls_unit *unit, int64_t id)
 {
     for (size_t i = 0; i < unit->evidence.seals.n; i++) {
-        const struct vel_seal *seal = vel_vec_at(&unit->evidence.seals, i);
+        const struct vel_view_seal *of = vel_vec_at(&unit->evidence.seals, i);
 
-        if (seal->id == id)
-            return seal;
+        if (of->seal.id == id)
+            return &of->seal;
     }
     return NULL;
 }

@@ -88,13 +88,13 @@ static bool is_closed(struct vel_ls *ls, const struct vel_batch *part,
 static int64_t sealed_as(const struct vel_evidence *evidence,
                          const struct vel_batch_key *key)
 {
-    for (size_t i = 0; i < evidence->seals.n; i++) { /* one fact each */
-        const struct vel_seal *seal = vel_vec_at(&evidence->seals, i);
-        const struct vel_view_seal *fact = vel_vec_at(&evidence->facts, i);
+    for (size_t i = 0; i < evidence->seals.n; i++) {
+        const struct vel_view_seal *of = vel_vec_at(&evidence->seals, i);
+        const struct vel_seal *seal = &of->seal;
 
         if (seal->verdict == VEL_VERDICT_SEALED &&
             seal->generation == key->generation &&
-            strcmp(fact->launch, key->launch) == 0 &&
+            strcmp(of->launch, key->launch) == 0 &&
             strcmp(seal->template, key->template) == 0 &&
             strcmp(seal->step, key->step) == 0)
             return seal->id;

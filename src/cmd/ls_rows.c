@@ -88,8 +88,9 @@ static void list_ids(const struct vel_ls_unit *unit, struct vel_vec *ids)
                 ((struct vel_ls_unreadable *)vel_vec_at(&unit->unreadable, i))->id);
     for (size_t i = 0; i < said->seals.n; i++)
         if (!has_id(&said->dropped,
-                    ((struct vel_seal *)vel_vec_at(&said->seals, i))->id))
-            note_id(ids, ((struct vel_seal *)vel_vec_at(&said->seals, i))->id);
+                    ((struct vel_view_seal *)vel_vec_at(&said->seals, i))->seal.id))
+            note_id(ids,
+                    ((struct vel_view_seal *)vel_vec_at(&said->seals, i))->seal.id);
     vel_vec_sort(ids, newest_first);
 }
 

@@ -189,22 +189,7 @@ int vel_service_left(struct vel_service *service, struct vel_vec *ret,
     return rc;
 }
 
-/* --- what was sealed --- */
-
-static int set_seals(const struct vel_evidence *evidence, struct vel_left_of *of,
-                     struct vel_err *err)
-{
-    of->seals = calloc(evidence->facts.n + 1, sizeof *of->seals);
-    if (!of->seals)
-        return vel_out_of_memory(err, "what is left");
-    for (; of->n_seals < evidence->facts.n; of->n_seals++) {
-        const struct vel_view_seal *fact = vel_vec_at(&evidence->facts, of->n_seals);
-
-        of->seals[of->n_seals].launch = fact->launch;
-        of->seals[of->n_seals].seal = vel_vec_at(&evidence->seals, of->n_seals);
-    }
-    return 0;
-}
+/* --- what was replaced --- */
 
 static bool has_files(const struct vel_batch *part)
 {
@@ -245,10 +230,10 @@ int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec 
     rc = vel_evidence_load(service->index, &over, &evidence, err);
     if (rc < 0)
         return rc;
-    rc = set_seals(&evidence, &of, err);
+    of.seals = evidence.seals.items;
+    of.n_seals = evidence.seals.n;
     for (size_t i = 0; rc == 0 && i < parts->n; i++)
         rc = drop(service, &of, *(struct vel_batch **)vel_vec_at(parts, i), err);
-    free(of.seals);
     vel_evidence_fini(&evidence);
     return rc;
 }
@@ -380,7 +365,9 @@ int vel_service_again(struct vel_service *service, const struct vel_vec *nodes,
                       const struct vel_evidence *evidence, unsigned *ret_made,
                       struct vel_err *err)
 {
-    struct vel_left_of of = {.node = service->host.node};
+    struct vel_left_of of = {.node = service->host.node,
+                             .seals = evidence->seals.items,
+                             .n_seals = evidence->seals.n};
     size_t n_left = 0;
     int rc = 0;
 
@@ -390,8 +377,8 @@ int vel_service_again(struct vel_service *service, const struct vel_vec *nodes,
     if (n_left == 0)
         return 0;
     of.nodes = calloc(nodes->n, sizeof *of.nodes);
-    rc = of.nodes ? set_seals(evidence, &of, err)
-                  : vel_out_of_memory(err, "what is left");
+    if (!of.nodes)
+        return vel_out_of_memory(err, "what is left");
     for (; rc == 0 && of.n_nodes < nodes->n; of.n_nodes++) {
         const struct vel_inventory *inventory = vel_vec_at(nodes, of.n_nodes);
 
@@ -401,6 +388,5 @@ int vel_service_again(struct vel_service *service, const struct vel_vec *nodes,
     if (rc == 0)
         rc = seal_all(service, &of, ret_made, err);
     free(of.nodes);
-    free(of.seals);
     return rc;
 }

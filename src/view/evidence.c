@@ -25,16 +25,12 @@ static int no_memory(struct vel_err *err)
 void vel_evidence_fini(struct vel_evidence *evidence)
 {
     for (size_t i = 0; i < evidence->seals.n; i++)
-        vel_seal_fini(vel_vec_at(&evidence->seals, i));
-    for (size_t i = 0; i < evidence->facts.n; i++)
-        free(
-            (void *)((struct vel_view_seal *)vel_vec_at(&evidence->facts, i))->members);
+        vel_seal_fini(&((struct vel_view_seal *)vel_vec_at(&evidence->seals, i))->seal);
     for (size_t i = 0; i < evidence->makers.n; i++)
         free((char *)((struct vel_view_maker *)vel_vec_at(&evidence->makers, i))
                  ->launch);
     vel_index_fini(&evidence->entries);
     vel_vec_fini(&evidence->seals);
-    vel_vec_fini(&evidence->facts);
     vel_vec_fini(&evidence->makers);
     vel_ranges_fini(&evidence->gone);
     vel_fs_names_fini(&evidence->over);
@@ -45,8 +41,8 @@ struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence)
 {
     return (struct vel_view_of){.entries = evidence->entries.items,
                                 .n_entries = evidence->entries.n,
-                                .seals = evidence->facts.items,
-                                .n_seals = evidence->facts.n,
+                                .seals = evidence->seals.items,
+                                .n_seals = evidence->seals.n,
                                 .makers = evidence->makers.items,
                                 .n_makers = evidence->makers.n,
                                 .over = (const char *const *)evidence->over.items,
@@ -87,35 +83,6 @@ static int add_makers(struct gather *g, struct vel_err *err)
 
 /* --- seals --- */
 
-static int keep_seal(struct gather *g, const char *launch, struct vel_seal *seal,
-                     struct vel_err *err)
-{
-    struct vel_view_member *members = calloc(seal->members.n + 1, sizeof *members);
-    struct vel_view_seal fact = {.id = seal->id,
-                                 .launch = launch,
-                                 .template = seal->template,
-                                 .verdict = (unsigned)seal->verdict,
-                                 .gives_way = vel_seal_gives_way(seal),
-                                 .members = members,
-                                 .n_members = seal->members.n};
-
-    for (size_t i = 0; members && i < seal->members.n; i++) {
-        const struct vel_seal_member *member = vel_seal_member(seal, i);
-
-        members[i] =
-            (struct vel_view_member){.rank = (int)member->rank, .node = member->node};
-    }
-    if (!members || !vel_vec_push(&g->all->seals, seal)) {
-        vel_seal_fini(seal);
-        free(members);
-        return no_memory(err);
-    }
-    if (vel_vec_push(&g->all->facts, &fact))
-        return 0;
-    free(members);
-    return no_memory(err);
-}
-
 static int is_absent(struct gather *g, const char *launch, bool *ret_is,
                      struct vel_err *err)
 {
@@ -135,12 +102,16 @@ static bool is_removed(struct gather *g, const char *launch, int rc)
 static int add_seal(struct gather *g, const char *launch, const struct vel_seals *seals,
                     size_t i, struct vel_err *err)
 {
+    struct vel_view_seal seal = {.launch = launch};
     struct vel_err why = {0};
-    struct vel_seal seal;
-    int rc = vel_seals_at(seals, i, &seal, &why);
+    int rc = vel_seals_at(seals, i, &seal.seal, &why);
 
+    if (rc == 0 && !vel_vec_push(&g->all->seals, &seal)) {
+        vel_seal_fini(&seal.seal);
+        return no_memory(err);
+    }
     if (rc == 0)
-        return keep_seal(g, launch, &seal, err);
+        return 0;
     if (!vel_status_is_final(rc))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     vel_log(VEL_LOG_WARN, "a seal of an earlier launch does not count: %s", why.text);
@@ -225,8 +196,7 @@ int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
 
     vel_vec_init(over, sizeof(char *));
     vel_vec_init(&all.entries, sizeof(struct vel_entry));
-    vel_vec_init(&all.seals, sizeof(struct vel_seal));
-    vel_vec_init(&all.facts, sizeof(struct vel_view_seal));
+    vel_vec_init(&all.seals, sizeof(struct vel_view_seal));
     vel_vec_init(&all.makers, sizeof(struct vel_view_maker));
     vel_ranges_init(&all.gone);
     vel_vec_init(&all.dropped, sizeof(int64_t));

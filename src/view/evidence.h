@@ -15,8 +15,7 @@
 
 struct vel_evidence {
     struct vel_vec entries; /* struct vel_entry, newest first */
-    struct vel_vec seals;   /* struct vel_seal: of the launches in `over` */
-    struct vel_vec facts;   /* struct vel_view_seal: of the same */
+    struct vel_vec seals;   /* struct vel_view_seal: of the launches in `over` */
     struct vel_vec makers;  /* struct vel_view_maker, by the ids that they have */
     struct vel_ranges gone; /* of all launches */
     struct vel_vec over;    /* char * */

@@ -35,6 +35,11 @@ int vel_left_from_node(const struct vel_node *node, struct vel_left *ret,
 
 /* --- what is whole --- */
 
+struct vel_view_seal {
+    const char *launch; /* whose seal it is */
+    struct vel_seal seal;
+};
+
 /* All that is known. Everything is borrowed. */
 struct vel_left_of {
     const char *node; /* that has the parts of those who wrote nothing */
@@ -43,10 +48,7 @@ struct vel_left_of {
         const struct vel_vec *left; /* struct vel_left */
     } * nodes;
     size_t n_nodes;
-    struct {
-        const char *launch;
-        const struct vel_seal *seal;
-    } * seals; /* that count, of launches that are over */
+    const struct vel_view_seal *seals; /* that count, of launches that are over */
     size_t n_seals;
 };
 

@@ -142,7 +142,7 @@ static const struct vel_seal *newest(const struct key *key, enum whose whose)
     const struct vel_seal *found = NULL;
 
     for (size_t i = 0; i < key->of->n_seals; i++) {
-        const struct vel_seal *seal = key->of->seals[i].seal;
+        const struct vel_seal *seal = &key->of->seals[i].seal;
 
         if (seal->verdict == VEL_VERDICT_SEALED &&
             strcmp(seal->template, key->is->template) == 0 &&
@@ -157,7 +157,7 @@ static const struct vel_seal *newest(const struct key *key, enum whose whose)
 static bool is_decided(const struct key *key)
 {
     for (size_t i = 0; i < key->of->n_seals; i++) {
-        const struct vel_seal *seal = key->of->seals[i].seal;
+        const struct vel_seal *seal = &key->of->seals[i].seal;
 
         if (strcmp(key->of->seals[i].launch, key->is->launch) == 0 &&
             strcmp(seal->template, key->is->template) == 0 &&
@@ -174,7 +174,7 @@ static bool is_decided(const struct key *key)
 static bool is_outdated(const struct key *key)
 {
     for (size_t i = 0; i < key->of->n_seals; i++) {
-        const struct vel_seal *seal = key->of->seals[i].seal;
+        const struct vel_seal *seal = &key->of->seals[i].seal;
 
         if (strcmp(key->of->seals[i].launch, key->is->launch) != 0 &&
             strcmp(seal->by, key->is->launch) != 0 &&
@@ -198,7 +198,7 @@ static const struct vel_seal *before(const struct key *key)
     const struct vel_seal *found = NULL;
 
     for (size_t i = 0; key->is->is_late && i < key->of->n_seals; i++) {
-        const struct vel_seal *seal = key->of->seals[i].seal;
+        const struct vel_seal *seal = &key->of->seals[i].seal;
 
         if (seal->verdict == VEL_VERDICT_SEALED &&
             strcmp(key->of->seals[i].launch, key->is->launch) == 0 &&

@@ -22,23 +22,6 @@
 #include "record/node.h"
 #include "view/inventory.h"
 
-/* Where a part was when its dataset was sealed. */
-struct vel_view_member {
-    int rank;
-    const char *node; /* NULL: not told */
-};
-
-/* What the view needs to know of a seal. */
-struct vel_view_seal {
-    int64_t id;
-    const char *launch;   /* whose seal it is */
-    const char *template; /* of its key; "" for a dataset of the API */
-    unsigned verdict;     /* as in the message `sealed`: 1 sealed, 2 partial, 3 void */
-    bool gives_way;       /* partial: its names have whole files, which stay */
-    const struct vel_view_member *members; /* that are expected; none: all ranks */
-    size_t n_members;
-};
-
 /* The launch that made datasets, and has claimed their ids (meta/ids.h). Those of
  * sessions that could not be claimed have none. */
 struct vel_view_maker {

@@ -31,7 +31,7 @@ struct vel_view_making {
 
     /* of the dataset at hand */
     int64_t id;
-    const struct vel_view_seal *seal;
+    const struct vel_seal *seal;
     const struct vel_view_ref *used; /* of the encoding that is restored */
     size_t n_used;
 };

@@ -173,7 +173,7 @@ static const struct vel_view_seal *seal_of(const struct vel_view_of *of, int64_t
     for (size_t i = 0; i < of->n_seals; i++) {
         const struct vel_view_seal *seal = &of->seals[i];
 
-        if (seal->id == id && (!maker || strcmp(seal->launch, maker) == 0))
+        if (seal->seal.id == id && (!maker || strcmp(seal->launch, maker) == 0))
             return seal;
     }
     return NULL;
@@ -209,12 +209,10 @@ static const char *maker_of(const struct vel_view_of *of, int64_t id)
 
 const char *vel_view_node_of(const struct vel_view_making *making, int rank)
 {
-    const struct vel_view_seal *seal = making->seal;
+    const struct vel_seal_member *member =
+        making->seal ? vel_seal_find(making->seal, rank) : NULL;
 
-    for (size_t i = 0; seal && i < seal->n_members; i++)
-        if (seal->members[i].rank == rank)
-            return seal->members[i].node;
-    return NULL;
+    return member ? member->node : NULL;
 }
 
 /* What speaks against it whatever is left of it; 0: nothing. */
@@ -223,7 +221,7 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
                                  struct vel_buf *why)
 {
     const struct vel_view_maker *claim = claim_of(making->of, making->id);
-    const struct vel_view_seal *seal = making->seal;
+    const struct vel_seal *seal = making->seal;
     const struct vel_entry *entry = entry_of(making->of, making->id);
 
     if (is_dropped(making->of, making->id)) {
@@ -242,14 +240,16 @@ static enum vel_view_reason rule(const struct vel_view_making *making,
             vel_buf_puts(why, "nobody has sealed it");
         return VEL_VIEW_UNSEALED;
     }
-    if (seal->verdict == 1)
+    if (seal->verdict == VEL_VERDICT_SEALED)
         return 0;
-    vel_buf_puts(why, seal->verdict == 2
+    vel_buf_puts(why, seal->verdict == VEL_VERDICT_PARTIAL
                           ? "its program ended before all had written their part"
                           : "it was given up before all had written their part");
-    if (seal->gives_way)
+    if (vel_seal_gives_way(seal))
         vel_buf_puts(why, ", and older files of its names are whole");
-    return seal->verdict == 2 && !seal->gives_way ? VEL_VIEW_PARTIAL : VEL_VIEW_VOID;
+    return seal->verdict == VEL_VERDICT_PARTIAL && !vel_seal_gives_way(seal)
+               ? VEL_VIEW_PARTIAL
+               : VEL_VIEW_VOID;
 }
 
 static int lose(struct vel_view_making *making, enum vel_view_reason reason,
@@ -284,9 +284,9 @@ static bool has_newer(const struct vel_view_making *making)
     const struct vel_view_dataset *d = making->view->datasets.items;
 
     for (size_t i = 0; i < of->n_seals; i++)
-        if (of->seals[i].id > making->id && *making->seal->template &&
-            strcmp(of->seals[i].template, making->seal->template) == 0 &&
-            vel_view_find_dataset(making->view, of->seals[i].id))
+        if (of->seals[i].seal.id > making->id && *making->seal->template &&
+            strcmp(of->seals[i].seal.template, making->seal->template) == 0 &&
+            vel_view_find_dataset(making->view, of->seals[i].seal.id))
             return true;
     for (size_t i = 0; i < making->view->datasets.n; i++)
         if (!*making->seal->template && !d[i].about.is_leaders)
@@ -308,11 +308,12 @@ static int decide(struct vel_view_making *making, const struct vel_view_ref *ref
 {
     const struct vel_entry *entry = entry_of(making->of, making->id);
     const char *maker = maker_of(making->of, making->id);
+    const struct vel_view_seal *sealed = seal_of(making->of, making->id, maker);
     struct vel_view_dataset d;
     enum vel_view_reason reason;
     int rc;
 
-    making->seal = seal_of(making->of, making->id, maker);
+    making->seal = sealed ? &sealed->seal : NULL;
     if (maker && !is_over(making->of, maker))
         return 0;
     if (n == 0 && entry && entry->replaced)
@@ -362,8 +363,8 @@ static int list_ids(const struct vel_view_making *making, struct vel_vec *ids,
         if (vel_entry_is_fetchable(&of->entries[i]))
             rc = note_id(ids, of->entries[i].dataset.id, err);
     for (size_t i = 0; rc == 0 && i < of->n_seals; i++)
-        if (of->seals[i].id > 0) /* a key that was void never had a dataset */
-            rc = note_id(ids, of->seals[i].id, err);
+        if (of->seals[i].seal.id > 0) /* a key that was void never had a dataset */
+            rc = note_id(ids, of->seals[i].seal.id, err);
     vel_vec_sort(ids, compare_ids);
     return rc;
 }

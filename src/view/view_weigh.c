@@ -134,7 +134,7 @@ static int weigh_ranks(const struct vel_view_making *making,
                        const struct vel_view_dataset *d, struct vel_buf *why,
                        struct vel_err *err)
 {
-    const struct vel_view_seal *seal = making->seal;
+    const struct vel_seal *seal = making->seal;
     const struct vel_view_set *set = d->sets.items;
     struct vel_vec ranks;
     bool is_whole = true, is_there;
@@ -154,9 +154,10 @@ static int weigh_ranks(const struct vel_view_making *making,
                            *(int *)vel_vec_at(&ranks, i));
             is_whole = false;
         }
-    expected = seal && seal->n_members ? seal->n_members : (size_t)d->about.ranks;
+    expected = seal && seal->members.n ? seal->members.n : (size_t)d->about.ranks;
     for (size_t i = 0; is_whole && i < expected; i++) {
-        int rank = seal && seal->n_members ? seal->members[i].rank : (int)i;
+        int rank =
+            seal && seal->members.n ? (int)vel_seal_member(seal, i)->rank : (int)i;
 
         vel_vec_place(&ranks, &rank, by_rank, &is_there);
         if (!is_there)

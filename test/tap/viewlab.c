@@ -171,15 +171,18 @@ static void tell_records(struct viewlab *lab, size_t i)
                                .place = d->place};
     if (!d->verdict)
         return;
-    *seal = (struct vel_view_seal){.id = d->id,
-                                   .launch = d->maker,
-                                   .template = "",
-                                   .verdict = (unsigned)d->verdict,
-                                   .gives_way = viewlab_gives_way(d),
-                                   .members = lab->members[i],
-                                   .n_members = (size_t)d->ranks + d->is_short};
-    for (int r = 0; r <= d->ranks; r++)
-        lab->members[i][r] = (struct vel_view_member){r, "node"};
+    vel_seal_init(&seal->seal);
+    seal->launch = d->maker;
+    seal->seal.id = d->id;
+    seal->seal.template = strdup("");
+    seal->seal.verdict = (enum vel_verdict)d->verdict;
+    seal->seal.what = viewlab_gives_way(d) ? 0 : VEL_OWED_FLUSH;
+    for (int r = 0; r < d->ranks + d->is_short; r++) {
+        const struct vel_seal_member member = {.rank = r, .node = (char *)"node"};
+
+        if (vel_seal_add(&seal->seal, &member, NULL) < 0)
+            bail_out("no memory");
+    }
     of->n_seals++;
 }
 
@@ -248,11 +251,13 @@ void viewlab_fini(struct viewlab *lab)
 {
     for (size_t i = 0; i < lab->nodes; i++)
         vel_inventory_fini(&lab->told[i]);
+    for (size_t i = 0; i < lab->of.n_seals; i++)
+        vel_seal_fini(&lab->seals[i].seal);
 }
 
 static void shuffle(void *items, size_t n, size_t size, struct vel_rng *rng)
 {
-    char *at = items, keep[256];
+    char *at = items, keep[1024];
 
     for (size_t i = n; size <= sizeof keep && i > 1; i--) {
         size_t k = vel_rng_below(rng, i);

@@ -48,7 +48,6 @@ struct viewlab {
     struct vel_entry entries[VIEWLAB_DATASETS];
     struct vel_view_seal seals[VIEWLAB_DATASETS];
     struct vel_view_maker makers[VIEWLAB_DATASETS];
-    struct vel_view_member members[VIEWLAB_DATASETS][VIEWLAB_RANKS + 1];
     const char *over[VIEWLAB_DATASETS];
     int64_t dropped[VIEWLAB_DATASETS];
     struct vel_view_of of;

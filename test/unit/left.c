@@ -13,8 +13,8 @@ enum { NODES = 2, SEALS = 4 };
 /* What is known: filled by each case. */
 static struct scene {
     struct vel_inventory nodes[NODES];
-    struct vel_seal seals[SEALS];
-    const char *makers[SEALS];
+    struct vel_view_seal seals[SEALS];
+
     size_t n_seals;
 } scene;
 
@@ -56,9 +56,9 @@ static void add_point(struct vel_left *left, int64_t number)
 static struct vel_seal *sealed(const char *launch, int64_t id, const char *step,
                                int64_t ranks, int64_t files)
 {
-    struct vel_seal *seal = &scene.seals[scene.n_seals];
+    struct vel_seal *seal = &scene.seals[scene.n_seals].seal;
 
-    scene.makers[scene.n_seals++] = launch;
+    scene.seals[scene.n_seals++].launch = launch;
     vel_seal_init(seal);
     seal->id = id;
     seal->generation = 1;
@@ -83,7 +83,8 @@ static const char *weigh(struct vel_seal *ret)
     struct vel_err err = {0};
 
     of.nodes = calloc(NODES, sizeof *of.nodes);
-    of.seals = calloc(SEALS, sizeof *of.seals);
+    of.seals = scene.seals;
+    of.n_seals = scene.n_seals;
     for (size_t i = 0; i < NODES; i++) {
         struct vel_buf bytes;
 
@@ -96,11 +97,6 @@ static const char *weigh(struct vel_seal *ret)
         of.nodes[i].left = &heard[i].left;
         of.n_nodes++;
     }
-    for (size_t i = 0; i < scene.n_seals; i++) {
-        of.seals[i].launch = scene.makers[i];
-        of.seals[i].seal = &scene.seals[i];
-        of.n_seals++;
-    }
     vel_vec_init(&keys, sizeof(struct vel_left_key));
     if (vel_left_weigh(&of, &keys, &err) < 0)
         bail_out("%s", err.text);
@@ -110,13 +106,12 @@ static const char *weigh(struct vel_seal *ret)
         vel_seal_copy(&key->seal, ret, NULL);
     vel_left_keys_fini(&keys);
     free(of.nodes);
-    free(of.seals);
     for (size_t i = 0; i < NODES; i++) {
         vel_inventory_fini(&heard[i]);
         vel_inventory_fini(&scene.nodes[i]);
     }
     for (size_t i = 0; i < scene.n_seals; i++)
-        vel_seal_fini(&scene.seals[i]);
+        vel_seal_fini(&scene.seals[i].seal);
     return said;
 }
 

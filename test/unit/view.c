@@ -246,8 +246,8 @@ static void void_seals(void)
     viewlab_plain(&lab);
     lab.over[lab.of.n_over++] = "before";
     for (size_t i = 0; i < 2; i++)
-        lab.seals[lab.of.n_seals++] =
-            (struct vel_view_seal){.launch = "before", .verdict = 3};
+        lab.seals[lab.of.n_seals++] = (struct vel_view_seal){
+            .launch = "before", .seal.verdict = VEL_VERDICT_VOID};
     look(&lab, &view);
     ok(view.datasets.n == 1 && view.lost.n == 0,
        "files that were given up before they were a dataset are none that is lost");

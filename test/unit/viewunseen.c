@@ -40,8 +40,11 @@ static void make_unseen(struct viewlab *lab)
     lab->of.nodes = NULL;
     lab->of.n_nodes = 0;
     lab->makers[0] = (struct vel_view_maker){.first = OLD, .last = OLD, .launch = "A"};
-    lab->seals[0] = (struct vel_view_seal){
-        .id = OLD, .launch = "A", .template = "ck ck.{step}.h5", .verdict = 1};
+    lab->seals[0] =
+        (struct vel_view_seal){.launch = "A",
+                               .seal = {.id = OLD,
+                                        .template = strdup("ck ck.{step}.h5"),
+                                        .verdict = VEL_VERDICT_SEALED}};
     lab->of.n_makers = lab->of.n_seals = 1;
 }
 
@@ -50,9 +53,9 @@ static void add_newer(struct viewlab *lab, const char *template, bool is_leaders
 {
     lab->makers[1] = (struct vel_view_maker){.first = NEW, .last = NEW, .launch = "B"};
     lab->seals[1] = lab->seals[0];
-    lab->seals[1].id = NEW;
+    lab->seals[1].seal.id = NEW;
     lab->seals[1].launch = "B";
-    lab->seals[1].template = template;
+    lab->seals[1].seal.template = strdup(template);
     lab->entries[0] = (struct vel_entry){.dataset = {.id = NEW,
                                                      .name = (char *)"ck",
                                                      .use = VEL_USE_CHECKPOINT,
@@ -85,7 +88,7 @@ static void unseen(void)
     make_unseen(&lab);
     says(&lab, true, "what was sealed, and nobody has seen, may be in other caches");
     make_unseen(&lab);
-    lab.seals[0].verdict = 2;
+    lab.seals[0].seal.verdict = VEL_VERDICT_PARTIAL;
     says(&lab, false, "so is what was no checkpoint");
     make_unseen(&lab);
     lab.of.n_makers = 0;
@@ -104,11 +107,11 @@ static void unseen(void)
     lab.entries[0].place = VEL_ON_FLUSHING;
     says(&lab, true, "nor is one that is not whole");
     make_unseen(&lab);
-    lab.seals[0].template = "";
+    strcpy(lab.seals[0].seal.template, "");
     add_newer(&lab, "", false);
     says(&lab, false, "of a session any newer checkpoint of a session is");
     make_unseen(&lab);
-    lab.seals[0].template = "";
+    strcpy(lab.seals[0].seal.template, "");
     add_newer(&lab, "ck ck.{step}.h5", true);
     says(&lab, true, "and files of HDF5 programs are none");
 }
