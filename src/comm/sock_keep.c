@@ -14,11 +14,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "comm/sock_mesh.h"
+#include "sys/thread.h"
 
 struct sock_keeper {
     struct sock_mesh *mesh;
@@ -94,32 +94,16 @@ static void *keep(void *arg)
     return NULL;
 }
 
-/* Signals are the program's. */
-static int start(struct sock_keeper *k)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&k->thread, NULL, keep, k);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 int vel_mesh_keep(struct sock_mesh *mesh, unsigned busy_ms, struct vel_err *err)
 {
     struct sock_keeper *k = calloc(1, sizeof *k);
-    pthread_condattr_t attr;
 
     if (!k)
         return vel_out_of_memory(err, "connections");
     *k = (struct sock_keeper){.mesh = mesh, .busy_ms = busy_ms, .left = now()};
     pthread_mutex_init(&k->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&k->woken, &attr);
-    pthread_condattr_destroy(&attr);
-    int rc = start(k);
+    vel_cond_init(&k->woken);
+    int rc = vel_thread_start(&k->thread, keep, k);
     if (rc != 0) {
         pthread_cond_destroy(&k->woken);
         pthread_mutex_destroy(&k->lock);

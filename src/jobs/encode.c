@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "red/redfile.h"
 #include "red/set.h"
 #include "sys/entropy.h"
+#include "sys/thread.h"
 
 /* what a member has; the least of all members decides what is done */
 enum state {
@@ -366,12 +366,8 @@ static int check(const struct vel_encode *job, struct vel_err *err)
 
 static void start(struct member *m)
 {
-    sigset_t all, before;
+    int rc = vel_thread_start(&m->thread, take_part, m);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&m->thread, NULL, take_part, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     m->has_thread = rc == 0;
     if (rc == 0)
         return;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "link/client_in.h"
+#include "sys/thread.h"
 
 enum { PATIENCE_MS = 10 }; /* with a leader that is known to be silent, at least */
 
@@ -64,7 +65,6 @@ int vel_client_open(const struct vel_client_conf *conf, struct vel_client **ret_
                     struct vel_err *err)
 {
     struct vel_client *client = NULL;
-    pthread_condattr_t attr;
     uint64_t value;
 
     if (!conf->agent && !conf->leader)
@@ -80,10 +80,7 @@ int vel_client_open(const struct vel_client_conf *conf, struct vel_client **ret_
     vel_vec_init(&client->files, sizeof(struct open_file));
     vel_names_init(&client->made, VEL_NAMES_MOST);
     pthread_mutex_init(&client->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&client->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    vel_cond_init(&client->changed);
     int rc = client_init(client, conf, err);
     if (rc == 0)
         rc = vel_client_ping(client, 0, &value, err);

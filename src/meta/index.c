@@ -15,6 +15,7 @@
 #include "meta/index_in.h"
 #include "meta/launch.h"
 #include "sys/clock.h"
+#include "sys/thread.h"
 
 /* --- what one line says --- */
 
@@ -313,7 +314,6 @@ int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
                    struct vel_err *err)
 {
     struct vel_index *index = calloc(1, sizeof *index);
-    pthread_condattr_t monotonic;
     bool is_good = index;
 
     if (!index)
@@ -322,10 +322,7 @@ int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
     index->dir = strdup(dir);
     is_good = index->dir;
     pthread_mutex_init(&index->term_lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&index->term_free, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vel_cond_init(&index->term_free);
     for (int i = 0; i < 2; i++) {
         struct vel_index_half *half = &index->halves[i];
 

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "node/about.h"
 #include "node/agent_led.h"
 #include "node/service.h"
+#include "sys/thread.h"
 
 enum { RETRY_MS = 10 };
 
@@ -193,7 +193,6 @@ int vel_led_start(const struct vel_led_of *of, const char *dir,
                   struct vel_led **ret_led, struct vel_err *err)
 {
     struct vel_led *led = calloc(1, sizeof *led);
-    sigset_t all, before;
     int rc;
 
     if (!led)
@@ -205,10 +204,7 @@ int vel_led_start(const struct vel_led_of *of, const char *dir,
         led_free(led);
         return vel_out_of_memory(err, "a launch");
     }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&led->thread, NULL, run, led);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    rc = vel_thread_start(&led->thread, run, led);
     if (rc != 0) {
         led_free(led);
         return vel_fail_errno(err, rc, "cannot start a thread for a launch");

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +12,7 @@
 #include "meta/halt_watch.h"
 #include "meta/nodes.h"
 #include "node/books.h"
+#include "sys/thread.h"
 
 enum { WAITING_MOST = 1000 };  /* events */
 #define BEGINS VEL_EVENT_OTHER /* no event: vel_books_begin() */
@@ -79,7 +79,6 @@ int vel_books_open(const struct vel_service_of *of, struct vel_books **ret_books
 {
     const char *job = of->is_agent ? of->conf->job_id : vel_conf_job_id(of->conf);
     struct vel_books *b = calloc(1, sizeof *b);
-    pthread_condattr_t monotonic;
     int rc;
 
     if (!b)
@@ -89,11 +88,8 @@ int vel_books_open(const struct vel_service_of *of, struct vel_books **ret_books
     b->end = &b->first;
     b->dir = strdup(of->dir);
     pthread_mutex_init(&b->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&b->asked, &monotonic);
-    pthread_cond_init(&b->idle, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vel_cond_init(&b->asked);
+    vel_cond_init(&b->idle);
     b->host = (struct vel_host){strdup(of->host->node), strdup(of->host->user)};
     b->kept.seconds = of->conf->halt_seconds;
     b->kept.end =
@@ -284,14 +280,7 @@ static void *write_all(void *arg)
 /* Signals are for the program's own threads. With the lock. */
 static bool has_thread(struct vel_books *b)
 {
-    sigset_t all, before;
-
-    if (b->has_thread)
-        return true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    b->has_thread = pthread_create(&b->thread, NULL, write_all, b) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    b->has_thread = b->has_thread || vel_thread_start(&b->thread, write_all, b) == 0;
     return b->has_thread;
 }
 

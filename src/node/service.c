@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +16,7 @@
 #include "node/service_give.h"
 #include "node/service_mover.h"
 #include "view/seals.h"
+#include "sys/thread.h"
 
 enum {
     TURN_MS = 1000,   /* longest sleep of the loop */
@@ -385,16 +385,10 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The program's signals are not for us. */
 static int start_thread(struct vel_service *service, struct vel_err *err)
 {
-    sigset_t all, before;
-    int rc;
+    int rc = vel_thread_start(&service->thread, run, service);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&service->thread, NULL, run, service);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc == 0 ? 0 : vel_fail_errno(err, rc, "cannot start the node leader");
 }
 
@@ -402,7 +396,6 @@ int vel_service_start(const struct vel_service_of *of, struct vel_role *role,
                       struct vel_service **ret_service, struct vel_err *err)
 {
     struct vel_service *service = calloc(1, sizeof *service);
-    pthread_condattr_t monotonic;
     int rc;
 
     if (!service) {
@@ -413,10 +406,7 @@ int vel_service_start(const struct vel_service_of *of, struct vel_role *role,
     pthread_mutex_init(&service->lock, NULL);
     vel_over_init(&service->published);
     vel_over_init(&service->replaced);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&service->over, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vel_cond_init(&service->over);
     vel_vec_init(&service->peers, sizeof(struct vel_service_link *));
     vel_vec_init(&service->unreachable, sizeof(char *));
     vel_vec_init(&service->jobs, sizeof(struct vel_service_job *));

@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "sys/fs_limit_in.h"
+#include "sys/thread.h"
 
 static bool is_bound(const struct vel_fs_limit *l)
 {
@@ -58,7 +59,6 @@ int vel_fs_limit_create(struct vel_fs *under, const char *below, uint64_t limit,
                         struct vel_fs_limit **ret_limit, struct vel_err *err)
 {
     struct vel_fs_limit *l = calloc(1, sizeof *l);
-    pthread_condattr_t attr;
     cpu_set_t cores;
 
     if (l)
@@ -73,10 +73,7 @@ int vel_fs_limit_create(struct vel_fs *under, const char *below, uint64_t limit,
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->asked, NULL);
     l->spins = sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->done, &attr);
-    pthread_condattr_destroy(&attr);
+    vel_cond_init(&l->done);
     *ret_limit = l;
     return 0;
 }

@@ -5,13 +5,13 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "sys/clock.h"
 #include "sys/fs_limit_in.h"
+#include "sys/thread.h"
 
 enum { LOOK_NS = 30000 };
 
@@ -167,15 +167,11 @@ static void *do_calls(void *arg)
 /* Signals are for the program's own threads. With the lock. */
 static bool has_thread(struct vel_fs_limit *l)
 {
-    sigset_t all, before;
     pthread_t thread;
 
     if (l->has_thread)
         return true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    l->has_thread = pthread_create(&thread, NULL, do_calls, l) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    l->has_thread = vel_thread_start(&thread, do_calls, l) == 0;
     if (l->has_thread) {
         pthread_detach(thread);
         l->users++;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "sys/clock.h"
 #include "sys/fs_twin.h"
 #include "sys/fs_watch.h"
+#include "sys/thread.h"
 
 enum { FDS_MOST = 4096, TEXT = 1024 };
 
@@ -163,19 +163,6 @@ static void *warn_of_late(void *arg)
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
-static int start_thread(struct vel_fs_watch *w)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&w->thread, NULL, warn_of_late, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 /* --- operations ---------------------------------------------------------------------
  */
 
@@ -209,7 +196,6 @@ int vel_fs_watch_create(struct vel_fs *under, uint64_t limit,
                         struct vel_fs_watch **ret_watch, struct vel_err *err)
 {
     struct vel_fs_watch *w = calloc(1, sizeof *w);
-    pthread_condattr_t attr;
     int rc;
 
     if (!w)
@@ -217,11 +203,8 @@ int vel_fs_watch_create(struct vel_fs *under, uint64_t limit,
     vel_fs_twin_init(&w->twin, under, watch_call);
     w->limit = limit;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->end, &attr);
-    pthread_condattr_destroy(&attr);
-    rc = start_thread(w);
+    vel_cond_init(&w->end);
+    rc = vel_thread_start(&w->thread, warn_of_late, w);
     if (rc) {
         pthread_cond_destroy(&w->end);
         pthread_mutex_destroy(&w->lock);

@@ -17,5 +17,6 @@ core_sources += \
 	%D%/pages.c %D%/pages.h \
 	%D%/queue.c %D%/queue.h \
 	%D%/sock.c %D%/sock.h \
+	%D%/thread.c %D%/thread.h \
 	%D%/user_dir.c %D%/user_dir.h
 # End of sys

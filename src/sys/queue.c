@@ -3,12 +3,12 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "sys/queue.h"
+#include "sys/thread.h"
 
 struct item {
     vel_queue_f *run;
@@ -78,18 +78,14 @@ static void *worker(void *arg)
 
 static int start_threads(struct vel_queue *queue, unsigned nthreads)
 {
-    sigset_t all, before;
     int rc = 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&queue->lock);
     while (queue->nthreads < nthreads && rc == 0) {
-        rc = pthread_create(&queue->threads[queue->nthreads], NULL, worker, queue);
+        rc = vel_thread_start(&queue->threads[queue->nthreads], worker, queue);
         queue->nthreads += rc == 0;
     }
     pthread_mutex_unlock(&queue->lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
 
