@@ -246,14 +246,13 @@ static int link_before(struct work *w, const char *dir,
                        const struct vel_seal_member *member)
 {
     struct vel_vec files;
-    char name[32], *before;
+    char *before;
     int rc;
 
     if (!w->take->after)
         return 0;
     vel_vec_init(&files, sizeof(struct vel_flush_file));
-    snprintf(name, sizeof name, "rank.%" PRId64, member->rank);
-    before = vel_path_join(w->take->after, name);
+    before = vel_batch_numbered(w->take->after, "rank", member->rank);
     rc = before ? vel_part_files(w->take->fs, w->take->prefix, before,
                                  (int)member->rank, &files, w->err)
                 : vel_out_of_memory(w->err, "a part");

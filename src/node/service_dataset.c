@@ -264,22 +264,19 @@ int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *fl
 static int add_names(struct vel_service *service, const char *home, int rank,
                      struct vel_map *names)
 {
+    char *dir = vel_batch_numbered(home, "rank", rank);
     struct vel_vec files;
-    struct vel_buf dir;
     int rc;
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/rank.%d", home, rank);
     vel_vec_init(&files, sizeof(struct vel_flush_file));
-    rc = vel_buf_status(&dir, NULL);
-    if (rc == 0)
-        rc = vel_part_files(service->fs, service->prefix, dir.data, rank, &files, NULL);
+    rc = dir ? vel_part_files(service->fs, service->prefix, dir, rank, &files, NULL)
+             : VEL_ENOMEM;
     for (size_t i = 0; rc == 0 && i < files.n; i++)
         rc = vel_map_set(names,
                          ((struct vel_flush_file *)vel_vec_at(&files, i))->listed.name,
                          names, NULL);
     vel_flush_files_fini(&files);
-    vel_buf_fini(&dir);
+    free(dir);
     return rc;
 }
 

@@ -98,13 +98,11 @@ static void set_fini(struct set *set)
 static int add_part(struct set *set, const char *home, size_t place, int64_t rank,
                     struct vel_err *err)
 {
-    struct vel_buf dir;
+    struct vel_encode_part *part = &set->parts[set->job.n_parts++];
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/rank.%" PRId64, home, rank);
-    set->parts[set->job.n_parts].place = place;
-    set->parts[set->job.n_parts].dir = vel_buf_take(&dir, NULL);
-    return set->parts[set->job.n_parts++].dir ? 0 : vel_out_of_memory(err, "a set");
+    part->place = place;
+    part->dir = vel_batch_numbered(home, "rank", rank);
+    return part->dir ? 0 : vel_out_of_memory(err, "a set");
 }
 
 static int fill(struct vel_service_job *job, int64_t number, struct set *set,

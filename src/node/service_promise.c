@@ -2,7 +2,6 @@
 /* What this node has promised to do for its parts, and what it could not do. */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +37,10 @@ static unsigned owed_of(const struct vel_service *service, const char *home,
 static bool has_part(struct vel_service *service, const char *home,
                      const struct vel_msg_owe *owe)
 {
-    char name[32], *path = NULL;
-    bool has;
+    char *dir = home ? vel_batch_numbered(home, "rank", (int64_t)owe->rank) : NULL;
+    bool has = dir && vel_fs_exists(service->fs, dir);
 
-    snprintf(name, sizeof name, "rank.%llu", (unsigned long long)owe->rank);
-    path = home ? vel_path_join(home, name) : NULL;
-    has = path && vel_fs_exists(service->fs, path);
-    free(path);
+    free(dir);
     return has;
 }
 

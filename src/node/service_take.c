@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,12 +225,11 @@ static bool lacks_empty(struct vel_service *service, const struct vel_seal *seal
 
     for (size_t i = 0; i < seal->members.n; i++) {
         const struct vel_seal_member *member = vel_seal_member(seal, i);
-        char name[32], *dir;
+        char *dir;
 
         if (strcmp(member->node, service->host.node) != 0)
             continue;
-        snprintf(name, sizeof name, "rank.%" PRId64, member->rank);
-        dir = home ? vel_path_join(home, name) : NULL;
+        dir = home ? vel_batch_numbered(home, "rank", member->rank) : NULL;
         if (!dir || !vel_fs_exists(service->fs, dir)) {
             lacks = true;
             has_lost = has_lost || member->files > 0;

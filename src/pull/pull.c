@@ -12,6 +12,7 @@
 #include "meta/paths.h"
 #include "pull/pull_in.h"
 #include "red/redfile.h"
+#include "view/batch.h"
 #include "view/view_in.h"
 
 /* --- where it goes --- */
@@ -380,21 +381,16 @@ void vel_pulled_fini(struct vel_pulled *pulled)
 int vel_pull_check_part(struct vel_fs *fs, const char *home, int64_t rank,
                         struct vel_err *err)
 {
+    char *dir = vel_batch_numbered(home, "rank", rank);
     struct vel_vec red = {0};
-    struct vel_buf dir;
-    int rc;
+    int rc = dir ? vel_redfile_scan(fs, dir, VEL_CACHE_LABEL, (uint32_t)rank, &red, err)
+                 : vel_out_of_memory(err, "a part");
 
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/rank.%" PRId64, home, rank);
-    rc = vel_redfile_scan(fs, vel_buf_text(&dir), VEL_CACHE_LABEL, (uint32_t)rank, &red,
-                          err);
     if (rc == 0 && red.n == 0)
-        rc = vel_fail(err, VEL_ENOENT, "%s lacks the list of its files",
-                      vel_buf_text(&dir));
+        rc = vel_fail(err, VEL_ENOENT, "%s lacks the list of its files", dir);
     if (rc == 0)
-        rc = vel_redfile_check_files(fs, vel_buf_text(&dir),
-                                     &vel_redfile_at(&red, 0)->header, err);
+        rc = vel_redfile_check_files(fs, dir, &vel_redfile_at(&red, 0)->header, err);
     vel_redfiles_fini(&red);
-    vel_buf_fini(&dir);
+    free(dir);
     return rc;
 }
