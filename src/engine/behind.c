@@ -26,14 +26,11 @@ enum news {
 /* The leader has forgotten it, as it does when all is done; the index remembers. */
 static enum news look_up(struct vel_session *s, int64_t id)
 {
-    struct vel_entry entry;
-    bool is_flushed;
+    struct vel_index_where where;
 
-    if (vel_entry_load(s->index, id, &entry, NULL) < 0)
+    if (vel_index_where(s->index, id, &where, NULL) < 0)
         return IS_OVER;
-    is_flushed = entry.place == VEL_ON_PREFIX;
-    vel_entry_fini(&entry);
-    return is_flushed ? IS_FLUSHED : IS_OVER;
+    return where.place == VEL_ON_PREFIX ? IS_FLUSHED : IS_OVER;
 }
 
 static enum news news_of(struct vel_session *s, const struct vel_held *held,

@@ -225,7 +225,7 @@ static int find_held(struct vel_session *s, size_t i, const char *name,
                      struct vel_session_found *ret, struct vel_err *err)
 {
     const struct vel_held *held = vel_session_held(s, i);
-    struct vel_entry now = {0};
+    struct vel_index_where now;
     int rc = find_in(s, held, name, &ret->path, err);
 
     if (rc < 0)
@@ -233,10 +233,8 @@ static int find_held(struct vel_session *s, size_t i, const char *name,
     ret->id = held->map.dataset.id;
     ret->is_on_prefix = held->is_read_in_place;
     /* what the background has done since, or what has taken its names */
-    if (vel_entry_load(s->index, ret->id, &now, NULL) == 0) {
-        ret->is_on_prefix |= now.place == VEL_ON_PREFIX || now.replaced > 0;
-        vel_entry_fini(&now);
-    }
+    if (vel_index_where(s->index, ret->id, &now, NULL) == 0)
+        ret->is_on_prefix |= now.place == VEL_ON_PREFIX || now.is_replaced;
     return 0;
 }
 

@@ -95,17 +95,17 @@ static bool is_forgotten(struct vel_sweeping *s, const struct vel_entry *entry)
 }
 
 /* All of it is there, and has its names or is still to get them. */
-static bool is_staged(const struct vel_entry *entry)
+static bool is_staged(enum vel_place_on_prefix place)
 {
-    return entry->place == VEL_ON_STAGED || entry->place == VEL_ON_PREFIX;
+    return place == VEL_ON_STAGED || place == VEL_ON_PREFIX;
 }
 
 static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err)
 {
     struct vel_sweeping *s = arg;
-    struct vel_vec *of = is_forgotten(s, entry) ? &s->over
-                         : is_staged(entry)     ? &s->known
-                                                : NULL;
+    struct vel_vec *of = is_forgotten(s, entry)    ? &s->over
+                         : is_staged(entry->place) ? &s->known
+                                                   : NULL;
     int rc = 0;
 
     if (of && !vel_vec_push(of, &entry->dataset.id))
@@ -118,13 +118,10 @@ static int sweep_dataset(void *arg, struct vel_entry *entry, struct vel_err *err
 /* Has it an entry that says it is staged, or one that nobody can read? */
 static bool may_be_staged(const struct vel_sweeping *s, int64_t id)
 {
-    struct vel_entry entry = {0};
-    int rc = vel_entry_load(s->of->index, id, &entry, NULL);
-    bool may = rc == 0 ? is_staged(&entry) : rc != VEL_ENOENT;
+    struct vel_index_where where;
+    int rc = vel_index_where(s->of->index, id, &where, NULL);
 
-    if (rc == 0)
-        vel_entry_fini(&entry);
-    return may;
+    return rc == 0 ? is_staged(where.place) : rc != VEL_ENOENT;
 }
 
 /* It was lost on its way to the prefix, and no node is away that may have more of it.

@@ -49,13 +49,10 @@ static bool is_dropped(const struct vel_sweeping *s, int64_t id)
 static bool is_settled(const struct vel_sweeping *s, int64_t id)
 {
     bool is = is_dropped(s, id) || vel_index_is_gone(s->of->index, id);
-    struct vel_entry entry = {0};
+    struct vel_index_where where;
 
-    if (!is && vel_entry_load(s->of->index, id, &entry, NULL) == 0) {
-        is = (entry.place == VEL_ON_PREFIX && vel_entry_is_fetchable(&entry)) ||
-             entry.replaced > 0;
-        vel_entry_fini(&entry);
-    }
+    if (!is && vel_index_where(s->of->index, id, &where, NULL) == 0)
+        is = (where.place == VEL_ON_PREFIX && where.is_fetchable) || where.is_replaced;
     return is;
 }
 

@@ -33,6 +33,15 @@ void vel_index_bind(struct vel_index *index, uint64_t limit);
 int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
                    struct vel_err *err);
 
+/* How far a dataset is, as its entry says: with nothing to free. Fails like
+ * vel_entry_load(). */
+struct vel_index_where {
+    enum vel_place_on_prefix place;
+    bool is_replaced, is_fetchable, is_encoded;
+};
+int vel_index_where(struct vel_index *index, int64_t id, struct vel_index_where *ret,
+                    struct vel_err *err);
+
 /* List `list` of a dataset's files (struct vel_listed): the entry has it, or there is a
  * record, which may have what was named since it was staged. */
 int vel_index_files(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,

@@ -172,6 +172,22 @@ int vel_entry_load(struct vel_index *index, int64_t id, struct vel_entry *ret,
     return rc;
 }
 
+int vel_index_where(struct vel_index *index, int64_t id, struct vel_index_where *ret,
+                    struct vel_err *err)
+{
+    struct vel_entry entry;
+    int rc = vel_entry_load(index, id, &entry, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = (struct vel_index_where){.place = entry.place,
+                                    .is_replaced = entry.replaced > 0,
+                                    .is_fetchable = vel_entry_is_fetchable(&entry),
+                                    .is_encoded = entry.is_encoded};
+    vel_entry_fini(&entry);
+    return 0;
+}
+
 /* VEL_ENOENT: it has none. */
 static int load_list(struct vel_index *index, int64_t id, int list, struct vel_vec *ret,
                      enum vel_place_on_prefix *ret_place, struct vel_err *err)

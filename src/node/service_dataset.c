@@ -246,13 +246,11 @@ int vel_service_name(const struct vel_service_job *job, struct vel_flush_job *fl
                      struct vel_err *err)
 {
     struct vel_service *service = job->service;
-    struct vel_entry entry = {0};
-    int rc = vel_entry_load(service->index, flush->id, &entry, err);
-    bool is_named = rc == 0 && entry.place == VEL_ON_PREFIX;
+    struct vel_index_where where;
+    int rc = vel_index_where(service->index, flush->id, &where, err);
 
-    vel_entry_fini(&entry);
-    if (is_named || (rc < 0 && rc != VEL_ENOENT))
-        return is_named ? 0 : rc;
+    if (rc == 0 ? where.place == VEL_ON_PREFIX : rc != VEL_ENOENT)
+        return rc;
     /* a node that was lost may thaw while it changes a file in place */
     flush->may_resume = flush->may_resume && !job->node;
     return vel_flushing_name(&service->flushing, flush, err);

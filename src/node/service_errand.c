@@ -137,14 +137,10 @@ static bool is_on_prefix(struct vel_service *service, int64_t id, char **ret_nam
 /* A newer one stands at its names: who restarts takes that. */
 static bool is_replaced(struct vel_service *service, int64_t id)
 {
-    struct vel_entry entry = {0};
-    bool is;
+    struct vel_index_where where;
 
-    if (vel_entry_load(service->index, id, &entry, NULL) < 0)
-        return false;
-    is = entry.place == VEL_ON_PREFIX && entry.replaced > 0;
-    vel_entry_fini(&entry);
-    return is;
+    return vel_index_where(service->index, id, &where, NULL) == 0 &&
+           where.place == VEL_ON_PREFIX && where.is_replaced;
 }
 
 /* All its parts that are here. */

@@ -255,12 +255,10 @@ static bool is_settled(struct vel_service *service, int64_t id)
     char *dropped = vel_dropped_path(service->dir, id);
     bool settled = !dropped || vel_index_is_gone(service->index, id) ||
                    vel_fs_exists(service->fs, dropped);
-    struct vel_entry entry = {0};
+    struct vel_index_where where;
 
-    if (!settled && vel_entry_load(service->index, id, &entry, NULL) == 0) {
-        settled = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
-        vel_entry_fini(&entry);
-    }
+    if (!settled && vel_index_where(service->index, id, &where, NULL) == 0)
+        settled = where.place == VEL_ON_PREFIX || where.is_replaced;
     free(dropped);
     return settled;
 }

@@ -302,13 +302,11 @@ static int check_all_stands(struct vel_service *service, struct vel_err *err)
 /* Also when it is so long ago that nothing is recorded of it any more. */
 static bool is_flushed(struct vel_service *service, int64_t id)
 {
-    struct vel_entry entry = {0};
-    int rc = vel_entry_load(service->index, id, &entry, NULL);
-    bool is = rc == 0 && (entry.place == VEL_ON_PREFIX || entry.replaced > 0);
+    struct vel_index_where where;
+    int rc = vel_index_where(service->index, id, &where, NULL);
 
-    if (rc == 0)
-        vel_entry_fini(&entry);
-    return is || (rc == VEL_ENOENT && vel_index_is_gone(service->index, id));
+    return rc == 0 ? where.place == VEL_ON_PREFIX || where.is_replaced
+                   : rc == VEL_ENOENT && vel_index_is_gone(service->index, id);
 }
 
 /* A version stands there: what a dataset in the caches has of the name is newer when it

@@ -272,17 +272,15 @@ static bool decides(struct vel_service *service)
 /* Is it in caches alone, and each part of it in one alone? */
 static bool needs_all(struct vel_service *service, const struct vel_seal *seal)
 {
-    struct vel_entry entry = {0};
-    bool is_single = true, needs;
+    struct vel_index_where where;
+    bool is_single = true;
 
-    if (vel_entry_load(service->index, seal->id, &entry, NULL) < 0)
+    if (vel_index_where(service->index, seal->id, &where, NULL) < 0)
         return seal->verdict == VEL_VERDICT_SEALED;
     for (size_t i = 0; i < seal->members.n; i++)
         is_single = is_single && vel_seal_member(seal, i)->scheme == VEL_SINGLE;
-    needs = (is_single || !entry.is_encoded) && entry.place != VEL_ON_PREFIX &&
-            !entry.replaced && seal->verdict == VEL_VERDICT_SEALED;
-    vel_entry_fini(&entry);
-    return needs;
+    return (is_single || !where.is_encoded) && where.place != VEL_ON_PREFIX &&
+           !where.is_replaced && seal->verdict == VEL_VERDICT_SEALED;
 }
 
 /* They hold nothing, and are made here then. */

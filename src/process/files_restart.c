@@ -65,14 +65,12 @@ static bool asks_for_flush(int64_t id)
  * it was sealed. */
 static bool is_to_come(int64_t id)
 {
-    struct vel_entry entry = {.place = VEL_ON_CACHE};
-    bool is_there;
+    struct vel_index_where where;
 
-    if (vel_entry_load(vel_files_index(), id, &entry, NULL) < 0)
+    if (vel_index_where(vel_files_index(), id, &where, NULL) < 0)
         return asks_for_flush(id);
-    is_there = entry.place == VEL_ON_PREFIX || entry.replaced > 0;
-    vel_entry_fini(&entry);
-    return !is_there && (entry.place != VEL_ON_CACHE || asks_for_flush(id));
+    return where.place != VEL_ON_PREFIX && !where.is_replaced &&
+           (where.place != VEL_ON_CACHE || asks_for_flush(id));
 }
 
 /* A leader answers for its node: where that has no part of it, others may be at it. */
