@@ -33,29 +33,18 @@ static bool is_told(const struct vel_ls_unit *unit, const char *node)
     return false;
 }
 
-/* We never lead, and do not wait for who may. */
-static int nobody(void *arg, struct vel_err *err)
-{
-    (void)arg;
-    return vel_fail(err, VEL_ENOENT, "its leader has ended");
-}
-
 static int ask(const struct asking *a, const struct vel_endpoint *endpoint,
                struct vel_inventory *ret, struct vel_err *err)
 {
-    static const struct vel_client_ops ops = {.lead = nobody};
     const struct vel_client_conf conf = {
-        .role = VEL_PEER_TOOL,
         .rank = VEL_MSG_NO_RANK,
         .launch = a->launch,
         .node = endpoint->node,
         .leader = endpoint->endpoints,
-        .user = geteuid(),
         .key = a->key,
-        .limit_ms = (unsigned)(a->ls->conf->peer_timeout * 1000),
-        .ops = &ops};
+        .limit_ms = (unsigned)(a->ls->conf->peer_timeout * 1000)};
     struct vel_client *client = NULL;
-    int rc = vel_client_open(&conf, &client, err);
+    int rc = vel_client_open_tool(&conf, &client, err);
 
     if (rc == 0)
         rc = vel_client_stock(client, ret, err);

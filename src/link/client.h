@@ -49,6 +49,11 @@ struct vel_client_conf {
 int vel_client_open(const struct vel_client_conf *conf, struct vel_client **ret_client,
                     struct vel_err *err);
 
+/* The same as a tool of this user, which never leads: VEL_ENOENT when the leader that
+ * was there has ended. role, user and ops are not looked at. */
+int vel_client_open_tool(const struct vel_client_conf *conf,
+                         struct vel_client **ret_client, struct vel_err *err);
+
 /* No call may be under way. Says nothing: call vel_client_leave() before, or what is
  * open is never complete. Accepts NULL. */
 void vel_client_close(struct vel_client *client);

@@ -169,16 +169,8 @@ static void gone(void *arg, struct vel_link *link, const struct vel_err *why)
 
 static const struct vel_links_ops ops = {.met = met, .message = message, .gone = gone};
 
-/* The socket of one that was killed may still be there: nobody is waited for. */
-static int nobody(void *arg, struct vel_err *err)
-{
-    (void)arg;
-    return vel_fail(err, VEL_ENOENT, "the one that was here has ended");
-}
-
-static const struct vel_client_ops visit_ops = {.lead = nobody};
-
-/* As a tool, to the agent's own socket; *ret_role names it. */
+/* As a tool, to the agent's own socket, which may still be there when the agent was
+ * killed; *ret_role names it. */
 static int visit(struct vel_fs *fs, const struct vel_host *host, const char *base,
                  const char *launch, unsigned limit_ms, struct vel_role **ret_role,
                  struct vel_client **ret_client, struct vel_err *err)
@@ -188,18 +180,15 @@ static int visit(struct vel_fs *fs, const struct vel_host *host, const char *bas
 
     if (rc < 0)
         return rc;
-    const struct vel_client_conf conf = {.role = VEL_PEER_TOOL,
-                                         .rank = VEL_MSG_NO_RANK,
+    const struct vel_client_conf conf = {.rank = VEL_MSG_NO_RANK,
                                          .launch = launch ? launch : "any",
                                          .node = host->node,
                                          .agent = vel_role_endpoint(role),
-                                         .user = geteuid(),
-                                         .limit_ms = limit_ms,
-                                         .ops = &visit_ops};
+                                         .limit_ms = limit_ms};
     if (!vel_fs_exists(fs, vel_role_endpoint(role) + strlen("unix:")))
         rc = vel_fail(err, VEL_ENOENT, "none is here");
     if (rc == 0)
-        rc = vel_client_open(&conf, ret_client, err);
+        rc = vel_client_open_tool(&conf, ret_client, err);
     if (rc == 0)
         *ret_role = role;
     else

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "ident/role.h"
@@ -44,29 +43,17 @@ void vel_affairs_fini(struct vel_affairs *affairs)
 
 /* --- leaders --- */
 
-/* A leader that ends is not waited for: another may lead, or none need to. */
-static int nobody(void *arg, struct vel_err *err)
-{
-    (void)arg;
-    return vel_fail(err, VEL_ENOENT, "its leader has ended");
-}
-
-static const struct vel_client_ops ops = {.lead = nobody};
-
 /* Ask its leader, or wait until it has nothing left. */
 static void ask(struct vel_affair *affair, bool drains, unsigned limit_ms)
 {
-    const struct vel_client_conf conf = {.role = VEL_PEER_TOOL,
-                                         .rank = VEL_MSG_NO_RANK,
+    const struct vel_client_conf conf = {.rank = VEL_MSG_NO_RANK,
                                          .launch = affair->launch,
                                          .node = affair->node,
                                          .leader = affair->endpoint,
-                                         .user = geteuid(),
-                                         .limit_ms = limit_ms,
-                                         .ops = &ops};
+                                         .limit_ms = limit_ms};
     struct vel_progress progress = {0};
     struct vel_client *client = NULL;
-    int rc = vel_client_open(&conf, &client, &affair->err);
+    int rc = vel_client_open_tool(&conf, &client, &affair->err);
 
     if (rc == 0)
         rc = drains ? vel_client_drain(client, 0, 0, &progress, &affair->err)

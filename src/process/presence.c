@@ -179,15 +179,6 @@ static void met(void *arg, const struct vel_peer *leader, bool is_agent)
 
 static const struct vel_client_ops client_ops = {.lead = lead, .met = met};
 
-/* Who waits for a leader's end begins no other. */
-static int lead_no_more(void *arg, struct vel_err *err)
-{
-    (void)arg;
-    return vel_fail(err, VEL_ECANCEL, "it has ended");
-}
-
-static const struct vel_client_ops tool_ops = {.lead = lead_no_more};
-
 /* --- all of this process --- */
 
 static void remember(struct vel_presence *p)
@@ -217,21 +208,22 @@ static struct vel_presence *forget(struct vel_presence *p)
 
 /* --- open and leave --- */
 
-static int connect(struct vel_presence *p, enum vel_peer_role role,
-                   struct vel_client **ret, struct vel_err *err)
+static int connect(struct vel_presence *p, bool is_tool, struct vel_client **ret,
+                   struct vel_err *err)
 {
-    const struct vel_client_conf conf = {
-        .role = role,
-        .rank = p->of.rank,
-        .launch = p->launch,
-        .node = p->host.node,
-        .leader = vel_role_endpoint(p->alive),
-        .user = geteuid(),
-        .limit_ms = (unsigned)(limit_of(p) / VEL_CLOCK_MS),
-        .ops = role == VEL_PEER_TOOL ? &tool_ops : &client_ops,
-        .arg = p};
+    const struct vel_client_conf conf = {.role = VEL_PEER_PROCESS,
+                                         .rank = p->of.rank,
+                                         .launch = p->launch,
+                                         .node = p->host.node,
+                                         .leader = vel_role_endpoint(p->alive),
+                                         .user = geteuid(),
+                                         .limit_ms =
+                                             (unsigned)(limit_of(p) / VEL_CLOCK_MS),
+                                         .ops = &client_ops,
+                                         .arg = p};
 
-    return vel_client_open(&conf, ret, err);
+    return is_tool ? vel_client_open_tool(&conf, ret, err)
+                   : vel_client_open(&conf, ret, err);
 }
 
 int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
@@ -303,7 +295,7 @@ int vel_presence_open(const struct vel_background_of *of,
     if (rc == 0)
         rc = vel_about_save(&service, vel_role_endpoint(p->alive), err);
     if (rc == 0)
-        rc = connect(p, VEL_PEER_PROCESS, &p->client, err);
+        rc = connect(p, false, &p->client, err);
     if (rc < 0) {
         close_all(p);
     } else {
@@ -323,14 +315,15 @@ bool vel_presence_outlives(const struct vel_presence *presence)
     return vel_role_is_agents(presence->alive);
 }
 
-/* As a tool, which is no process that its leader would have to wait for. */
+/* As a tool, which is no process that its leader would have to wait for, and begins no
+ * other when that has ended. */
 static void wait_while_it_moves(struct vel_presence *p)
 {
     struct vel_client *tool = NULL;
     struct vel_progress progress;
     struct vel_err why = {0};
 
-    if (connect(p, VEL_PEER_TOOL, &tool, &why) == 0 &&
+    if (connect(p, true, &tool, &why) == 0 &&
         vel_client_drain(tool, 0, 0, &progress, &why) == 0 && progress.left > 0 &&
         progress.status != VEL_ECANCEL) /* that the launch is over was told */
         vel_log(VEL_LOG_WARN, "%s", progress.text);
