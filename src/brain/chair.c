@@ -20,14 +20,7 @@ void vel_chair_resign(struct vel_leader *leader)
         for (size_t step = 0; step < VEL_DID_STEPS; step++)
             vel_chair_clear(leader, lead, step);
     }
-    for (size_t i = 0; i < leader->others.n; i++) {
-        struct vel_leader_other *other = vel_vec_at(&leader->others, i);
-
-        free(other->launch);
-        free(other->nodes);
-        free(other->living);
-    }
-    vel_vec_fini(&leader->others);
+    vel_round_forget_others(&leader->others);
     vel_vec_fini(&leader->asks);
     vel_buf_fini(&leader->known);
     vel_buf_fini(&leader->roll);

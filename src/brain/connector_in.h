@@ -118,10 +118,7 @@ bool vel_connector_hands_back(const struct vel_leader *leader, int64_t id);
 /* --- generation --- */
 
 struct vel_generation *vel_generation_at(const struct vel_leader *leader, size_t i);
-struct vel_generation *vel_generation_find(const struct vel_leader *leader,
-                                           const char *template, const char *step,
-                                           int64_t number);
-/* That one, or a new one; NULL: out of memory. */
+/* The one of that name and number, or a new one; NULL: out of memory. */
 struct vel_generation *vel_generation_make(struct vel_leader *leader,
                                            const struct vel_leader_key *key);
 struct vel_leader_key vel_generation_key(const struct vel_generation *generation);

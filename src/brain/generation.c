@@ -22,9 +22,9 @@ static bool is_of(const struct vel_generation *generation, const char *template,
            strcmp(generation->step, step) == 0;
 }
 
-struct vel_generation *vel_generation_find(const struct vel_leader *leader,
-                                           const char *template, const char *step,
-                                           int64_t number)
+static struct vel_generation *find_generation(const struct vel_leader *leader,
+                                              const char *template, const char *step,
+                                              int64_t number)
 {
     for (size_t i = leader->connector->generations.n; i > 0; i--) {
         struct vel_generation *generation = vel_generation_at(leader, i - 1);
@@ -69,7 +69,7 @@ struct vel_generation *vel_generation_make(struct vel_leader *leader,
                                            const struct vel_leader_key *key)
 {
     struct vel_generation *made =
-        vel_generation_find(leader, key->template, key->step, key->generation);
+        find_generation(leader, key->template, key->step, key->generation);
 
     if (made)
         return made;
@@ -204,7 +204,7 @@ struct vel_lead *vel_generation_lead(struct vel_leader *leader,
                                      const struct vel_seal *seal)
 {
     struct vel_generation *generation =
-        vel_generation_find(leader, seal->template, seal->step, seal->generation);
+        find_generation(leader, seal->template, seal->step, seal->generation);
     struct vel_lead *lead = generation ? generation->lead : NULL;
 
     if (!lead || vel_lead_get(leader, seal->id))
@@ -242,7 +242,7 @@ void vel_generation_sealed(struct vel_leader *leader, const struct vel_seal *sea
 
 void vel_generation_taken(struct vel_leader *leader, const struct vel_lead *lead)
 {
-    struct vel_generation *generation = vel_generation_find(
+    struct vel_generation *generation = find_generation(
         leader, lead->seal.template, lead->seal.step, lead->seal.generation);
 
     if (!generation || !generation->is_decided || generation->id != lead->id)

@@ -332,7 +332,7 @@ bool vel_lead_event(struct vel_leader *leader, struct vel_lead *lead,
 
 /* --- what records say --- */
 
-void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *found)
+static void take_found(struct vel_leader *leader, const struct vel_leader_found *found)
 {
     struct vel_dataset_found undropped = found->found;
     struct vel_lead *lead = vel_owe_rests(leader, found->seal.id)
@@ -406,7 +406,7 @@ bool vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_
     if (!is_read) /* it is looked for again then, by whoever looks for one */
         vel_leader_at(leader, VEL_TIMER_CHECK, leader->now + leader->conf.limit / 4);
     for (size_t i = 0; i < found.n; i++)
-        vel_lead_take(leader, vel_vec_at(&found, i));
+        take_found(leader, vel_vec_at(&found, i));
     forget_found(&found);
     return is_read;
 }

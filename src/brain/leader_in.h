@@ -221,8 +221,6 @@ struct vel_leader {
 
 /* --- leader: links and time --- */
 
-#define vel_leader_op(leader, name, ...) (leader)->ops->name((leader)->arg, __VA_ARGS__)
-
 /* Out of memory: the leader cannot go on. */
 void vel_leader_fail(struct vel_leader *leader, const char *what);
 
@@ -265,6 +263,8 @@ bool vel_launch_may_tell(struct vel_leader *leader);
 
 /* --- round: from taking in to the view --- */
 
+/* Empties a list of launches that may be over (struct vel_leader_other). */
+void vel_round_forget_others(struct vel_vec *others);
 void vel_round_open(struct vel_leader *leader);
 void vel_round_joined(struct vel_leader *leader);
 void vel_round_parted(struct vel_leader *leader);
@@ -337,9 +337,8 @@ void vel_lead_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
  * nobody needs to know. */
 bool vel_lead_is_broken(const struct vel_lead *lead, int rc);
 
-/* What records say of it. */
-void vel_lead_take(struct vel_leader *leader, const struct vel_leader_found *found);
-/* False: that cannot be read now. A record that nobody can read is as none. */
+/* What records say of it. False: that cannot be read now. A record that nobody can read
+ * is as none. */
 bool vel_lead_find(struct vel_leader *leader, enum vel_leader_look where, int64_t id,
                    struct vel_err *err);
 
@@ -458,8 +457,6 @@ void vel_part_learn(struct vel_leader *leader, struct vel_lead *lead,
 void vel_part_forget(struct vel_leader *leader, struct vel_lead *lead, unsigned what);
 void vel_part_rename(struct vel_leader *leader, struct vel_lead *lead);
 void vel_part_copy(struct vel_leader *leader, struct vel_lead *lead);
-void vel_part_report(struct vel_leader *leader, struct vel_lead *lead,
-                     enum vel_step_done step);
 uint64_t vel_part_start(struct vel_leader *leader, struct vel_lead *lead,
                         enum vel_leader_work work, int64_t set, const char *node);
 

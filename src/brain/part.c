@@ -40,8 +40,8 @@ struct vel_msg_done vel_part_done(const struct vel_leader *leader,
                                  .nodes = leader->conf.node};
 }
 
-void vel_part_report(struct vel_leader *leader, struct vel_lead *lead,
-                     enum vel_step_done step)
+static void report_step(struct vel_leader *leader, struct vel_lead *lead,
+                        enum vel_step_done step)
 {
     struct vel_msg_done done = vel_part_done(leader, lead, step + 1);
 
@@ -194,7 +194,7 @@ void vel_part_take(struct vel_leader *leader, struct vel_lead *lead)
         return;
     if (lead->attempt == lead->seal.attempt) {
         if (lead->did[VEL_DID_ENCODE])
-            vel_part_report(leader, lead, VEL_DID_ENCODE);
+            report_step(leader, lead, VEL_DID_ENCODE);
         return;
     }
     if (!vel_part_leads(leader, lead) && !leader->is_welcome)
@@ -231,7 +231,7 @@ void vel_part_copy(struct vel_leader *leader, struct vel_lead *lead)
     }
     uint64_t job = vel_part_job(leader, lead->id, VEL_WORK_COPY);
     if (lead->did[VEL_DID_COPY])
-        vel_part_report(leader, lead, VEL_DID_COPY);
+        report_step(leader, lead, VEL_DID_COPY);
     else if (job)
         leader->ops->rate(leader->arg, job, lead->rate);
     else if (leader->place < lead->upto &&
@@ -245,7 +245,7 @@ void vel_part_rename(struct vel_leader *leader, struct vel_lead *lead)
     if (!is_member(leader, lead))
         return;
     if (lead->did[VEL_DID_RENAME])
-        vel_part_report(leader, lead, VEL_DID_RENAME);
+        report_step(leader, lead, VEL_DID_RENAME);
     else if (!vel_part_job(leader, lead->id, VEL_WORK_RENAME))
         vel_part_start(leader, lead, VEL_WORK_RENAME, 0, NULL);
 }
@@ -289,7 +289,7 @@ void vel_part_act(struct vel_leader *leader, struct vel_lead *lead, unsigned act
     switch ((enum vel_dataset_action)action) {
     case VEL_DATASET_DO_REPORT:
         if (lead->state != VEL_DATASET_ANNOUNCED) /* else as its generation says */
-            vel_part_report(leader, lead, leader->did);
+            report_step(leader, lead, leader->did);
         break;
     case VEL_DATASET_DO_PASS_UP:
         pass_up(leader, lead);

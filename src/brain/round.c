@@ -12,7 +12,7 @@ enum { HELD_MOST = 1 << 20, TOLD_LIMITS = 4 };
 
 /* --- launches that may be over --- */
 
-static void forget_others(struct vel_vec *others)
+void vel_round_forget_others(struct vel_vec *others)
 {
     for (size_t i = 0; i < others->n; i++) {
         struct vel_leader_other *other = vel_vec_at(others, i);
@@ -108,7 +108,7 @@ int vel_round_end_others(struct vel_leader *leader, struct vel_err *err)
         if (is_over(leader, other))
             rc = leader->ops->end_other(leader->arg, other->launch, err);
     }
-    forget_others(&others);
+    vel_round_forget_others(&others);
     return rc;
 }
 
@@ -137,7 +137,7 @@ void vel_round_open(struct vel_leader *leader)
     leader->ops->left(leader->arg, &leader->roster, leader->now);
     if (leader->has_view)
         return;
-    forget_others(&leader->others);
+    vel_round_forget_others(&leader->others);
     leader->ops->others(leader->arg, &leader->others, NULL);
     vel_buf_clear(&leader->known);
     leader->has_roll = false;
@@ -262,7 +262,7 @@ static bool are_settled(struct vel_leader *leader)
 
         are = judge(leader, other) != PARTLY_OVER || is_over(leader, other);
     }
-    forget_others(&others);
+    vel_round_forget_others(&others);
     return are;
 }
 
@@ -287,7 +287,7 @@ static void look_who_begins(struct vel_leader *leader)
 
             first->lives = !*first->nodes && (!other || *other->nodes);
         }
-    forget_others(&others);
+    vel_round_forget_others(&others);
 }
 
 /* Have all come whose caches matter? To know who they are takes all seals of launches

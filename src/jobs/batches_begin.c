@@ -8,7 +8,7 @@
 
 #include "jobs/batches_in.h"
 
-struct vel_ledger_self vel_batches_self(const struct vel_batches *batches)
+static struct vel_ledger_self self_of(const struct vel_batches *batches)
 {
     return (struct vel_ledger_self){batches->of.node, batches->self, getpid()};
 }
@@ -56,7 +56,7 @@ int vel_batches_check(struct vel_batches *batches, struct vel_err *err)
 
 static int claim(struct vel_batches *batches, struct vel_err *err)
 {
-    const struct vel_ledger_self self = vel_batches_self(batches);
+    const struct vel_ledger_self self = self_of(batches);
     int rc = vel_fs_make_dirs(batches->of.fs, batches->path, 0700, err);
 
     if (rc == 0)
@@ -155,7 +155,7 @@ static int learn(struct vel_batches *batches, const struct vel_carry *carry,
 static int begin(struct vel_batches *batches, struct vel_carry *carry,
                  const struct vel_vec *ends, struct vel_buf *text, struct vel_err *err)
 {
-    const struct vel_ledger_self self = vel_batches_self(batches);
+    const struct vel_ledger_self self = self_of(batches);
     int rc = carry->own.term > 0 ? vel_carry_own(carry, err) : 0;
 
     for (size_t i = 0; rc == 0 && ends && i < ends->n; i++)

@@ -82,7 +82,7 @@ int vel_batches_open(struct vel_batches *batches, const char *dir, int64_t rank,
 }
 
 /* The file of a name in a batch, or NULL. */
-struct vel_batch_file *vel_batches_file(const struct vel_batches *batches,
+static struct vel_batch_file *find_file(const struct vel_batches *batches,
                                         const char *dir, int64_t rank, const char *name,
                                         struct vel_batch **ret_batch)
 {
@@ -104,7 +104,7 @@ int vel_batches_close(struct vel_batches *batches, const char *dir, int64_t rank
 
     pthread_mutex_lock(&batches->lock);
     rc = vel_batches_need(batches, err);
-    file = vel_batches_file(batches, dir, rank, name, &batch);
+    file = find_file(batches, dir, rank, name, &batch);
     if (rc == 0 && !file)
         rc = vel_fail(err, VEL_ENOENT, "%s: rank %lld has no file %s", dir,
                       (long long)rank, name);
@@ -133,9 +133,9 @@ int vel_batches_give(struct vel_batches *batches, const char *dir, int64_t rank,
 
     vel_buf_init(&text);
     pthread_mutex_lock(&batches->lock);
-    if (vel_batches_file(batches, dir, rank, name, &batch))
+    if (find_file(batches, dir, rank, name, &batch))
         rc = vel_batches_need(batches, err);
-    file = vel_batches_file(batches, dir, rank, name, &batch);
+    file = find_file(batches, dir, rank, name, &batch);
     if (rc == 0 && file && file->order > 0) {
         fact = vel_batches_fact(VEL_FACT_GIVEN, batch, file);
         fact.u.given.order = file->order;
@@ -203,7 +203,7 @@ int64_t vel_batches_order(struct vel_batches *batches, const char *dir, int64_t 
     int64_t order = 0;
 
     pthread_mutex_lock(&batches->lock);
-    file = vel_batches_file(batches, dir, rank, name, &batch);
+    file = find_file(batches, dir, rank, name, &batch);
     if (file && batch->id.launch == batches->number &&
         vel_batch_is_left(vel_batch_rank(batch, rank), file))
         order = file->order;
@@ -232,9 +232,9 @@ int vel_batches_give_up(struct vel_batches *batches, const char *dir, int64_t ra
     int rc = 0;
 
     pthread_mutex_lock(&batches->lock);
-    if (vel_batches_file(batches, dir, rank, name, &batch))
+    if (find_file(batches, dir, rank, name, &batch))
         rc = vel_batches_need(batches, err);
-    file = vel_batches_file(batches, dir, rank, name, &batch);
+    file = find_file(batches, dir, rank, name, &batch);
     if (rc == 0 && file && vel_batch_is_left(vel_batch_rank(batch, rank), file)) {
         fact = vel_batches_fact(VEL_FACT_UNWANTED, batch, file);
         rc = vel_batches_say(batches, &fact, err);

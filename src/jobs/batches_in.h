@@ -41,11 +41,6 @@ void vel_batches_unlock(struct vel_batches *batches);
 /* With the lock, all of these. A batch by its directory, or NULL. */
 struct vel_batch *vel_batches_at(const struct vel_batches *batches, const char *dir);
 
-/* The file of a name in a batch, or NULL. */
-struct vel_batch_file *vel_batches_file(const struct vel_batches *batches,
-                                        const char *dir, int64_t rank, const char *name,
-                                        struct vel_batch **ret_batch);
-
 /* A fact of a file, with its subject. */
 struct vel_fact vel_batches_fact(enum vel_fact_kind kind, const struct vel_batch *batch,
                                  const struct vel_batch_file *file);
@@ -92,8 +87,6 @@ int vel_batches_need(struct vel_batches *batches, struct vel_err *err);
  * numbers, int64_t) with it. */
 int vel_batches_begin(struct vel_batches *batches, const struct vel_vec *ends,
                       struct vel_err *err);
-
-struct vel_ledger_self vel_batches_self(const struct vel_batches *batches);
 
 /* Has another leader begun after this one? VEL_ECANCEL. */
 int vel_batches_check(struct vel_batches *batches, struct vel_err *err);

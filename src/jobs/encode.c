@@ -426,10 +426,3 @@ int vel_encode_settle(const struct vel_encode *job, struct vel_err *err)
     }
     return first;
 }
-
-int vel_encode_compare(const struct vel_encode *a, const struct vel_encode *b)
-{
-    if (a->dataset != b->dataset)
-        return a->dataset < b->dataset ? -1 : 1;
-    return a->set < b->set ? -1 : a->set > b->set;
-}

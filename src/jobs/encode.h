@@ -16,8 +16,8 @@
  * A worker blocks here. None waits for ever: a set of which not all members have come
  * is given up with VEL_EBUSY after less than the limit, and is to be tried again. Nodes
  * with few workers do not starve each other when each takes, whenever one is free, the
- * least of its sets (vel_encode_compare()) that it knows and is not at: then the least
- * one that all of its members know is at the front everywhere.
+ * least of its sets (by dataset, then by set) that it knows and is not at: then the
+ * least one that all of its members know is at the front everywhere.
  */
 #ifndef VEL_JOBS_ENCODE_H
 #define VEL_JOBS_ENCODE_H
@@ -100,8 +100,5 @@ int vel_encode_set(const struct vel_encode *job, enum vel_encode_outcome *ret_ou
 /* All sets are done, and it was told: earlier encodings of the parts here go. Local.
  * VEL_ENOENT: a part does not have this one; its earlier ones stay. */
 int vel_encode_settle(const struct vel_encode *job, struct vel_err *err);
-
-/* Which of two sets is to be done first: < 0, 0, > 0. */
-int vel_encode_compare(const struct vel_encode *a, const struct vel_encode *b);
 
 #endif

@@ -27,7 +27,8 @@ void vel_said_fini(struct vel_said *said)
     *said = (struct vel_said){0};
 }
 
-bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret)
+/* What a line says; false: it is no such fact. */
+static bool get_said(const struct vel_ledger_line *line, struct vel_said *ret)
 {
     struct vel_fields fields;
     struct vel_fact fact;
@@ -51,7 +52,7 @@ bool vel_said_find(const struct vel_ledger_text *text, int64_t id, struct vel_sa
         const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
         struct vel_said said;
 
-        if (!vel_said_get(&fact->line, &said))
+        if (!get_said(&fact->line, &said))
             continue;
         if (said.id == id && (!is || said.count > ret->count)) {
             if (is)
@@ -238,7 +239,7 @@ int vel_index_load_spot(const struct vel_index_launch *launch,
     }
     if (rc == VEL_ENOENT)
         rc = vel_fail(err, VEL_EBUSY, "the ledger in %s changes", of->launch_dir);
-    if (rc == 0 && !vel_said_get(&line, ret))
+    if (rc == 0 && !get_said(&line, ret))
         rc = vel_fail(err, VEL_ECORRUPT, "the ledger in %s has a wrong entry",
                       of->launch_dir);
     vel_buf_fini(&text);

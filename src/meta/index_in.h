@@ -70,9 +70,6 @@ struct vel_index {
 
 void vel_said_fini(struct vel_said *said);
 
-/* What a line says; false: it is no such fact. */
-bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret);
-
 /* What counts of a dataset in a term (NULL: there is none); false: nothing was said. */
 bool vel_said_find(const struct vel_ledger_text *text, int64_t id,
                    struct vel_said *ret);

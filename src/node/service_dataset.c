@@ -108,8 +108,8 @@ static int settle_rivals(struct vel_service *service, const struct vel_entry *en
 
 /* The same on a worker, of a session's: what this launch owns the brain knows, and that
  * finds the newer one before it renames, if it does not rename already. */
-int vel_service_settle_rivals(void *arg, const struct vel_entry *entry,
-                              struct vel_err *err)
+static int settle_rivals_of_session(void *arg, const struct vel_entry *entry,
+                                    struct vel_err *err)
 {
     struct vel_service *service = arg;
     struct vel_vec rivals;
@@ -199,7 +199,7 @@ int vel_service_go_on(void *arg, const struct vel_seal *seal, struct vel_err *er
 int vel_service_mark(struct vel_service_job *job, struct vel_err *err)
 {
     const struct vel_marking marking = {.flushing = &job->service->flushing,
-                                        .settle_rivals = vel_service_settle_rivals,
+                                        .settle_rivals = settle_rivals_of_session,
                                         .arg = job->service};
     int rc = vel_buf_status(&job->bytes, err);
 

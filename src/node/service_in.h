@@ -293,8 +293,6 @@ int vel_service_seal(void *arg, struct vel_seal *seal, struct vel_err *err);
 
 int vel_service_owner(void *arg, int64_t id, int64_t *ret_newest, bool *ret_is_ours,
                       struct vel_err *err);
-int vel_service_settle_rivals(void *arg, const struct vel_entry *entry,
-                              struct vel_err *err);
 int vel_service_claim_owner(void *arg, int64_t id, int64_t *ret_owner,
                             struct vel_err *err);
 int vel_service_entry(void *arg, const struct vel_seal *seal,

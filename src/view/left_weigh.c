@@ -304,19 +304,11 @@ static int64_t ranks_of(const struct key *key)
     return ranks;
 }
 
-static const struct vel_seal_member *member_of(const struct vel_seal *seal,
-                                               int64_t rank)
-{
-    for (size_t i = 0; seal && i < seal->members.n; i++)
-        if (vel_seal_member(seal, i)->rank == rank)
-            return vel_seal_member(seal, i);
-    return NULL;
-}
-
 static int add_member(struct key *key, int64_t rank, struct vel_seal *ret,
                       struct vel_err *err)
 {
-    const struct vel_seal_member *was = member_of(before(key), rank);
+    const struct vel_seal *older = before(key);
+    const struct vel_seal_member *was = older ? vel_seal_find(older, rank) : NULL;
     const struct one *one = find_one(key, rank);
     struct vel_seal_member member = {.rank = rank, .node = (char *)key->of->node};
 

@@ -117,8 +117,6 @@ void vel_view_fini(struct vel_view *view);
 #define VEL_VIEW_TYPE "view"
 enum { VEL_VIEW_FORMAT = 1 };
 struct vel_node *vel_view_to_node(const struct vel_view *view, struct vel_err *err);
-int vel_view_from_node(const struct vel_node *body, struct vel_view *ret,
-                       struct vel_err *err);
 int vel_view_encode(const struct vel_view *view, struct vel_buf *ret,
                     struct vel_err *err);
 int vel_view_decode(const void *bytes, size_t len, struct vel_view *ret,

@@ -351,8 +351,8 @@ static int get_alive(const struct vel_node *body, struct vel_view *view,
     return rc;
 }
 
-int vel_view_from_node(const struct vel_node *body, struct vel_view *ret,
-                       struct vel_err *err)
+static int get_view(const struct vel_node *body, struct vel_view *ret,
+                    struct vel_err *err)
 {
     struct vel_view view;
     const char *launch;
@@ -383,7 +383,7 @@ int vel_view_decode(const void *bytes, size_t len, struct vel_view *ret,
     rc = vel_record_decode(bytes, len, VEL_VIEW_TYPE, VEL_VIEW_FORMAT, &version, &body,
                            err);
     if (rc == 0)
-        rc = vel_view_from_node(body, ret, err);
+        rc = get_view(body, ret, err);
     vel_node_destroy(body);
     return rc < 0 ? vel_wrap(err, rc, "reading a view") : 0;
 }
@@ -397,7 +397,7 @@ int vel_view_load(struct vel_fs *fs, const char *path, struct vel_view *ret,
     rc =
         vel_record_load(fs, path, VEL_VIEW_TYPE, VEL_VIEW_FORMAT, &version, &body, err);
     if (rc == 0) {
-        rc = vel_view_from_node(body, ret, err);
+        rc = get_view(body, ret, err);
         if (rc < 0)
             rc = vel_wrap(err, rc, "%s", path);
     }
