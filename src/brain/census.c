@@ -71,7 +71,7 @@ int vel_census_take(struct vel_leader *leader, const struct vel_expect *expect,
     vel_vec_init(&ret->closed, sizeof(struct vel_tally_one));
     vel_vec_init(&ret->seats, sizeof(struct vel_seat_of));
     if (collect_present(leader, &ret->seats) == 0 &&
-        vel_tally_collect(&expect->tally, &ret->closed, NULL) == 0)
+        vel_tally_collect(&expect->tally, &ret->closed) == 0)
         return 0;
     vel_leader_fail(leader, "the ranks of a dataset");
     return VEL_ENOMEM;

@@ -139,7 +139,7 @@ void vel_expect_hear(struct vel_leader *leader, uint64_t link,
     expect->is_alone = expect->is_alone || report->how & VEL_REPORT_ALONE;
     expect->is_late = expect->is_late || report->how & VEL_REPORT_LATE;
     /* of leaders of ours: memory, and said again when asked for */
-    vel_tally_hear(&expect->tally, report->nodes, NULL);
+    vel_tally_hear(&expect->tally, report->nodes);
     expect->heard_at = leader->now;
     leader->connector->has_changed = true;
     leader->steps++;

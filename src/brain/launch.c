@@ -267,11 +267,11 @@ static void act(struct vel_leader *leader, unsigned action)
 
 bool vel_launch_event(struct vel_leader *leader, enum vel_launch_event event)
 {
-    const struct vel_machine_row *row;
+    const struct vel_machine_row *row =
+        vel_machine_step(&vel_launch_machine, leader->state, event, facts_of(leader));
     struct vel_err err = {0};
 
-    if (vel_machine_step(&vel_launch_machine, leader->state, event, facts_of(leader),
-                         &row, NULL) < 0)
+    if (!row)
         return false;
     int rc = write_record(leader, row->record, &err);
     if (rc < 0) {

@@ -310,11 +310,11 @@ static void tell(const struct vel_leader *leader, const struct vel_lead *lead,
 bool vel_lead_event(struct vel_leader *leader, struct vel_lead *lead,
                     enum vel_dataset_event event, unsigned facts)
 {
-    const struct vel_machine_row *row;
+    const struct vel_machine_row *row = vel_machine_step(
+        &vel_dataset_machine, lead->state, event, facts | facts_of(leader, lead));
     enum vel_dataset_state from = lead->state;
 
-    if (vel_machine_step(&vel_dataset_machine, lead->state, event,
-                         facts | facts_of(leader, lead), &row, NULL) < 0)
+    if (!row)
         return false;
     if (!vel_chair_record(leader, lead, row->record)) {
         lead->retry_at = leader->now + leader->conf.limit / 4;

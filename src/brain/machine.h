@@ -33,11 +33,11 @@ struct vel_machine {
     size_t nrows;
 };
 
-/* The row for an event. VEL_ESTATE: the table has none. From a process of ours that is
- * a call out of order; from the network it is a message that comes late or twice, and
- * is forgotten. */
-int vel_machine_step(const struct vel_machine *machine, unsigned state, unsigned event,
-                     unsigned facts, const struct vel_machine_row **ret_row,
-                     struct vel_err *err);
+/* The row for an event; NULL: the table has none. From a process of ours that is a call
+ * out of order; from the network it is a message that comes late or twice, and is
+ * forgotten. */
+const struct vel_machine_row *vel_machine_step(const struct vel_machine *machine,
+                                               unsigned state, unsigned event,
+                                               unsigned facts);
 
 #endif

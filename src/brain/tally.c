@@ -119,7 +119,7 @@ static bool take_rank(const char **at, struct vel_tally_rank *ret)
     return ret->rank < VEL_RANKS_MAX;
 }
 
-static int take_line(const char **at, struct vel_tally_node *ret, struct vel_err *err)
+static int take_line(const char **at, struct vel_tally_node *ret)
 {
     size_t len = strcspn(*at, " \n");
     struct vel_tally_rank rank;
@@ -127,31 +127,30 @@ static int take_line(const char **at, struct vel_tally_node *ret, struct vel_err
     vel_vec_init(&ret->ranks, sizeof rank);
     ret->node = strndup(*at, len);
     if (!ret->node)
-        return vel_out_of_memory(err, "a report");
+        return VEL_ENOMEM;
     if (len == 0 || (*at)[len] != ' ')
-        return vel_fail(err, VEL_ECORRUPT, "a report: a line without a node");
+        return VEL_ECORRUPT;
     *at += len + 1;
     if (!take_number(at, " \n", &ret->open))
-        return vel_fail(err, VEL_ECORRUPT, "a report: how many files of %s are open?",
-                        ret->node);
+        return VEL_ECORRUPT;
     while (**at == ' ') {
         if (!take_rank(at, &rank))
-            return vel_fail(err, VEL_ECORRUPT, "a report: no rank of %s", ret->node);
+            return VEL_ECORRUPT;
         if (!vel_vec_push(&ret->ranks, &rank))
-            return vel_out_of_memory(err, "a report");
+            return VEL_ENOMEM;
     }
     ++*at;
     return 0;
 }
 
-int vel_tally_hear(struct vel_tally *tally, const char *lines, struct vel_err *err)
+int vel_tally_hear(struct vel_tally *tally, const char *lines)
 {
     while (*lines) {
         struct vel_tally_node node = {0};
-        int rc = take_line(&lines, &node, err);
+        int rc = take_line(&lines, &node);
 
         if (rc == 0 && !put(tally, &node))
-            rc = vel_out_of_memory(err, "a report");
+            rc = VEL_ENOMEM;
         if (rc < 0) {
             fini_node(&node);
             return rc;
@@ -213,8 +212,7 @@ static int compare_ranks(const void *a, const void *b)
     return (left->rank.rank > right->rank.rank) - (left->rank.rank < right->rank.rank);
 }
 
-int vel_tally_collect(const struct vel_tally *tally, struct vel_vec *ret,
-                      struct vel_err *err)
+int vel_tally_collect(const struct vel_tally *tally, struct vel_vec *ret)
 {
     for (size_t i = 0; i < tally->nodes.n; i++) {
         const struct vel_tally_node *node = node_at(tally, i);
@@ -224,7 +222,7 @@ int vel_tally_collect(const struct vel_tally *tally, struct vel_vec *ret,
             struct vel_tally_one one = {*rank, node->node};
 
             if (!vel_vec_push(ret, &one))
-                return vel_out_of_memory(err, "a report");
+                return VEL_ENOMEM;
         }
     }
     vel_vec_sort(ret, compare_ranks);

@@ -46,7 +46,7 @@ void vel_tally_print(const char *node, int64_t open, const struct vel_vec *ranks
 
 /* Lines of nodes, each instead of what it had said before. VEL_ECORRUPT for what is no
  * line, and all before it counts. */
-int vel_tally_hear(struct vel_tally *tally, const char *lines, struct vel_err *err);
+int vel_tally_hear(struct vel_tally *tally, const char *lines);
 
 /* It is away, and may not know any more what it has had: until it says so, nothing of
  * its ranks is closed. */
@@ -68,8 +68,7 @@ struct vel_tally_one {
 };
 
 /* Append all of them (struct vel_tally_one), by rank. */
-int vel_tally_collect(const struct vel_tally *tally, struct vel_vec *ret,
-                      struct vel_err *err);
+int vel_tally_collect(const struct vel_tally *tally, struct vel_vec *ret);
 
 /* Of those: NULL: it has no file. */
 const struct vel_tally_one *vel_tally_find(const struct vel_vec *ones, int64_t rank);

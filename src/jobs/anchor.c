@@ -49,7 +49,7 @@ int vel_anchor_renew_at(struct vel_fs *fs, const char *path, const char *launch,
 
     if (vel_fs_lstat(fs, path, &st, NULL) == 0 && S_ISREG(st.st_mode) &&
         st.st_size == 0)
-        vel_stub_fill(fs, path, launch, NULL);
+        vel_stub_fill(fs, path, launch);
     return vel_anchor_look(fs, path, ret, err);
 }
 

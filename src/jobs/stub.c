@@ -102,28 +102,27 @@ int vel_stub_make(struct vel_fs *fs, const char *path,
     return rc;
 }
 
-int vel_stub_fill(struct vel_fs *fs, const char *path, const char *launch,
-                  struct vel_err *err)
+int vel_stub_fill(struct vel_fs *fs, const char *path, const char *launch)
 {
     struct vel_stub stub;
     struct vel_buf text;
     struct stat st;
-    int fd, closed, rc = vel_fs_open(fs, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
+    int fd, closed, rc = vel_fs_open(fs, path, O_WRONLY | O_NOFOLLOW, 0, &fd, NULL);
 
     if (rc < 0)
         return rc;
     vel_buf_init(&text);
-    rc = vel_fs_stat(fs, fd, path, &st, err);
+    rc = vel_fs_stat(fs, fd, path, &st, NULL);
     if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0))
-        rc = vel_fail(err, VEL_EINVAL, "%s is no empty file", path);
+        rc = VEL_EINVAL;
     if (rc == 0)
-        rc = begin(launch, &stub, &text, err);
+        rc = begin(launch, &stub, &text, NULL);
     if (rc == 0) {
-        rc = vel_fs_write_at(fs, fd, text.data, text.len, 0, path, err);
+        rc = vel_fs_write_at(fs, fd, text.data, text.len, 0, path, NULL);
         if (rc < 0) /* not half of one */
             vel_fs_truncate(fs, fd, 0, path, NULL);
     }
-    closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
+    closed = vel_fs_close(fs, fd, path, NULL);
     vel_buf_fini(&text);
     return rc < 0 ? rc : closed;
 }

@@ -36,8 +36,7 @@ int vel_stub_make(struct vel_fs *fs, const char *path,
 
 /* An empty file becomes one, in place: whoever has renamed or linked it has a stub.
  * VEL_EINVAL: it is not empty. */
-int vel_stub_fill(struct vel_fs *fs, const char *path, const char *launch,
-                  struct vel_err *err);
+int vel_stub_fill(struct vel_fs *fs, const char *path, const char *launch);
 
 /* VEL_ENOENT: nothing is there. VEL_EINVAL: something else. */
 int vel_stub_read(struct vel_fs *fs, const char *path, struct vel_stub *ret,

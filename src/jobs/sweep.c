@@ -76,7 +76,7 @@ static int remove_launch(struct vel_sweeping *s, const char *launch, const char 
     if (rc == 0)
         rc = vel_fs_unlink(s->of->fs, past, err);
     if (rc == 0) /* a client of NFS may have the directory open by its old name */
-        vel_terms_remove(s->of->fs, gone, NULL);
+        vel_terms_remove(s->of->fs, gone);
     if (rc == 0)
         rc = vel_fs_remove_tree(s->of->fs, gone, err);
     s->ret.launches += rc == 0;

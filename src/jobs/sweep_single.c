@@ -39,7 +39,7 @@ static bool are_nodes_here(struct vel_seals_of *seals, const struct vel_view *vi
                            int64_t id)
 {
     struct vel_seal seal;
-    int rc = vel_seals_of_dataset(seals, id, &seal, NULL);
+    int rc = vel_seals_of_dataset(seals, id, &seal);
     bool are = true;
 
     if (rc < 0)

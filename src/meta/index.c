@@ -432,14 +432,14 @@ void vel_index_release(struct vel_index *index)
     pthread_mutex_unlock(&index->term_lock);
 }
 
-int vel_index_sync(struct vel_index *index, struct vel_err *err)
+int vel_index_sync(struct vel_index *index)
 {
-    int rc = vel_index_hold(index, err);
+    int rc = vel_index_hold(index, NULL);
 
     if (rc < 0)
         return rc;
     if (index->term && vel_ledger_is_good(index->term))
-        rc = vel_ledger_sync(index->term, err);
+        rc = vel_ledger_sync(index->term, NULL);
     vel_index_release(index);
     return rc;
 }

@@ -139,7 +139,7 @@ int vel_entry_save_lists(struct vel_index *index, const struct vel_entry *entry,
                          const struct vel_vec *lists, struct vel_err *err);
 
 /* All that this chair has said is on the disk. */
-int vel_index_sync(struct vel_index *index, struct vel_err *err);
+int vel_index_sync(struct vel_index *index);
 
 /* The same of one that may be gone, but caches have had it; or that nobody has claimed
  * yet: a session has made it while the prefix was away, so it is this launch's. */

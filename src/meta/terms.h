@@ -74,6 +74,6 @@ int vel_terms_are_over(struct vel_fs *fs, const char *launch_dir, bool *ret_are,
 bool vel_terms_is_name(const char *name);
 
 /* Remove all terms, the lowest first: who looks for a newer one is to find it. */
-int vel_terms_remove(struct vel_fs *fs, const char *launch_dir, struct vel_err *err);
+int vel_terms_remove(struct vel_fs *fs, const char *launch_dir);
 
 #endif

@@ -370,11 +370,11 @@ int vel_terms_change(struct vel_fs *fs, const char *launch_dir,
 
 /* --- its removal --- */
 
-int vel_terms_remove(struct vel_fs *fs, const char *launch_dir, struct vel_err *err)
+int vel_terms_remove(struct vel_fs *fs, const char *launch_dir)
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, false);
     struct vel_vec list;
-    int rc = vel_ledger_list(&dir, &list, err);
+    int rc = vel_ledger_list(&dir, &list, NULL);
 
     if (rc < 0)
         return rc;
@@ -385,9 +385,9 @@ int vel_terms_remove(struct vel_fs *fs, const char *launch_dir, struct vel_err *
         vel_buf_init(&path);
         vel_buf_printf(&path, "%s/%" PRId64 ".%" PRId64, launch_dir, name->launch,
                        name->term);
-        rc = vel_buf_status(&path, err);
+        rc = vel_buf_status(&path, NULL);
         if (rc == 0)
-            rc = vel_fs_unlink(fs, path.data, err);
+            rc = vel_fs_unlink(fs, path.data, NULL);
         vel_buf_fini(&path);
     }
     vel_vec_fini(&list);

@@ -228,7 +228,7 @@ static bool has_name(struct vel_service *service, int64_t id, const char *name)
     struct vel_seal seal;
     bool has = false;
 
-    if (vel_seals_of_dataset(&of, id, &seal, NULL) == 0) {
+    if (vel_seals_of_dataset(&of, id, &seal) == 0) {
         has = seal.about.name && strcmp(seal.about.name, name) == 0;
         vel_seal_fini(&seal);
     }

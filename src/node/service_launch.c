@@ -71,7 +71,7 @@ int vel_service_beat(void *arg, int64_t count, const char *living, bool is_new,
     struct vel_beat beat = {count, (char *)living, is_new};
 
     /* what is published others see at the latest now, wherever they are */
-    vel_index_sync(service->index, NULL);
+    vel_index_sync(service->index);
     return vel_beat_save(service->fs, service->launch_dir, &beat, err);
 }
 

@@ -100,8 +100,7 @@ static void tell_unseen(struct vel_service *service, const struct vel_view *view
         int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
         struct vel_seal seal;
 
-        if (!vel_view_is_unseen(view, id) ||
-            vel_seals_of_dataset(&of, id, &seal, NULL) < 0)
+        if (!vel_view_is_unseen(view, id) || vel_seals_of_dataset(&of, id, &seal) < 0)
             continue;
         if (seal.about.is_leaders && n++ == 0)
             newest = seal;

@@ -112,7 +112,7 @@ static int create_without(const struct vel_file_name *name, enum vel_create how,
 {
     if (how == VEL_CREATE_OPEN &&
         (why->status == VEL_EBUSY || why->status == VEL_ELOST ||
-         vel_files_ask_view(name->name, NULL) == 0))
+         vel_files_ask_view(name->name) == 0))
         return vel_fail(err, why->status, "%s cannot be opened to be written: %s",
                         name->path, why->text);
     vel_files_tell_failed(name, why);
@@ -272,8 +272,8 @@ static int look_without(const struct vel_file_name *name, enum vel_look how,
 {
     bool is_there = how == VEL_LOOK_HOME && why->status == VEL_EBUSY;
 
-    if (!is_there && (why->status == VEL_EUNSUP ||
-                      vel_files_ask_view(name->name, NULL) == VEL_ENOENT))
+    if (!is_there &&
+        (why->status == VEL_EUNSUP || vel_files_ask_view(name->name) == VEL_ENOENT))
         return 0;
     return vel_fail(err, why->status, "%s cannot be looked for: %s", name->path,
                     why->text);

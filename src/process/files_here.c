@@ -358,10 +358,10 @@ static int load_view(struct vel_view *ret, struct vel_err *err)
     return rc;
 }
 
-int vel_files_ask_view(const char *name, struct vel_err *err)
+int vel_files_ask_view(const char *name)
 {
     struct vel_view view;
-    int rc = load_view(&view, err);
+    int rc = load_view(&view, NULL);
 
     if (rc < 0)
         return rc == VEL_ENOENT ? VEL_ESTATE : rc;

@@ -43,7 +43,7 @@ bool vel_files_know(const struct vel_files_of *of);
 const struct vel_conf *vel_files_conf(void);
 
 /* What the view says when no leader does: VEL_ENOENT: nothing of this name. */
-int vel_files_ask_view(const char *name, struct vel_err *err);
+int vel_files_ask_view(const char *name);
 
 /* What launches before this one have left. Waits until that is decided. VEL_ENOENT:
  * nothing, since no program has used the prefix, or ENABLE=0. */

@@ -53,7 +53,7 @@ static bool asks_for_flush(int64_t id)
     struct vel_seal seal;
     bool asks = true;
 
-    if (vel_seals_of_dataset(&of, id, &seal, NULL) == 0) {
+    if (vel_seals_of_dataset(&of, id, &seal) == 0) {
         asks = seal.what & VEL_OWED_FLUSH;
         vel_seal_fini(&seal);
     }

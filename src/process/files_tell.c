@@ -310,7 +310,7 @@ static bool stays_in_caches(struct vel_seals_of *of, int64_t id)
     struct vel_seal seal;
     bool stays = false;
 
-    if (vel_seals_of_dataset(of, id, &seal, NULL) == 0) {
+    if (vel_seals_of_dataset(of, id, &seal) == 0) {
         stays = !(seal.what & VEL_OWED_FLUSH);
         vel_seal_fini(&seal);
     }

@@ -325,19 +325,16 @@ int vel_seals_find_id(const struct vel_seals *seals, int64_t id, struct vel_seal
     return vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " is not sealed", id);
 }
 
-int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *ret,
-                         struct vel_err *err)
+int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *ret)
 {
     char *launch = NULL;
-    int rc = vel_id_launch(of->fs, of->dir, id, &launch, NULL, err);
+    int rc = vel_id_launch(of->fs, of->dir, id, &launch, NULL, NULL);
 
-    if (rc == VEL_ENOENT)
-        rc = vel_fail(err, VEL_ESTATE, "nobody says whose dataset %" PRId64 " is", id);
     if (rc < 0)
-        return rc;
+        return rc == VEL_ENOENT ? VEL_ESTATE : rc;
     if (!of->launch || strcmp(of->launch, launch) != 0) {
         vel_seals_of_fini(of);
-        rc = vel_seals_create(of->fs, of->dir, launch, &of->seals, err);
+        rc = vel_seals_create(of->fs, of->dir, launch, &of->seals, NULL);
         if (rc == 0) {
             of->launch = launch;
             launch = NULL;
@@ -345,8 +342,8 @@ int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *r
     }
     free(launch);
     if (rc == 0)
-        rc = vel_seals_read(of->seals, err);
-    return rc == 0 ? vel_seals_find_id(of->seals, id, ret, err) : rc;
+        rc = vel_seals_read(of->seals, NULL);
+    return rc == 0 ? vel_seals_find_id(of->seals, id, ret, NULL) : rc;
 }
 
 void vel_seals_of_fini(struct vel_seals_of *of)

@@ -64,8 +64,7 @@ struct vel_seals_of {
     char *launch;
     struct vel_seals *seals;
 };
-int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *ret,
-                         struct vel_err *err);
+int vel_seals_of_dataset(struct vel_seals_of *of, int64_t id, struct vel_seal *ret);
 void vel_seals_of_fini(struct vel_seals_of *of);
 
 /* The key of a seal, by its template, step and generation, or its id; and the hash in

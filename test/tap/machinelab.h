@@ -9,11 +9,6 @@
  * can be reached from state 0, an event that is not in the table is refused. */
 void machine_check(const struct vel_machine *machine);
 
-/* The row for an event while facts hold; NULL when it is refused. */
-const struct vel_machine_row *machine_row(const struct vel_machine *machine,
-                                          unsigned state, unsigned event,
-                                          unsigned facts);
-
 /* Is there a way from a state to another? */
 bool machine_leads(const struct vel_machine *machine, unsigned from, unsigned to);
 

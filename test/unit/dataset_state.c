@@ -145,7 +145,7 @@ static void found_later(void)
     is_int(vel_dataset_found(&found), VEL_DATASET_LOST, "a tombstone is obeyed");
     for (unsigned s = 0; s < VEL_DATASET_STATES; s++) {
         const struct vel_machine_row *row =
-            machine_row(m, s, VEL_DATASET_ON_ENDED, VEL_DATASET_IF(CHAIR));
+            vel_machine_step(m, s, VEL_DATASET_ON_ENDED, VEL_DATASET_IF(CHAIR));
         if (row && (row->action != VEL_DATASET_DO_RELEASE || row->next != s))
             is_left = false;
     }
@@ -153,7 +153,7 @@ static void found_later(void)
 }
 
 #define TO(event, facts, state)                                                        \
-    machine_row(m, VEL_DATASET_##state, VEL_DATASET_ON_##event, facts)
+    vel_machine_step(m, VEL_DATASET_##state, VEL_DATASET_ON_##event, facts)
 #define IF(fact) VEL_DATASET_IF(fact)
 
 static void sealing(void)
@@ -193,7 +193,7 @@ static void keeping(void)
            "nor does what must still be flushed");
     for (unsigned s = 0; s < VEL_DATASET_STATES; s++) {
         const struct vel_machine_row *row =
-            machine_row(m, s, VEL_DATASET_ON_EVICT, IF(CHAIR) | IF(WHOLE));
+            vel_machine_step(m, s, VEL_DATASET_ON_EVICT, IF(CHAIR) | IF(WHOLE));
         is_kept &= !row || row->action == VEL_DATASET_DO_WAIT;
     }
     ok(is_kept, "a launch that was ended removes nothing");

@@ -10,7 +10,7 @@
 static const struct vel_machine *const m = &vel_launch_machine;
 
 #define TO(event, facts, state)                                                        \
-    machine_row(m, VEL_LAUNCH_##state, VEL_LAUNCH_ON_##event, facts)
+    vel_machine_step(m, VEL_LAUNCH_##state, VEL_LAUNCH_ON_##event, facts)
 #define IF(fact) VEL_LAUNCH_IF(fact)
 
 static void one_view(void)
@@ -47,8 +47,8 @@ static void no_dead_end(void)
     bool is_open = true;
 
     for (unsigned s = VEL_LAUNCH_JOINING; s < VEL_LAUNCH_STATES; s++)
-        is_open &= machine_row(m, s, VEL_LAUNCH_ON_GONE, 0) &&
-                   machine_row(m, s, VEL_LAUNCH_ON_ENDED, 0) &&
+        is_open &= vel_machine_step(m, s, VEL_LAUNCH_ON_GONE, 0) &&
+                   vel_machine_step(m, s, VEL_LAUNCH_ON_ENDED, 0) &&
                    machine_leads(m, s, VEL_LAUNCH_NONE);
     ok(is_open, "in every state a chair may vanish and a launch may be ended");
     ok(TO(FREE, IF(LIVE), RUNNING)->record == VEL_LAUNCH_RECORD_CLAIM &&
