@@ -169,15 +169,6 @@ static struct vel_leader_report *report_of(struct vel_leader *leader,
     return made;
 }
 
-static unsigned children(const struct vel_leader *leader)
-{
-    unsigned n = 0;
-
-    for (size_t i = 0; i < leader->links.n; i++)
-        n += ((struct vel_leader_link *)vel_vec_at(&leader->links, i))->is_child;
-    return n;
-}
-
 static void pass_on(struct vel_leader *leader, const struct vel_msg_report *report)
 {
     struct vel_leader_report *up = report_of(leader, report);
@@ -186,11 +177,7 @@ static void pass_on(struct vel_leader *leader, const struct vel_msg_report *repo
         return;
     vel_buf_puts(&up->nodes, report->nodes);
     up->how |= (unsigned)report->how;
-    up->reports++;
-    vel_leader_at(leader, VEL_TIMER_UP,
-                  up->reports > children(leader)
-                      ? leader->now
-                      : leader->now + leader->conf.limit / 100);
+    vel_tree_tell_soon(leader, ++up->reports);
 }
 
 static void forget_reports(struct vel_leader *leader)

@@ -303,6 +303,9 @@ void vel_tree_down(struct vel_leader *leader, struct vel_msg *msg, uint64_t exce
 
 /* The link upwards, or NULL. */
 struct vel_leader_link *vel_tree_up(const struct vel_leader *leader);
+
+/* So many reports wait for the parent: told when all children's are there, or soon. */
+void vel_tree_tell_soon(struct vel_leader *leader, unsigned reports);
 void vel_tree_add(struct vel_leader *leader, struct vel_lead *lead,
                   const struct vel_msg_done *done);
 void vel_tree_flush(struct vel_leader *leader);

@@ -191,13 +191,15 @@ struct vel_leader_link *vel_tree_up(const struct vel_leader *leader)
         leader, leader->is_attached && leader->parent ? leader->parent : leader->chair);
 }
 
-static unsigned children(const struct vel_leader *leader)
+void vel_tree_tell_soon(struct vel_leader *leader, unsigned reports)
 {
-    unsigned n = 0;
+    unsigned children = 0;
 
     for (size_t i = 0; i < leader->links.n; i++)
-        n += link_at(leader, i)->is_child;
-    return n;
+        children += link_at(leader, i)->is_child;
+    vel_leader_at(leader, VEL_TIMER_UP,
+                  reports > children ? leader->now
+                                     : leader->now + leader->conf.limit / 100);
 }
 
 /* Is attempt `a` older than `b`? They are 16 bits of a number that grows. */
@@ -217,11 +219,7 @@ void vel_tree_add(struct vel_leader *leader, struct vel_lead *lead,
         clear(up);
     vel_buf_printf(&up->nodes, "%s%s", up->nodes.len > 0 ? " " : "", done->nodes);
     up->attempt = done->attempt;
-    up->reports++;
-    vel_leader_at(leader, VEL_TIMER_UP,
-                  up->reports > children(leader)
-                      ? leader->now
-                      : leader->now + leader->conf.limit / 100);
+    vel_tree_tell_soon(leader, ++up->reports);
 }
 
 static void tell_up(struct vel_leader *leader, const struct vel_leader_link *link,
