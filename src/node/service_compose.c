@@ -235,7 +235,7 @@ static int list_ones(const struct vel_seal *seal, struct vel_vec *ret,
 {
     vel_vec_init(ret, sizeof(struct vel_leader_one));
     for (size_t i = 0; i < seal->members.n; i++) {
-        const struct vel_seal_member *member = vel_seal_at(seal, i);
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
         const struct vel_leader_one one = {.rank = member->rank,
                                            .files = vel_seal_expected(member)};
 

@@ -121,7 +121,7 @@ static int fill(struct vel_service_job *job, int64_t number, struct set *set,
         rc = vel_fail(err, VEL_ENOENT, "no cache of %s has dataset %" PRId64,
                       job->service->host.node, seal->id);
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
-        const struct vel_seal_member *member = vel_seal_at(seal, i);
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
 
         if (member->set != number)
             continue;
@@ -275,8 +275,8 @@ static int encode_at_pace(struct vel_service_job *job, struct set *set,
     int rc = vel_service_share_of_seal(job->service, &job->seal, err);
 
     for (size_t i = 0; i < job->seal.members.n; i++)
-        if (vel_seal_at(&job->seal, i)->set == job->set)
-            bytes += (uint64_t)vel_seal_at(&job->seal, i)->bytes;
+        if (vel_seal_member(&job->seal, i)->set == job->set)
+            bytes += (uint64_t)vel_seal_member(&job->seal, i)->bytes;
     busy += home ? vel_service_pace_ms(job->service, home, PASSES * bytes) : 0;
     free(home);
     set->job.busy_ms = busy < most ? (unsigned)busy : most;

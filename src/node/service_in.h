@@ -274,12 +274,6 @@ int vel_service_known(void *arg, struct vel_buf *ret, struct vel_err *err);
 
 /* --- service_seal --- */
 
-static inline const struct vel_seal_member *vel_seal_at(const struct vel_seal *seal,
-                                                        size_t i)
-{
-    return (const struct vel_seal_member *)seal->members.items + i;
-}
-
 /* What is sealed of this launch, up to now. */
 int vel_service_seals(struct vel_service *service, const struct vel_seals **ret,
                       struct vel_err *err);

@@ -53,15 +53,9 @@ static int find_list(const struct vel_seal *seal, const char *node, int *ret_lis
 
 static int add_part(struct places *places, int64_t rank, struct vel_err *err)
 {
-    struct vel_flush_part part = {.rank = (int)rank};
-    struct vel_buf name;
-    char *dir;
+    char *dir = vel_batch_numbered(places->home, "rank", rank);
+    const struct vel_flush_part part = {.dir = dir, .rank = (int)rank};
 
-    vel_buf_init(&name);
-    vel_buf_printf(&name, "rank.%" PRId64, rank);
-    dir = vel_path_join(places->home, vel_buf_text(&name));
-    vel_buf_fini(&name);
-    part.dir = dir;
     if (dir && vel_vec_push(&places->parts, &part))
         return 0;
     free(dir);
@@ -79,8 +73,8 @@ static int find_places(const struct vel_service_job *job, struct places *ret,
 
     vel_vec_init(&places.parts, sizeof(struct vel_flush_part));
     for (size_t i = 0; rc == 0 && places.home && i < job->seal.members.n; i++)
-        if (strcmp(vel_seal_at(&job->seal, i)->node, node) == 0)
-            rc = add_part(&places, vel_seal_at(&job->seal, i)->rank, err);
+        if (strcmp(vel_seal_member(&job->seal, i)->node, node) == 0)
+            rc = add_part(&places, vel_seal_member(&job->seal, i)->rank, err);
     for (size_t i = 0; places.home && i < service->n_homes; i++)
         if (vel_path_below(service->homes[i], places.home)) { /* STORE/USER/ID */
             char *user = vel_path_dir(service->homes[i]);

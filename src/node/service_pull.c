@@ -319,7 +319,7 @@ static int describe(const struct vel_service_job *job, struct vel_view *view,
     dataset->is_cached = true;
     memcpy(dataset->encoding, seal->encoding, sizeof dataset->encoding);
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
-        rc = add_member(view, dataset, vel_seal_at(seal, i), err);
+        rc = add_member(view, dataset, vel_seal_member(seal, i), err);
     free(level);
     free(home);
     return rc;
@@ -334,7 +334,7 @@ static int pull_own(struct vel_service_job *job, const struct vel_view *view,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++) {
-        const struct vel_seal_member *member = vel_seal_at(seal, i);
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
         struct vel_pull what = {.dataset = dataset,
                                 .view = view,
                                 .rank = (int)member->rank,
@@ -359,9 +359,9 @@ static int check_own(struct vel_service_job *job, const struct vel_err *found,
     int rc = found->status == VEL_ECORRUPT || !home ? VEL_ECORRUPT : 0;
 
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
-        if (strcmp(vel_seal_at(seal, i)->node, job->service->host.node) == 0)
-            rc = vel_pull_check_part(job->service->fs, home, vel_seal_at(seal, i)->rank,
-                                     NULL);
+        if (strcmp(vel_seal_member(seal, i)->node, job->service->host.node) == 0)
+            rc = vel_pull_check_part(job->service->fs, home,
+                                     vel_seal_member(seal, i)->rank, NULL);
     free(home);
     return rc < 0 ? vel_fail(err, VEL_ECORRUPT, "it is kept nowhere else") : 0;
 }

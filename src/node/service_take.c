@@ -44,8 +44,8 @@ static const char *choose_home(void *arg, const struct vel_seal *seal, const cha
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < seal->members.n; i++)
-        if (strcmp(vel_seal_at(seal, i)->node, service->host.node) == 0)
-            bytes += (uint64_t)vel_seal_at(seal, i)->bytes;
+        if (strcmp(vel_seal_member(seal, i)->node, service->host.node) == 0)
+            bytes += (uint64_t)vel_seal_member(seal, i)->bytes;
     if (!from)
         return vel_service_home_for(service, level, bytes);
     if (at == service->n_homes || service->homes[at] == from ||

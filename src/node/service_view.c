@@ -259,7 +259,7 @@ static int add_members(const struct vel_seal *seal, const char *came, bool is_br
     while (is_brought && rc == 0 && vel_words_next(&came, node))
         rc = add_known(nodes, node, ret, err);
     for (size_t i = 0; !is_brought && rc == 0 && i < seal->members.n; i++)
-        rc = add_known(nodes, vel_seal_at(seal, i)->node, ret, err);
+        rc = add_known(nodes, vel_seal_member(seal, i)->node, ret, err);
     return rc;
 }
 

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "tap/machinelab.h"
 #include "tap/tap.h"
