@@ -95,4 +95,9 @@ void vel_share_stop(struct vel_share *s);
 /* Of one process. */
 struct vel_crew vel_flushing_crew(const struct vel_flushing *f);
 
+/* Says of a published dataset that it has lost files to dataset `by`, if it has: it
+ * cannot be fetched any more. */
+int vel_flushing_mark_lost(const struct vel_crew *crew, struct vel_entry *e, int64_t by,
+                           struct vel_err *err);
+
 #endif

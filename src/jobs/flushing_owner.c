@@ -287,22 +287,31 @@ struct taking {
     struct vel_crew crew;
 };
 
+int vel_flushing_mark_lost(const struct vel_crew *crew, struct vel_entry *e, int64_t by,
+                           struct vel_err *err)
+{
+    bool stands = true;
+
+    if (e->replaced || e->place != VEL_ON_PREFIX ||
+        vel_stands_dataset(crew, e, &stands, NULL) < 0 || stands)
+        return 0;
+    e->replaced = by;
+    vel_log(VEL_LOG_INFO,
+            "dataset %" PRId64 " (%s %" PRId64
+            ") has lost files on the prefix to dataset %" PRId64
+            ", whose files have the same names",
+            e->dataset.id, e->dataset.name, e->dataset.version, by);
+    return vel_entry_save(crew->index, e, err);
+}
+
 static int mark_one(void *arg, struct vel_entry *e, struct vel_err *err)
 {
     const struct taking *t = arg;
     const struct vel_flushing *f = t->of;
-    bool stands = true;
     int rc = 0;
 
-    if (!e->replaced && e->place == VEL_ON_PREFIX && shares(f, t->names, e) &&
-        vel_stands_dataset(&t->crew, e, &stands, NULL) == 0 && !stands) {
-        e->replaced = t->by->dataset.id;
-        rc = vel_entry_save(f->index, e, err);
-        vel_log(VEL_LOG_INFO,
-                "dataset %" PRId64 " has lost files on the prefix to dataset %" PRId64
-                ", whose files have the same names",
-                e->dataset.id, e->replaced);
-    }
+    if (!e->replaced && e->place == VEL_ON_PREFIX && shares(f, t->names, e))
+        rc = vel_flushing_mark_lost(&t->crew, e, t->by->dataset.id, err);
     if (rc == 0 && e->replaced && f->replaced &&
         (e->place == VEL_ON_PREFIX || e->place == VEL_ON_CACHE))
         vel_over_add(f->replaced, e->dataset.id);

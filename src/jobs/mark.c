@@ -157,19 +157,10 @@ struct replacing {
 static int look_at(void *arg, struct vel_entry *e, struct vel_err *err)
 {
     const struct replacing *r = arg;
-    bool stands = true;
-    int rc = 0;
+    int rc = e->dataset.id == r->m->id
+                 ? 0
+                 : vel_flushing_mark_lost(&r->crew, e, r->m->id, err);
 
-    if (e->dataset.id != r->m->id && e->place == VEL_ON_PREFIX && !e->replaced &&
-        vel_stands_dataset(&r->crew, e, &stands, NULL) == 0 && !stands) {
-        e->replaced = r->m->id;
-        rc = vel_entry_save(r->m->f->index, e, err);
-        vel_log(VEL_LOG_INFO,
-                "dataset %" PRId64 " (%s %" PRId64
-                ") has lost files on the prefix to dataset %" PRId64
-                ", whose files have the same names",
-                e->dataset.id, e->dataset.name, e->dataset.version, r->m->id);
-    }
     vel_entry_fini(e);
     return rc;
 }

@@ -33,9 +33,6 @@ enum vel_mark {
 
 struct vel_marking {
     const struct vel_flushing *flushing;
-
-    /* Owner.K of a dataset, as the op of a leader. */
-    int (*claim_owner)(void *arg, int64_t id, int64_t *ret_owner, struct vel_err *err);
     /* Those that share a name with what is staged, and are on their way, are settled.
      * VEL_EBUSY: one is getting its names just now. */
     int (*settle_rivals)(void *arg, const struct vel_entry *entry, struct vel_err *err);
