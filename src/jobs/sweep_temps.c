@@ -5,9 +5,9 @@
 
 #include "base/path.h"
 #include "jobs/sweep_temps.h"
-#include "meta/cachename.h"
 #include "meta/filelist.h"
 #include "meta/paths.h"
+#include "xfer/flush_in.h"
 #include "xfer/temp.h"
 
 struct of_dataset {
@@ -18,19 +18,17 @@ struct of_dataset {
     int64_t last; /* the number of its newest owner; 0: it has no directory */
 };
 
-static int remove_of(const struct of_dataset *of, const char *name, int64_t owner,
-                     struct vel_err *err)
+static int remove_of(const struct of_dataset *of, const struct vel_listed *file,
+                     int64_t owner, struct vel_err *err)
 {
-    char *path = NULL, *temporary = NULL;
-    int rc = vel_cachename_path(of->prefix, name, &path, err);
+    const struct vel_crew crew = {.fs = of->fs, .prefix = of->prefix, .dir = of->dir};
+    const struct vel_entry entry = {.dataset.id = of->id, .owner = owner};
+    struct vel_flush_target target = {0};
+    int rc = vel_flush_target(&crew, &entry, file, &target, err);
 
     if (rc == 0)
-        rc = vel_xfer_temp_owned(path, (uint64_t)of->id, (uint64_t)owner, &temporary,
-                                 err);
-    if (rc == 0)
-        rc = vel_fs_unlink(of->fs, temporary, err);
-    free(temporary);
-    free(path);
+        rc = vel_flush_remove_temporary(&crew, of->id, file, target.temporary, err);
+    vel_flush_target_fini(&target);
     return rc;
 }
 
@@ -43,7 +41,7 @@ static int remove_all(const struct of_dataset *of, const struct vel_vec *files,
         const struct vel_listed *file = vel_vec_at(files, i);
 
         for (int64_t k = 1; rc == 0 && file->container < 0 && k <= of->last; k++)
-            rc = remove_of(of, file->name, k, err);
+            rc = remove_of(of, file, k, err);
     }
     return rc;
 }

@@ -16,6 +16,7 @@
 #include "tap/indexlab.h"
 #include "tap/launchlab.h"
 #include "tap/tap.h"
+#include "xfer/patch.h"
 #include "xfer/temp.h"
 
 static char prefix[4096], dir[4200];
@@ -53,12 +54,41 @@ static bool has_temporary(const char *name, int64_t id, int64_t owner)
     return has;
 }
 
+/* What carrying out the patch under a temporary name has left half done. */
+static char *work_of(const char *name, int64_t id, int64_t owner)
+{
+    char *path = temporary(name, id, owner), *work = NULL;
+
+    if (vel_patch_work(path, id, &work, &err) < 0)
+        bail_out("%s", err.text);
+    free(path);
+    return work;
+}
+
+static void put_work(const char *name, int64_t id, int64_t owner)
+{
+    char *work = work_of(name, id, owner);
+
+    tap_put_file(work, "half");
+    free(work);
+}
+
+static bool has_work(const char *name, int64_t id, int64_t owner)
+{
+    char *work = work_of(name, id, owner);
+    bool has = access(work, F_OK) == 0;
+
+    free(work);
+    return has;
+}
+
 /* A dataset of `launch` whose file a and b two owners have begun to flush. */
 static int64_t begin(const char *launch)
 {
     const struct vel_id_owner maker = {.launch = launch, .is_leaders = true};
-    struct vel_listed files[] = {{.name = (char[]){"a"}, .container = -1},
-                                 {.name = (char[]){"b"}, .container = -1}};
+    struct vel_listed files[] = {
+        {.name = (char[]){"a"}, .container = -1},
+        {.name = (char[]){"b"}, .container = -1, .is_patch = true}};
     char path[4400];
     struct vel_vec list;
     int64_t id;
@@ -76,6 +106,7 @@ static int64_t begin(const char *launch)
     put_temporary("a", id, 1);
     put_temporary("a", id, 2);
     put_temporary("b", id, 2);
+    put_work("b", id, 2);
     return id;
 }
 
@@ -90,13 +121,13 @@ static void end(const char *launch)
 static bool has_any(int64_t id)
 {
     return has_temporary("a", id, 1) || has_temporary("a", id, 2) ||
-           has_temporary("b", id, 2);
+           has_temporary("b", id, 2) || has_work("b", id, 2);
 }
 
 static bool has_all(int64_t id)
 {
     return has_temporary("a", id, 1) && has_temporary("a", id, 2) &&
-           has_temporary("b", id, 2);
+           has_temporary("b", id, 2) && has_work("b", id, 2);
 }
 
 int main(void)
