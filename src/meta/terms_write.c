@@ -204,13 +204,15 @@ static int begin(const struct vel_ledger_dir *dir, struct taking *taking,
 
 /* --- a chair --- */
 
+/* Begin a term as this chair. VEL_EEXIST: another has one that is as new, or newer;
+ * *ret_is_chair: who has one thing to say, and has overtaken it. */
 static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t chair,
                   const struct vel_terms_self *self, struct vel_ledger **ret,
-                  bool *ret_is_first, struct vel_err *err)
+                  bool *ret_is_chair, bool *ret_is_first, struct vel_err *err)
 {
     struct taking taking = {.ledger = NULL};
     struct vel_buf address, facts;
-    bool is_over = false, is_first = false;
+    bool is_over = false;
     int rc;
 
     vel_buf_init(&address);
@@ -219,23 +221,46 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
     rc = vel_buf_status(&address, err);
     if (rc == 0)
         rc = claim(dir, self, highest, address.data, &taking, err);
+    *ret_is_chair = taking.ledger;
     if (rc == 0) {
-        is_first = !taking.counting.has && !taking.counting.damage.status;
+        *ret_is_first = !taking.counting.has && !taking.counting.damage.status;
         is_over = taking.counting.has && vel_terms_has_done(&taking.counting.text);
         rc = put_facts(&taking.counting, &facts, err);
     }
     if (rc == 0) /* also of what is over: else nobody could be sure of it */
         rc = begin(dir, &taking, &facts, err);
+    if (rc == VEL_ECANCEL)
+        rc = VEL_EEXIST;
     if (rc == 0 && is_over)
         rc = vel_fail(err, VEL_ECANCEL, "launch %s is over", self->launch);
     if (rc == 0) {
         *ret = taking.ledger;
-        *ret_is_first = is_first;
         taking.ledger = NULL;
     }
     taking_fini(&taking);
     vel_buf_fini(&facts);
     vel_buf_fini(&address);
+    return rc;
+}
+
+static int go_on(const struct vel_ledger_dir *dir, int64_t chair,
+                 const struct vel_terms_self *self, struct vel_ledger **ret,
+                 struct vel_err *err)
+{
+    bool is_chair, is_first;
+    int rc = VEL_EEXIST;
+
+    for (int round = 0; round < VEL_TERMS_ROUNDS && rc == VEL_EEXIST; round++) {
+        struct vel_terms_around around = {0};
+
+        rc = vel_terms_look_around(dir, &around, err);
+        free(around.node);
+        if (rc == 0 && around.chair != chair)
+            rc = vel_fail(err, VEL_ECANCEL, "%s has a newer chair", dir->path);
+        if (rc == 0)
+            rc = become(dir, around.highest, chair, self, ret, &is_chair, &is_first,
+                        err);
+    }
     return rc;
 }
 
@@ -245,14 +270,18 @@ int vel_terms_claim(struct vel_fs *fs, const char *launch_dir, int64_t chair,
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, true);
     struct vel_terms_around around = {0};
+    bool is_chair = false;
     int rc = vel_terms_look_around(&dir, &around, err);
 
+    free(around.node);
+    *ret_is_first = false;
     if (rc == 0 && around.chair >= chair)
         rc = vel_fail(err, VEL_EEXIST, "%s has a chair %" PRId64, launch_dir,
                       around.chair);
-    free(around.node);
-    return rc == 0 ? become(&dir, around.highest, chair, self, ret, ret_is_first, err)
-                   : rc;
+    if (rc == 0)
+        rc = become(&dir, around.highest, chair, self, ret, &is_chair, ret_is_first,
+                    err);
+    return rc == VEL_EEXIST && is_chair ? go_on(&dir, chair, self, ret, err) : rc;
 }
 
 int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
@@ -260,15 +289,8 @@ int vel_terms_go_on(struct vel_fs *fs, const char *launch_dir, int64_t chair,
                     struct vel_err *err)
 {
     const struct vel_ledger_dir dir = vel_terms_dir(fs, launch_dir, true);
-    struct vel_terms_around around = {0};
-    bool is_first;
-    int rc = vel_terms_look_around(&dir, &around, err);
 
-    if (rc == 0 && around.chair != chair)
-        rc = vel_fail(err, VEL_ECANCEL, "%s has a newer chair", launch_dir);
-    free(around.node);
-    return rc == 0 ? become(&dir, around.highest, chair, self, ret, &is_first, err)
-                   : rc;
+    return go_on(&dir, chair, self, ret, err);
 }
 
 /* --- one thing to say --- */

@@ -233,9 +233,91 @@ static void gone(void)
     vel_ledger_close(chair);
 }
 
+/* Says once that dataset 7 is gone, as another launch may. */
+static int say_gone(void *arg, const struct vel_ledger_text *now, struct vel_buf *facts,
+                    struct vel_err *why)
+{
+    struct vel_ranges gone;
+    int rc;
+
+    (void)arg;
+    vel_ranges_init(&gone);
+    for (size_t i = 0; now && i < now->facts.n; i++)
+        vel_terms_fold_gone(
+            &((struct vel_ledger_fact *)vel_vec_at(&now->facts, i))->line, &gone, why);
+    rc = !vel_ranges_has(&gone, 7);
+    if (rc > 0 && (vel_ranges_add(&gone, 7, why) < 0 ||
+                   vel_terms_put_gone(&gone, facts, why) < 0))
+        rc = VEL_ENOMEM;
+    vel_ranges_fini(&gone);
+    return rc;
+}
+
+static int said; /* by the other, while a term was begun */
+
+/* What is written behind the title is the begin. */
+static ssize_t write_late(struct vel_fs *self, int fd, const void *bytes, size_t len,
+                          off_t at)
+{
+    const struct vel_terms_self other = {.launch = "M", .node = "n9"};
+    bool is_changed = false;
+
+    (void)self;
+    if (at > 0 && said == 0) {
+        is_int(vel_terms_change(vel_fs_posix(), launch_dir, &other, say_gone, NULL,
+                                &is_changed, &err),
+               0, "another launch says something meanwhile");
+        said = is_changed;
+    }
+    return vel_fs_posix()->ops->pwrite(vel_fs_posix(), fd, bytes, len, at);
+}
+
+static bool says_gone(void)
+{
+    struct vel_ledger_text text;
+    struct vel_buf none;
+    bool has = false, is;
+
+    vel_buf_init(&none);
+    if (vel_terms_load(vel_fs_posix(), launch_dir, &text, &has, &err) < 0 || !has)
+        return false;
+    is = say_gone(NULL, &text, &none, &err) == 0;
+    vel_ledger_text_fini(&text);
+    vel_buf_fini(&none);
+    return is;
+}
+
+/* Who has one thing to say overtakes a chair that begins a term: it is the chair. */
+static void overtaken(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs twin = {&ops};
+    struct vel_ledger *chair, *next;
+
+    ops.pwrite = write_late;
+    fresh("overtaken");
+    fs = &twin;
+    said = 0;
+    is_int(claim(1, "n0", &chair), 0, "a chair that is overtaken as it begins is one");
+    ok(said && chair && vel_ledger_look(chair, &err) == 0, "its term is the newest");
+    ok(says_gone(), "and says what the other said");
+    vel_ledger_close(chair);
+    fresh("goes on");
+    is_int(claim(1, "n0", &chair), 0, "a chair");
+    fs = &twin;
+    said = 0;
+    is_int(go_on(1, "n0", &next), 0, "goes on when it is overtaken as it does");
+    ok(said && next && vel_ledger_look(next, &err) == 0, "its term is the newest");
+    ok(says_gone(), "and says what the other said");
+    vel_ledger_close(next);
+    vel_ledger_close(chair);
+    said = 1;
+}
+
 int main(void)
 {
     chairs();
+    overtaken();
     ended();
     half_ended();
     unsure();
