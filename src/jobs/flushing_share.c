@@ -39,9 +39,8 @@ struct vel_flush_file *vel_share_file(const struct vel_share *s, size_t i)
 int vel_share_target(const struct vel_share *s, int64_t owner, size_t i,
                      struct vel_flush_target *ret, struct vel_err *err)
 {
-    const struct vel_entry entry = {.dataset = {.id = s->job->id}, .owner = owner};
-
-    return vel_flush_target(&s->crew, &entry, &vel_share_file(s, i)->listed, ret, err);
+    return vel_flush_target(&s->crew, s->job->id, owner, &vel_share_file(s, i)->listed,
+                            ret, err);
 }
 
 int64_t vel_share_whose(const struct vel_share *s)
@@ -200,30 +199,18 @@ int vel_share_save(struct vel_share *s, bool must_last)
 
 /* --- what owners before us have left --- */
 
-/* The temporary names of another owner go. */
-static int remove_one(struct vel_share *s, int64_t owner, size_t i)
+static int remove_names(struct vel_share *s, size_t i, int64_t first, int64_t last)
 {
-    struct vel_flush_target target = {0};
-    int rc;
-
-    if (!s->targets[i].temporary)
-        return 0;
-    rc = vel_share_target(s, owner, i, &target, s->err);
-    if (rc == 0)
-        rc = vel_flush_remove_temporary(&s->crew, s->job->id,
-                                        &vel_share_file(s, i)->listed, target.temporary,
-                                        s->err);
-    vel_flush_target_fini(&target);
-    return rc;
+    return s->targets[i].temporary
+               ? vel_flush_remove_temporaries(&s->crew, s->job->id,
+                                              &vel_share_file(s, i)->listed, first,
+                                              last, s->err)
+               : 0;
 }
 
 int vel_share_remove_file(struct vel_share *s, size_t i)
 {
-    int rc = 0;
-
-    for (int64_t k = 1; rc == 0 && k <= s->job->owner; k++)
-        rc = remove_one(s, k, i);
-    return rc;
+    return remove_names(s, i, 1, s->job->owner);
 }
 
 int vel_share_remove_of(struct vel_share *s, int64_t owner)
@@ -231,7 +218,7 @@ int vel_share_remove_of(struct vel_share *s, int64_t owner)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < s->files.n; i++)
-        rc = remove_one(s, owner, i);
+        rc = remove_names(s, i, owner, owner);
     return rc;
 }
 

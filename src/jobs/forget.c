@@ -3,12 +3,35 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/vec.h"
 #include "jobs/forget.h"
 #include "jobs/sweep_temps.h"
 #include "meta/paths.h"
+
+int vel_forget_lists(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_err *err)
+{
+    char *its = vel_dataset_dir(dir, id);
+    bool has_files;
+    struct vel_vec names;
+    int listed, rc = 0;
+
+    if (!its)
+        return vel_out_of_memory(err, "a dataset");
+    vel_vec_init(&names, sizeof(char *));
+    listed = vel_fs_list(fs, its, &names, NULL);
+    has_files = listed < 0 && listed != VEL_ENOENT;
+    for (size_t i = 0; !has_files && i < names.n; i++)
+        has_files = strncmp(*(char **)vel_vec_at(&names, i), "container.", 10) == 0;
+    if (!has_files)
+        rc = vel_fs_remove_tree(fs, its, err);
+    vel_fs_names_fini(&names);
+    free(its);
+    return rc;
+}
 
 /* With half of its lists nobody would know any more what it has left on its way: that
  * goes first. */

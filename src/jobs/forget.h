@@ -14,4 +14,9 @@
 int64_t vel_forget_datasets(struct vel_index *index, const char *prefix,
                             const int64_t *ids, size_t n);
 
+/* Its lists, when it is forgotten. Containers, or what may be some, stay: they are the
+ * program's, which asked for that. */
+int vel_forget_lists(struct vel_fs *fs, const char *dir, int64_t id,
+                     struct vel_err *err);
+
 #endif

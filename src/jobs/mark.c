@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "jobs/flushing_in.h"
+#include "jobs/forget.h"
 #include "jobs/mark.h"
 #include "meta/current.h"
 #include "meta/paths.h"
@@ -188,23 +189,9 @@ static int undrop(const struct marking *m)
 /* Its files stay, and so does what holds them. */
 static int forget(const struct marking *m)
 {
-    char *dir = vel_dataset_dir(m->f->dir, m->id);
-    struct vel_vec names;
-    bool has_files = false;
-    int listed = 0, rc = dir ? vel_index_forget(m->f->index, &m->id, 1, m->err)
-                             : vel_out_of_memory(m->err, "a dataset");
+    int rc = vel_index_forget(m->f->index, &m->id, 1, m->err);
 
-    vel_vec_init(&names, sizeof(char *));
-    if (rc == 0)
-        listed = vel_fs_list(m->f->fs, dir, &names, NULL);
-    has_files = listed < 0 && listed != VEL_ENOENT;
-    for (size_t i = 0; !has_files && i < names.n; i++)
-        has_files = strncmp(*(char **)vel_vec_at(&names, i), "container.", 10) == 0;
-    if (rc == 0 && !has_files)
-        rc = vel_fs_remove_tree(m->f->fs, dir, m->err);
-    vel_fs_names_fini(&names);
-    free(dir);
-    return rc;
+    return rc == 0 ? vel_forget_lists(m->f->fs, m->f->dir, m->id, m->err) : rc;
 }
 
 static int remove_it(const struct marking *m, enum vel_mark what)

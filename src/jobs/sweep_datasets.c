@@ -141,26 +141,12 @@ static bool is_stranded(struct vel_sweeping *s, int64_t id)
 }
 
 /* Who forgot it was interrupted, or its launch was removed, or somebody has written
- * there since. Containers are the program's, which asked that they stay. */
-static int remove_gone(struct vel_sweeping *s, int64_t id, const char *name,
-                       struct vel_err *err)
+ * there since. */
+static int remove_gone(struct vel_sweeping *s, int64_t id, struct vel_err *err)
 {
-    char *path = vel_sweep_path(s, name, "", "");
-    bool has_files = false;
-    struct vel_vec names;
-    int rc = path ? vel_sweep_temps(s->of->index, s->of->prefix, id, true, err)
-                  : vel_out_of_memory(err, "records");
+    int rc = vel_sweep_temps(s->of->index, s->of->prefix, id, true, err);
 
-    vel_vec_init(&names, sizeof(char *));
-    if (rc == 0)
-        rc = vel_fs_list(s->of->fs, path, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        has_files |= strncmp(*(char **)vel_vec_at(&names, i), "container.", 10) == 0;
-    vel_fs_names_fini(&names);
-    if (rc == 0 && !has_files)
-        rc = vel_fs_remove_tree(s->of->fs, path, err);
-    free(path);
-    return rc == VEL_ENOENT ? 0 : rc;
+    return rc == 0 ? vel_forget_lists(s->of->fs, s->of->dir, id, err) : rc;
 }
 
 int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
@@ -187,7 +173,7 @@ int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
         if (!vel_number_behind(name, "dataset.", &id) || has_number(&s->known, id))
             continue;
         if (vel_ids_find(&s->blocks, id) && vel_index_is_gone(s->of->index, id))
-            rc = remove_gone(s, id, name, err);
+            rc = remove_gone(s, id, err);
         else if (is_stranded(s, id))
             rc = vel_sweep_temps(s->of->index, s->of->prefix, id, false, err);
     }

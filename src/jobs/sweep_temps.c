@@ -18,30 +18,17 @@ struct of_dataset {
     int64_t last; /* the number of its newest owner; 0: it has no directory */
 };
 
-static int remove_of(const struct of_dataset *of, const struct vel_listed *file,
-                     int64_t owner, struct vel_err *err)
-{
-    const struct vel_crew crew = {.fs = of->fs, .prefix = of->prefix, .dir = of->dir};
-    const struct vel_entry entry = {.dataset.id = of->id, .owner = owner};
-    struct vel_flush_target target = {0};
-    int rc = vel_flush_target(&crew, &entry, file, &target, err);
-
-    if (rc == 0)
-        rc = vel_flush_remove_temporary(&crew, of->id, file, target.temporary, err);
-    vel_flush_target_fini(&target);
-    return rc;
-}
-
 static int remove_all(const struct of_dataset *of, const struct vel_vec *files,
                       struct vel_err *err)
 {
+    const struct vel_crew crew = {.fs = of->fs, .prefix = of->prefix, .dir = of->dir};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
         const struct vel_listed *file = vel_vec_at(files, i);
 
-        for (int64_t k = 1; rc == 0 && file->container < 0 && k <= of->last; k++)
-            rc = remove_of(of, file, k, err);
+        if (file->container < 0)
+            rc = vel_flush_remove_temporaries(&crew, of->id, file, 0, of->last, err);
     }
     return rc;
 }

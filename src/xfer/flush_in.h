@@ -11,9 +11,8 @@ struct vel_flush_target {
     char *temporary;
 };
 
-/* By its cached name, or that of its container; of the owner that the entry names, in
- * this attempt to flush. */
-int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
+/* By its cached name, or that of its container; of an owner in its attempt to flush. */
+int vel_flush_target(const struct vel_crew *crew, int64_t id, int64_t owner,
                      const struct vel_listed *file, struct vel_flush_target *ret,
                      struct vel_err *err);
 void vel_flush_target_fini(struct vel_flush_target *target);
@@ -23,10 +22,11 @@ int vel_flush_patch(const struct vel_crew *crew, int64_t id,
                     const struct vel_flush_target *target,
                     const struct vel_listed *file, bool is_alone, struct vel_err *err);
 
-/* Remove a file under this temporary name, and what belongs to it. */
-int vel_flush_remove_temporary(const struct vel_crew *crew, int64_t id,
-                               const struct vel_listed *file, const char *temporary,
-                               struct vel_err *err);
+/* Remove a file under its temporary names of all owners from `first` to `last`, and
+ * what belongs to them; 0: a session. */
+int vel_flush_remove_temporaries(const struct vel_crew *crew, int64_t id,
+                                 const struct vel_listed *file, int64_t first,
+                                 int64_t last, struct vel_err *err);
 
 /* The temporary names survive a loss of power: before anybody is told that all
  * is staged. Those that are NULL are left out. */

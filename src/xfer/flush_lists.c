@@ -31,7 +31,7 @@ static int mark(const struct vel_crew *crew, struct vel_entry *entry,
     return rc;
 }
 
-int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
+int vel_flush_target(const struct vel_crew *crew, int64_t id, int64_t owner,
                      const struct vel_listed *file, struct vel_flush_target *ret,
                      struct vel_err *err)
 {
@@ -39,12 +39,11 @@ int vel_flush_target(const struct vel_crew *crew, const struct vel_entry *entry,
 
     if (file->container < 0)
         rc = vel_cachename_path(crew->prefix, file->name, &ret->dest, err);
-    else if (!(ret->dest =
-                   vel_container_path(crew->dir, entry->dataset.id, file->container)))
+    else if (!(ret->dest = vel_container_path(crew->dir, id, file->container)))
         rc = vel_out_of_memory(err, "flushing");
     return rc < 0 ? rc
-                  : vel_xfer_temp_owned(ret->dest, (uint64_t)entry->dataset.id,
-                                        (uint64_t)entry->owner, &ret->temporary, err);
+                  : vel_xfer_temp_owned(ret->dest, (uint64_t)id, (uint64_t)owner,
+                                        &ret->temporary, err);
 }
 
 void vel_flush_target_fini(struct vel_flush_target *target)
@@ -201,13 +200,23 @@ static int remove_work(const struct vel_crew *crew, int64_t id, const char *temp
     return rc;
 }
 
-int vel_flush_remove_temporary(const struct vel_crew *crew, int64_t id,
-                               const struct vel_listed *file, const char *temporary,
-                               struct vel_err *err)
+int vel_flush_remove_temporaries(const struct vel_crew *crew, int64_t id,
+                                 const struct vel_listed *file, int64_t first,
+                                 int64_t last, struct vel_err *err)
 {
-    int rc = file->is_patch ? remove_work(crew, id, temporary, err) : 0;
+    int rc = 0;
 
-    return rc == 0 ? vel_fs_unlink(crew->fs, temporary, err) : rc;
+    for (int64_t owner = first; rc == 0 && owner <= last; owner++) {
+        struct vel_flush_target target = {0};
+
+        rc = vel_flush_target(crew, id, owner, file, &target, err);
+        if (rc == 0 && file->is_patch)
+            rc = remove_work(crew, id, target.temporary, err);
+        if (rc == 0)
+            rc = vel_fs_unlink(crew->fs, target.temporary, err);
+        vel_flush_target_fini(&target);
+    }
+    return rc;
 }
 
 int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entry,
@@ -215,10 +224,11 @@ int vel_flush_name_one(const struct vel_crew *crew, const struct vel_entry *entr
 {
     struct vel_flush_target target = {0};
     struct vel_err why = {0};
-    int rc = vel_flush_target(crew, entry, file, &target, &why);
+    int64_t id = entry->dataset.id;
+    int rc = vel_flush_target(crew, id, entry->owner, file, &target, &why);
 
     if (rc == 0 && file->is_patch) { /* somebody else may be at it, and freeze */
-        rc = vel_flush_patch(crew, entry->dataset.id, &target, file, false, &why);
+        rc = vel_flush_patch(crew, id, &target, file, false, &why);
         if (rc == VEL_EEXIST)
             rc = VEL_ECORRUPT; /* what it needs is not there any more */
     } else if (rc == 0) {
@@ -256,50 +266,31 @@ static void remove_empty(const struct vel_crew *crew, const char *path)
     free(dir);
 }
 
-/* What other owners than the entry's have left of it. */
-static int remove_past(const struct vel_crew *crew, const struct vel_entry *entry,
-                       const struct vel_listed *file, int64_t last, struct vel_err *err)
-{
-    struct vel_entry other = *entry;
-    int rc = 0;
-
-    for (other.owner = 1; rc == 0 && other.owner <= last; other.owner++) {
-        struct vel_flush_target target = {0};
-
-        rc = vel_flush_target(crew, &other, file, &target, err);
-        if (rc == 0)
-            rc = vel_flush_remove_temporary(crew, entry->dataset.id, file,
-                                            target.temporary, err);
-        vel_flush_target_fini(&target);
-    }
-    return rc;
-}
-
 static int remove_one(const struct vel_crew *crew, const struct vel_entry *entry,
                       const struct vel_listed *file, int64_t last, struct vel_err *err)
 {
-    struct vel_flush_target target = {0};
+    char *dest;
     int rc;
 
     if (file->container >= 0)
         return 0; /* it goes with the lists */
-    rc = vel_flush_target(crew, entry, file, &target, err);
-    if (rc == 0 && !(file->is_through && entry->place == VEL_ON_FLUSHING))
-        rc = vel_stands_remove(crew->fs, target.dest, file, err);
+    rc = vel_cachename_path(crew->prefix, file->name, &dest, err);
+    if (rc < 0)
+        return rc;
+    if (!(file->is_through && entry->place == VEL_ON_FLUSHING))
+        rc = vel_stands_remove(crew->fs, dest, file, err);
     if (rc == 0)
-        rc = vel_flush_remove_temporary(crew, entry->dataset.id, file, target.temporary,
-                                        err);
+        rc = vel_flush_remove_temporaries(crew, entry->dataset.id, file, 0,
+                                          last > entry->owner ? last : entry->owner,
+                                          err);
     if (rc == 0)
-        rc = remove_past(crew, entry, file, last, err);
-    if (rc == 0)
-        remove_empty(crew, target.dest);
-    vel_flush_target_fini(&target);
+        remove_empty(crew, dest);
+    free(dest);
     return rc;
 }
 
 struct syncing {
     const struct vel_crew *crew;
-    const struct vel_entry *entry;
     char *last; /* directory that was synced */
     struct vel_err *err;
 };
@@ -308,15 +299,14 @@ struct syncing {
 static int sync_name(void *arg, const struct vel_listed *file)
 {
     struct syncing *s = arg;
-    struct vel_flush_target target = {0};
-    char *dir = NULL;
+    char *dest = NULL, *dir = NULL;
     struct stat st;
     int rc = file->container < 0
-                 ? vel_flush_target(s->crew, s->entry, file, &target, s->err)
+                 ? vel_cachename_path(s->crew->prefix, file->name, &dest, s->err)
                  : 0;
 
-    if (rc == 0 && target.dest)
-        dir = vel_path_dir(target.dest);
+    if (rc == 0 && dest)
+        dir = vel_path_dir(dest);
     while (dir && vel_fs_lstat(s->crew->fs, dir, &st, NULL) == VEL_ENOENT) {
         char *above = vel_path_dir(dir);
 
@@ -330,7 +320,7 @@ static int sync_name(void *arg, const struct vel_listed *file)
         dir = NULL;
     }
     free(dir);
-    vel_flush_target_fini(&target);
+    free(dest);
     return rc;
 }
 
@@ -338,7 +328,7 @@ static int sync_name(void *arg, const struct vel_listed *file)
 static int sync_names(const struct vel_crew *crew, const struct vel_entry *entry,
                       struct vel_err *err)
 {
-    struct syncing s = {.crew = crew, .entry = entry, .err = err};
+    struct syncing s = {.crew = crew, .err = err};
     int rc = vel_index_each_file(crew->index, entry, sync_name, &s);
 
     free(s.last);

@@ -229,7 +229,8 @@ static int copy_one(struct crewlab_rank *rank, struct vel_flush_file *file,
     struct vel_flush_target target = {0};
     struct vel_xfer_copied copied;
     struct stat st;
-    int rc = vel_flush_target(&rank->crew, entry, &file->listed, &target, &rank->err);
+    int rc = vel_flush_target(&rank->crew, entry->dataset.id, entry->owner,
+                              &file->listed, &target, &rank->err);
 
     if (rc == 0) {
         const struct vel_xfer_file what = {.from = file->from,

@@ -82,7 +82,8 @@ static bool has_work(const char *name, int64_t id, int64_t owner)
     return has;
 }
 
-/* A dataset of `launch` whose file a and b two owners have begun to flush. */
+/* A dataset of `launch` whose file a and b two owners and a session have begun to
+ * flush. */
 static int64_t begin(const char *launch)
 {
     const struct vel_id_owner maker = {.launch = launch, .is_leaders = true};
@@ -103,6 +104,7 @@ static int64_t begin(const char *launch)
     if (access(path, F_OK) != 0)
         tap_fresh_dir(path);
     indexlab_claim_up_to(fs(), dir, id, 2);
+    put_temporary("a", id, 0); /* a session */
     put_temporary("a", id, 1);
     put_temporary("a", id, 2);
     put_temporary("b", id, 2);
@@ -120,14 +122,16 @@ static void end(const char *launch)
 
 static bool has_any(int64_t id)
 {
-    return has_temporary("a", id, 1) || has_temporary("a", id, 2) ||
-           has_temporary("b", id, 2) || has_work("b", id, 2);
+    return has_temporary("a", id, 0) || has_temporary("a", id, 1) ||
+           has_temporary("a", id, 2) || has_temporary("b", id, 2) ||
+           has_work("b", id, 2);
 }
 
 static bool has_all(int64_t id)
 {
-    return has_temporary("a", id, 1) && has_temporary("a", id, 2) &&
-           has_temporary("b", id, 2) && has_work("b", id, 2);
+    return has_temporary("a", id, 0) && has_temporary("a", id, 1) &&
+           has_temporary("a", id, 2) && has_temporary("b", id, 2) &&
+           has_work("b", id, 2);
 }
 
 int main(void)
