@@ -124,8 +124,7 @@ static bool is_ours_in_level(const char *name)
 
 static bool is_ours_in_dataset(const char *name)
 {
-    return is_numbered(name, "rank.") || is_numbered(name, "map.") ||
-           strcmp(name, "aside") == 0 ||
+    return is_numbered(name, "rank.") || strcmp(name, "aside") == 0 ||
            (begins(name, "rank.") && strstr(name, VEL_CACHE_NEW)) ||
            vel_fs_is_temporary(name);
 }

@@ -61,18 +61,13 @@ static int make_place(struct fetching *f, char **ret_fresh)
 static int settle(struct fetching *f, const char *fresh)
 {
     struct vel_session *s = f->s;
-    int64_t id = f->w.map.dataset.id;
-    char *map = vel_cache_map_path(f->held.level, id, s->world->rank);
     int rc = vel_fs_remove_tree(s->fs, f->held.dir, f->err);
 
     if (rc == 0)
-        rc = map ? vel_filemap_save(s->fs, map, &f->w.map, f->err)
-                 : vel_out_of_memory(f->err, "fetching");
-    if (rc == 0)
         rc = vel_fs_rename(s->fs, fresh, f->held.dir, f->err);
     if (rc == 0)
-        rc = vel_cache_set_aside(s->fs, f->held.level, id, false, f->err);
-    free(map);
+        rc = vel_cache_set_aside(s->fs, f->held.level, f->w.map.dataset.id, false,
+                                 f->err);
     return rc;
 }
 

@@ -105,12 +105,12 @@ static int note_level(struct vel_session *s, struct vel_err *err)
     return w->map.descriptor ? 0 : vel_out_of_memory(err, "a dataset");
 }
 
-/* The file map is on disk before the directory that files will be in. */
+/* The directory that files will be in. */
 static int make_place(struct vel_session *s, struct vel_err *err)
 {
     struct vel_writing *w = &s->writing;
     int64_t id = w->map.dataset.id;
-    char *dir = NULL, *map = NULL;
+    char *dir;
     int rc = note_level(s, err);
 
     if (rc < 0 || w->is_bypass)
@@ -118,16 +118,12 @@ static int make_place(struct vel_session *s, struct vel_err *err)
     w->level = strdup(w->desc->directory);
     w->dir = w->level ? vel_cache_rank_dir(w->level, id, s->world->rank) : NULL;
     dir = w->level ? vel_cache_dataset_dir(w->level, id) : NULL;
-    map = w->level ? vel_cache_map_path(w->level, id, s->world->rank) : NULL;
-    rc = w->dir && dir && map ? vel_store_check(w->desc->store, s->fs, err)
-                              : vel_out_of_memory(err, "a dataset");
+    rc = w->dir && dir ? vel_store_check(w->desc->store, s->fs, err)
+                       : vel_out_of_memory(err, "a dataset");
     if (rc == 0)
         rc = vel_cache_make_dir(s->fs, dir, err);
     if (rc == 0)
-        rc = vel_filemap_save(s->fs, map, &w->map, err);
-    if (rc == 0)
         rc = vel_fs_make_dirs(s->fs, w->dir, 0700, err);
-    free(map);
     free(dir);
     return rc;
 }

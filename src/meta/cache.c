@@ -97,7 +97,6 @@ static int scan_dataset(struct vel_fs *fs, const char *level, int64_t id,
 {
     char *dir = vel_cache_dataset_dir(level, id);
     struct vel_vec names = {0};
-    size_t first = ret->n;
     bool is_aside = false;
     int rc = dir ? list(fs, dir, &names, err) : vel_out_of_memory(err, "the cache");
 
@@ -106,26 +105,18 @@ static int scan_dataset(struct vel_fs *fs, const char *level, int64_t id,
         int64_t rank;
         struct vel_part part = {.id = id};
 
-        is_aside |= strcmp(name, "aside") == 0;
-        if ((!vel_number_behind(name, "rank.", &rank) &&
-             !vel_number_behind(name, "map.", &rank)) ||
-            rank > VEL_RANKS_MAX)
+        is_aside |=
+            strcmp(name, "aside") == 0; /* before all others, which are sorted */
+        if (!vel_number_behind(name, "rank.", &rank) || rank > VEL_RANKS_MAX)
             continue;
         part.rank = (int)rank;
-        /* map.R comes before rank.R, since names are sorted; not next to it */
-        bool is_known = false;
-        for (size_t k = first; k < ret->n && !is_known; k++)
-            is_known = ((struct vel_part *)vel_vec_at(ret, k))->rank == part.rank;
-        if (is_known)
-            continue;
+        part.is_aside = is_aside;
         part.level = strdup(level);
         if (!part.level || !vel_vec_push(ret, &part)) {
             free(part.level);
             rc = vel_out_of_memory(err, "the cache");
         }
     }
-    for (size_t k = first; k < ret->n; k++)
-        ((struct vel_part *)vel_vec_at(ret, k))->is_aside = is_aside;
     vel_fs_names_fini(&names);
     free(dir);
     return rc;
@@ -349,15 +340,10 @@ int vel_cache_remove_part(struct vel_fs *fs, const char *level, int64_t id, int 
                           struct vel_err *err)
 {
     char *dir = vel_cache_rank_dir(level, id, rank);
-    char *map = vel_cache_map_path(level, id, rank);
     struct vel_vec names = {0};
-    int rc = 0;
+    int rc = dir ? list(fs, dir, &names, err)
+                 : vel_out_of_memory(err, "removing from the cache");
 
-    if (!dir || !map) {
-        rc = vel_out_of_memory(err, "removing from the cache");
-        goto out;
-    }
-    rc = list(fs, dir, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = ((char **)names.items)[i];
         char *path;
@@ -373,11 +359,7 @@ int vel_cache_remove_part(struct vel_fs *fs, const char *level, int64_t id, int 
     if (rc == 0)
         rc = vel_fs_remove_tree(fs, dir, err);
     if (rc == 0)
-        rc = vel_fs_unlink(fs, map, err);
-    if (rc == 0)
         remove_empty(fs, level, id);
-out:
-    free(map);
     free(dir);
     return rc;
 }

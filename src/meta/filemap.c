@@ -78,25 +78,3 @@ int vel_filemap_decode(const void *bytes, size_t len, struct vel_filemap *ret,
         rc = from_body(body, ret, err);
     return rc < 0 ? vel_wrap(err, rc, "reading file map") : 0;
 }
-
-int vel_filemap_save(struct vel_fs *fs, const char *path, const struct vel_filemap *map,
-                     struct vel_err *err)
-{
-    struct vel_node *body = to_body(map, err);
-    int rc = body ? vel_record_save(fs, path, TYPE, FORMAT, body, err) : VEL_ENOMEM;
-
-    vel_node_destroy(body);
-    return rc < 0 ? vel_wrap(err, rc, "writing file map") : 0;
-}
-
-int vel_filemap_load(struct vel_fs *fs, const char *path, struct vel_filemap *ret,
-                     struct vel_err *err)
-{
-    struct vel_node *body = NULL;
-    int version, rc;
-
-    rc = vel_record_load(fs, path, TYPE, FORMAT, &version, &body, err);
-    if (rc == 0)
-        rc = from_body(body, ret, err);
-    return rc < 0 ? vel_wrap(err, rc, "reading file map") : 0;
-}

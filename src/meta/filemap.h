@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* filemap - record "filemap": whose files of which dataset lie in a directory of the
- * cache, and which level protects them (doc/format-meta.txt).
+/* filemap - whose files of which dataset lie in a directory of the cache, and which
+ * level protects them (doc/format-meta.txt): the descriptor in its redundancy files.
  *
- * It is on disk before the first of the files exists. It does not list them: a cached
- * name tells where its file belongs, all files below rank.R are rank R's, and as soon
- * as they are complete the redundancy file has their names, sizes and checksums. That
- * file carries the same record as its descriptor, so that it survives with the files.
+ * It does not list the files: a cached name tells where its file belongs, all files
+ * below rank.R are rank R's, and the redundancy file has their names, sizes and
+ * checksums.
  */
 #ifndef VEL_META_FILEMAP_H
 #define VEL_META_FILEMAP_H
 
 #include "base/buf.h"
 #include "meta/dataset.h"
-#include "sys/fs.h"
 
 struct vel_filemap {
     int rank;
@@ -27,10 +25,5 @@ int vel_filemap_encode(const struct vel_filemap *map, struct vel_buf *ret,
                        struct vel_err *err);
 int vel_filemap_decode(const void *bytes, size_t len, struct vel_filemap *ret,
                        struct vel_err *err);
-
-int vel_filemap_save(struct vel_fs *fs, const char *path, const struct vel_filemap *map,
-                     struct vel_err *err);
-int vel_filemap_load(struct vel_fs *fs, const char *path, struct vel_filemap *ret,
-                     struct vel_err *err);
 
 #endif

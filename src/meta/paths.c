@@ -73,11 +73,6 @@ char *vel_cache_rank_dir(const char *level, int64_t id, int rank)
     return make("%s/dataset.%" PRId64 "/rank.%d", level, id, rank);
 }
 
-char *vel_cache_map_path(const char *level, int64_t id, int rank)
-{
-    return make("%s/dataset.%" PRId64 "/map.%d", level, id, rank);
-}
-
 char *vel_cache_aside_path(const char *level, int64_t id)
 {
     return make("%s/dataset.%" PRId64 "/aside", level, id);

@@ -20,7 +20,6 @@ char *vel_container_path(const char *dir, int64_t id, int container);
 /* below a level's directory in a cache */
 char *vel_cache_dataset_dir(const char *level, int64_t id);
 char *vel_cache_rank_dir(const char *level, int64_t id, int rank);
-char *vel_cache_map_path(const char *level, int64_t id, int rank);
 char *vel_cache_aside_path(const char *level, int64_t id);
 
 /* Is `name` the text and then a decimal number as we write it, from 0? */

@@ -106,7 +106,7 @@ int vel_prerun_map(const struct vel_prerun_work *w, const char *level, int rank,
                  : vel_out_of_memory(err, "recovering");
 
     if (rc == 0)
-        rc = vel_part_map(w->p->of->fs, &part, &red, ret, err);
+        rc = vel_part_map(&part, &red, ret, err);
     vel_redfiles_fini(&red);
     free(dir);
     return rc;

@@ -117,23 +117,16 @@ static int add_encoding(struct vel_fs *fs, const char *dir,
     return rc;
 }
 
-int vel_part_map(struct vel_fs *fs, const struct vel_part *part,
-                 const struct vel_vec *red, struct vel_filemap *ret,
-                 struct vel_err *err)
+int vel_part_map(const struct vel_part *part, const struct vel_vec *red,
+                 struct vel_filemap *ret, struct vel_err *err)
 {
-    char *path = vel_cache_map_path(part->level, part->id, part->rank);
-    int rc = VEL_ENOENT;
+    const struct vel_buf *brief;
+    int rc;
 
-    if (red->n > 0) {
-        const struct vel_buf *brief =
-            &vel_redfile_at(red, 0)->header.list[0].descriptor;
-
-        rc = vel_filemap_decode(brief->data, brief->len, ret, err);
-    }
-    if (rc < 0)
-        rc = path ? vel_filemap_load(fs, path, ret, err)
-                  : vel_out_of_memory(err, "a part");
-    free(path);
+    if (red->n == 0)
+        return vel_fail(err, VEL_ENOENT, "it has no redundancy file");
+    brief = &vel_redfile_at(red, 0)->header.list[0].descriptor;
+    rc = vel_filemap_decode(brief->data, brief->len, ret, err);
     if (rc == 0 && (ret->rank != part->rank || ret->dataset.id != part->id)) {
         rc = vel_fail(err, VEL_ECORRUPT,
                       "its file map is of rank %d of dataset %" PRId64, ret->rank,
@@ -143,12 +136,11 @@ int vel_part_map(struct vel_fs *fs, const struct vel_part *part,
     return rc;
 }
 
-static int tell_about(struct vel_fs *fs, const struct vel_part *part,
-                      const struct vel_vec *red, struct vel_stock *held,
-                      struct vel_err *err)
+static int tell_about(const struct vel_part *part, const struct vel_vec *red,
+                      struct vel_stock *held, struct vel_err *err)
 {
     struct vel_filemap map;
-    int rc = vel_part_map(fs, part, red, &map, NULL);
+    int rc = vel_part_map(part, red, &map, NULL);
 
     if (rc < 0)
         return rc == VEL_ENOMEM ? vel_out_of_memory(err, "an inventory") : 0;
@@ -170,7 +162,7 @@ static int look_at(struct vel_fs *fs, const struct vel_part *part,
     for (size_t i = 0; rc == 0 && i < red.n; i++)
         rc = add_encoding(fs, dir, &vel_redfile_at(&red, i)->header, held, err);
     if (rc == 0)
-        rc = tell_about(fs, part, &red, held, err);
+        rc = tell_about(part, &red, held, err);
     if (dir)
         vel_redfiles_fini(&red);
     free(dir);

@@ -108,9 +108,8 @@ int vel_inventory_decode(const void *bytes, size_t len, struct vel_inventory *re
                          struct vel_err *err);
 
 /* What a part is, of which level, and where in its sets, as its newest redundancy file
- * says (`red`: vel_redfile_scan() of it); where there is none yet, its map. */
-int vel_part_map(struct vel_fs *fs, const struct vel_part *part,
-                 const struct vel_vec *red, struct vel_filemap *ret,
-                 struct vel_err *err);
+ * says (`red`: vel_redfile_scan() of it). VEL_ENOENT: it has none. */
+int vel_part_map(const struct vel_part *part, const struct vel_vec *red,
+                 struct vel_filemap *ret, struct vel_err *err);
 
 #endif

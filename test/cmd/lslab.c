@@ -122,23 +122,6 @@ static void describe(void *arg, size_t member, struct vel_buf *ret)
     vel_filemap_fini(&map);
 }
 
-static void save_map(const struct made *made, int rank)
-{
-    char *level = level_of(rank);
-    char *path = need(vel_cache_map_path(level, made->dataset, rank));
-    char *dir = need(vel_path_dir(path));
-    struct vel_filemap map;
-    struct vel_err err = {0};
-
-    must(vel_cache_make_dir(redlab_fs(), dir, &err), &err);
-    map_of(made, rank, &map);
-    must(vel_filemap_save(redlab_fs(), path, &map, &err), &err);
-    vel_filemap_fini(&map);
-    free(dir);
-    free(path);
-    free(level);
-}
-
 /* The file of a rank, in its directory of the lab. */
 static void write_file(const char *root, int rank, int64_t step, struct vel_vec *names)
 {
@@ -189,16 +172,17 @@ static void make_parts(struct made *made)
     struct vel_err err = {0};
 
     for (int r = 0; r < RANKS; r++) {
-        save_map(made, r);
         write_file(root, r, made->step, &names[r]);
     }
     if (made->is_complete)
         protect(made, root, names);
     for (int r = 0; r < RANKS; r++) {
-        char *dir = part_of(made->dataset, r);
+        char *dir = part_of(made->dataset, r), *above = need(vel_path_dir(dir));
 
+        must(vel_cache_make_dir(redlab_fs(), above, &err), &err);
         must(vel_fs_rename(redlab_fs(), redlab_dir(root, (size_t)r), dir, &err), &err);
         vel_fs_names_fini(&names[r]);
+        free(above);
         free(dir);
     }
     must(vel_fs_remove_tree(redlab_fs(), root, &err), &err);

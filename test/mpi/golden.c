@@ -18,7 +18,6 @@
 #include "meta/current.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
-#include "meta/filemap.h"
 #include "meta/halt.h"
 #include "meta/nodes.h"
 #include "meta/prefix.h"
@@ -314,45 +313,6 @@ static bool same_list(int id, int node)
                               apilab_at("again/dataset.%d/files.%d", id, node));
 }
 
-static bool same_map(const char *level, int id, int rank)
-{
-    struct vel_fs *fs = vel_fs_posix();
-    const char *path = apilab_at("%s/dataset.%d/map.%d", level, id, rank);
-    struct vel_filemap map;
-    struct vel_err err = {0};
-    int rc = vel_filemap_load(fs, path, &map, &err);
-
-    if (rc == 0) {
-        rc = vel_filemap_save(fs, apilab_at("again/map"), &map, &err);
-        vel_filemap_fini(&map);
-    }
-    if (rc < 0)
-        note("%s", err.text);
-    return rc == 0 && is_same(path, apilab_at("again/map"));
-}
-
-static bool same_maps(void)
-{
-    static const struct {
-        int id, level;
-    } cached[] = {{4, 1}, {5, 0}};
-    char uuid[VEL_PREFIX_ID], level[300];
-    struct vel_host host;
-    bool same = true;
-
-    if (vel_host_init(&host, NULL) < 0 ||
-        vel_prefix_look(vel_fs_posix(), apilab_at("prefix/.veloc"), uuid, NULL) < 0)
-        return false;
-    for (int i = 0; i < 2; i++)
-        for (int rank = 0; rank < 4; rank++) {
-            snprintf(level, sizeof level, "cache/%s.v%d/golden/%s/index.%d", host.node,
-                     rank, uuid, cached[i].level);
-            same = same_map(level, cached[i].id, rank) && same;
-        }
-    vel_host_fini(&host);
-    return same;
-}
-
 /* Of five checkpoints the last four were made since the halt was asked for. */
 static bool small_ones_are_read(void)
 {
@@ -382,7 +342,6 @@ static void records(void)
     mok(me != 0 || (is_entered(1) && is_entered(2) && is_entered(4) && is_entered(5)),
         "entries are read");
     mok(me != 0 || (same_list(1, 0) && same_list(2, 3)), "lists of files are");
-    mok(me != 0 || same_maps(), "file maps are");
     mok(me != 0 || small_ones_are_read(),
         "what was noted of halts, nodes and the current one is read");
 }

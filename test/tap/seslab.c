@@ -427,8 +427,7 @@ static int find_highest(void *arg, enum vel_fs_visit what, const char *below,
     int64_t *highest = arg, id, rank;
 
     (void)what, (void)st, (void)err;
-    if (vel_number_behind(base, "map.", &rank) ||
-        vel_number_behind(base, "rank.", &rank))
+    if (vel_number_behind(base, "rank.", &rank))
         id = dataset ? strtoll(dataset + strlen("dataset."), NULL, 10) : 0;
     else if (strncmp(below, ".veloc", 6) != 0 ||
              !vel_number_behind(base, "dataset.", &id))

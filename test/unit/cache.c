@@ -75,15 +75,14 @@ static void scanning(void)
     snprintf(home, sizeof home, "%s", tap_path("scan"));
     is_str(found(home), "", "where there is no cache there is nothing in it");
     put(home, "index.1/dataset.7/rank.0/x");
-    put(home, "index.1/dataset.7/map.0");
-    put(home, "index.1/dataset.7/map.3");    /* its rank had no file yet */
-    put(home, "index.1/dataset.7/rank.2/x"); /* its map is lost */
+    put(home, "index.1/dataset.7/rank.3"); /* it had no file yet */
+    put(home, "index.1/dataset.7/rank.2/x");
     put(home, "index.1/dataset.10/rank.0/x");
     put(home, "index.1/dataset.10/aside");
     put(home, "index.12/dataset.9/rank.1/x");
     is_str(found(home),
-           "index.1/10.0! index.1/7.0 index.1/7.3 index.1/7.2 index.12/9.1 ",
-           "each part is found once, by its files or its map");
+           "index.1/10.0! index.1/7.0 index.1/7.2 index.1/7.3 index.12/9.1 ",
+           "each part is found");
     put(home, "index.01/dataset.7/rank.0/x");
     put(home, "other/dataset.7/rank.0/x");
     put(home, "index.2"); /* no directory */
@@ -95,9 +94,9 @@ static void scanning(void)
     put(home, "index.3/dataset.8/rank.0.new/x");
     put(home, "index.3/dataset.8/rank.99999999999/x");
     put(home, "index.3/dataset.8/rank.1073741825/x");
-    put(home, "index.3/dataset.8/.map.0.tmp");
+    put(home, "index.3/dataset.8/map.0");
     is_str(found(home),
-           "index.1/10.0! index.1/7.0 index.1/7.3 index.1/7.2 index.12/9.1 ",
+           "index.1/10.0! index.1/7.0 index.1/7.2 index.1/7.3 index.12/9.1 ",
            "names that we do not write are passed over");
 }
 
@@ -135,13 +134,11 @@ static void unsafe(void)
 
 static void fill(const char *level)
 {
-    put(level, "dataset.7/map.0");
     put(level, "dataset.7/rank.0/a");
     put(level, "dataset.7/rank.0/sub/b");
     put(level, "dataset.7/rank.0/set.0-of-2.h5vr");
     put(level, "dataset.7/rank.0/x.h5vr");
     put(level, "dataset.7/rank.0/h5vr"); /* no redundancy file */
-    put(level, "dataset.7/map.1");
     put(level, "dataset.7/rank.1/c");
 }
 
@@ -155,10 +152,8 @@ static void removing(void)
     fill(level);
     vel_cache_set_aside(fs, level, 7, true, &err);
     is_int(vel_cache_remove_part(fs, level, 7, 0, &err), 0, "a part is removed");
-    ok(!is_there(level, "dataset.7/rank.0") && !is_there(level, "dataset.7/map.0"),
-       "its files and its map");
-    ok(is_there(level, "dataset.7/rank.1/c") && is_there(level, "dataset.7/map.1") &&
-           is_there(level, "dataset.7/aside"),
+    ok(!is_there(level, "dataset.7/rank.0"), "with its files");
+    ok(is_there(level, "dataset.7/rank.1/c") && is_there(level, "dataset.7/aside"),
        "those of another rank stay, and so does the mark");
     is_int(vel_cache_remove_part(fs, level, 7, 0, &err), 0,
            "removing what is not there is no failure");
@@ -196,16 +191,14 @@ static void half_removed(enum vel_fs_fault_mode mode, const char *what)
                        is_there(level, "dataset.7/rank.0/x.h5vr");
         bool has_all = is_there(level, "dataset.7/rank.0/a") &&
                        is_there(level, "dataset.7/rank.0/sub/b") &&
-                       is_there(level, "dataset.7/rank.0/h5vr") &&
-                       is_there(level, "dataset.7/map.0");
+                       is_there(level, "dataset.7/rank.0/h5vr");
         restorable += has_red && !has_all;
         problems += rc < 0 && !err.text[0];
         problems += rc == 0 && is_there(level, "dataset.7/rank.0");
         problems += !is_there(level, "dataset.7/rank.1/c");
         vel_fs_fault_destroy(fault);
         problems += vel_cache_remove_part(vel_fs_posix(), level, 7, 0, &err) < 0 ||
-                    is_there(level, "dataset.7/rank.0") ||
-                    is_there(level, "dataset.7/map.0");
+                    is_there(level, "dataset.7/rank.0");
         if (!fired)
             break;
     }

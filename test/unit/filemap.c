@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "meta/filemap.h"
-#include "tap/files.h"
 #include "tap/recordlab.h"
-#include "tap/sweep.h"
 #include "tap/tap.h"
 
 typedef int sample_f(const struct vel_filemap *map, void *arg, struct vel_err *err);
@@ -104,73 +101,8 @@ static void hostile(const struct vel_buf *bytes)
                       sizeof damages / sizeof *damages);
 }
 
-/* --- on disk --- */
-
-struct place {
-    struct vel_fs *fs;
-    const char *dir;
-};
-
-static int save_in(const struct vel_filemap *map, void *arg, struct vel_err *err)
-{
-    const struct place *place = arg;
-    char path[1200];
-
-    snprintf(path, sizeof path, "%s/map.0", place->dir);
-    return vel_filemap_save(place->fs, path, map, err);
-}
-
-static void prepare(const char *dir, void *arg)
-{
-    struct place place = {vel_fs_posix(), dir};
-
-    (void)arg;
-    if (with_sample(1, save_in, &place, NULL) < 0)
-        bail_out("cannot write in %s", dir);
-}
-
-static int save(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
-{
-    struct place place = {fs, dir};
-
-    (void)arg;
-    return with_sample(2, save_in, &place, err);
-}
-
-static enum sweep_state check(const char *dir, void *arg)
-{
-    struct vel_filemap map = {0};
-    char path[1200];
-
-    (void)arg;
-    snprintf(path, sizeof path, "%s/map.0", dir);
-    if (vel_filemap_load(vel_fs_posix(), path, &map, NULL) < 0)
-        return SWEEP_BROKEN;
-    int rank = map.rank;
-    vel_filemap_fini(&map);
-    return rank == 1 ? SWEEP_OLD : rank == 2 ? SWEEP_NEW : SWEEP_BROKEN;
-}
-
-static void on_disk(void)
-{
-    struct vel_filemap map = {.rank = 77};
-    struct vel_err err = {0};
-
-    is_int(vel_filemap_load(vel_fs_posix(), tap_path("none"), &map, &err), VEL_ENOENT,
-           "a file map that is not there is told apart");
-    tap_put_file(tap_path("map.1"), "{}\n");
-    is_int(vel_filemap_load(vel_fs_posix(), tap_path("map.1"), &map, &err),
-           VEL_ECORRUPT, "from one that is none");
-    ok(map.rank == 77 && strstr(err.text, "map.1"),
-       "the sentence names the file, and nothing is returned: %s", err.text);
-}
-
 int main(void)
 {
-    const struct sweep sweep = {.name = "saving a file map",
-                                .prepare = prepare,
-                                .action = save,
-                                .check = check};
     struct vel_buf bytes;
 
     vel_buf_init(&bytes);
@@ -178,8 +110,6 @@ int main(void)
         bail_out("out of memory");
     both_ways(&bytes);
     hostile(&bytes);
-    on_disk();
-    sweep_run(&sweep);
     vel_buf_fini(&bytes);
     return done_testing();
 }

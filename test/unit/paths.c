@@ -31,7 +31,6 @@ int main(void)
     path_is(vel_cache_dataset_dir("/c/index.1", INT64_MAX),
             "/c/index.1/dataset.9223372036854775807");
     path_is(vel_cache_rank_dir("/c/index.1", 12, 3), "/c/index.1/dataset.12/rank.3");
-    path_is(vel_cache_map_path("/c/index.1", 12, 3), "/c/index.1/dataset.12/map.3");
     path_is(vel_cache_aside_path("/c/index.1", 12), "/c/index.1/dataset.12/aside");
     number("dataset.0", 0);
     number("dataset.12", 12);

@@ -234,9 +234,8 @@ static void scanning(void)
 
     fresh("scanning");
     snprintf(other, sizeof other, "%s/index.1/dataset.3", batchlab_home);
-    must(vel_fs_make_dirs(vel_fs_posix(), other, 0700, &err));
-    path = vel_path_join(other, "map.0");
-    tap_put_file(path, "x");
+    path = vel_path_join(other, "rank.0");
+    must(vel_fs_make_dirs(vel_fs_posix(), path, 0700, &err));
     free(path);
     ledger = batchlab_begin("L");
     of_other = batchlab_begin_on(vel_fs_posix(), "n2", "L");

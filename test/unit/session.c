@@ -18,6 +18,7 @@
 #include "meta/filemap.h"
 #include "meta/ids.h"
 #include "meta/paths.h"
+#include "red/set.h"
 #include "sys/host.h"
 #include "tap/files.h"
 #include "tap/indexlab.h"
@@ -299,21 +300,30 @@ static void put_old_part(const struct seslab *lab, int64_t id)
 {
     struct vel_filemap map = {
         .rank = 1, .dataset = old, .descriptor = vel_node_object()};
+    struct vel_red_set set = {.comm = self,
+                              .scheme = VEL_SINGLE,
+                              .set = 1,
+                              .sets = 2,
+                              .rank = 1,
+                              .fs = vel_fs_posix(),
+                              .label = VEL_CACHE_LABEL};
     struct vel_err err = {0};
-    char pattern[1024], *path, *dir;
+    struct vel_buf brief;
+    char pattern[1024], *dir;
     glob_t found;
 
     map.dataset.id = id;
     snprintf(pattern, sizeof pattern, "%s/*/*/index.0", lab->cache);
     if (glob(pattern, 0, NULL, &found) != 0)
         bail_out("no %s", pattern);
-    path = vel_cache_map_path(found.gl_pathv[0], id, 1);
-    dir = vel_cache_rank_dir(found.gl_pathv[0], id, 1);
-    if (vel_cache_make_dir(vel_fs_posix(), dir, &err) < 0 ||
-        vel_filemap_save(vel_fs_posix(), path, &map, &err) < 0)
+    set.dir = dir = vel_cache_rank_dir(found.gl_pathv[0], id, 1);
+    vel_buf_init(&brief);
+    if (vel_cache_make_dir(set.fs, dir, &err) < 0 ||
+        vel_filemap_encode(&map, &brief, &err) < 0 ||
+        vel_red_apply(&set, NULL, 0, brief.data, brief.len, NULL, &err) < 0)
         bail_out("%s", err.text);
+    vel_buf_fini(&brief);
     free(dir);
-    free(path);
     globfree(&found);
     vel_node_destroy(map.descriptor);
 }

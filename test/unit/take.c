@@ -44,7 +44,7 @@ static bool is_part(const char *dir, int rank, size_t files)
         is = red.n == 1 && vel_redfile_at(&red, 0)->header.list[0].files.n == files &&
              vel_redfile_check_files(vel_fs_posix(), part,
                                      &vel_redfile_at(&red, 0)->header, NULL) == 0 &&
-             vel_part_map(vel_fs_posix(), &what, &red, &map, NULL) == 0;
+             vel_part_map(&what, &red, &map, NULL) == 0;
         vel_redfiles_fini(&red);
     }
     if (is) {
