@@ -1,4 +1,4 @@
-# test/bench - one program per question; `make bench` builds and runs them (BENCH=pattern).
+# test/bench - one program per question; `make bench` runs them (BENCH=pattern).
 # A program prints rows through bench.c, which is the one place that knows how to measure.
 bench_programs = \
 	test/bench/checkpoint \
@@ -12,8 +12,7 @@ bench_programs = \
 	test/bench/parity \
 	test/bench/scale \
 	test/bench/split
-EXTRA_PROGRAMS += $(bench_programs)
-CLEANFILES += $(bench_programs)
+check_PROGRAMS += $(bench_programs) # so that they go on compiling
 EXTRA_DIST += %D%/run.sh
 bench_sources = %D%/bench.c %D%/bench.h
 
@@ -56,7 +55,7 @@ test_bench_leader_begin_CPPFLAGS = $(test_cppflags)
 test_bench_leader_begin_LDADD = $(test_ldadd)
 test_bench_delta_SOURCES = %D%/delta.c $(bench_sources)
 test_bench_delta_CPPFLAGS = $(test_cppflags)
-test_bench_delta_LDADD = src/libveloc_core.la
+test_bench_delta_LDADD = $(test_ldadd)
 
 test_bench_memory_SOURCES = %D%/memory.c $(bench_sources)
 test_bench_memory_CPPFLAGS = $(test_cppflags)
@@ -76,7 +75,7 @@ test_bench_split_LDADD = src/libveloc_core.la
 
 test_bench_flush_SOURCES = %D%/flush.c $(bench_sources)
 test_bench_flush_CPPFLAGS = $(test_cppflags)
-test_bench_flush_LDADD = src/libveloc_core.la
+test_bench_flush_LDADD = $(test_ldadd)
 
 .PHONY: bench
 bench: $(bench_programs) $(check_LTLIBRARIES)
