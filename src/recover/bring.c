@@ -278,8 +278,8 @@ static int name_keepers(struct vel_bringing *b)
     for (size_t i = 0; i < b->r->view.nodes.n; i++)
         nodes[i] = (int)i;
     for (int rank = 0; rank < ranks; rank++)
-        b->keeper[rank] = ranks == b->world->size ? rank : -1;
-    for (size_t s = 0; rc == 0 && ranks != b->world->size && s < b->d->sets.n; s++) {
+        b->keeper[rank] = -1;
+    for (size_t s = 0; rc == 0 && s < b->d->sets.n; s++) {
         const struct vel_view_set *set = vel_vec_at(&b->d->sets, s);
 
         for (size_t i = 0; rc == 0 && i < set->places.n; i++) {
@@ -335,7 +335,11 @@ static int keep_all(void *arg, struct vel_pull_source *source, struct vel_err *e
 
 static int bring_foreign(struct vel_bringing *b)
 {
-    int rc = vel_comm_agree(b->world, vel_bring_choose(b), b->err);
+    int rc = name_keepers(b);
+
+    if (rc == 0)
+        rc = vel_bring_choose(b);
+    rc = vel_comm_agree(b->world, rc, b->err);
 
     b->out->is_foreign = true;
     if (rc == 0)
@@ -379,10 +383,8 @@ static void leave(struct vel_bringing *b)
 static int bring(struct vel_bringing *b)
 {
     int64_t id = b->d->about.id;
-    int rc = vel_comm_agree(b->world, name_keepers(b), b->err);
+    int rc = learn(b);
 
-    if (rc == 0)
-        rc = learn(b);
     if (rc == 0)
         rc = b->d->about.ranks == b->world->size ? vel_bring_own(b) : bring_foreign(b);
     if (rc == VEL_ENOENT)

@@ -18,7 +18,8 @@ struct vel_bringing {
     const struct vel_view_dataset *d;
     struct vel_filemap map; /* of some part of this encoding: dataset and level */
     size_t store; /* where parts come to lie here; of the own part, where it is */
-    int *keeper;  /* by rank: who uses its part in the end; below 0: nobody */
+    int *keeper;  /* of another number of ranks: who uses the part of each in the end;
+                     below 0: nobody */
     struct vel_vec lent; /* struct vel_lent: parts that others have asked for */
     struct vel_brought *out;
     struct vel_err *err;

@@ -4,6 +4,7 @@
  * the way. Eight ranks on four nodes. */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -234,6 +235,34 @@ static void test_copies(void)
     is_int(count(&lab, ".h5vr", NULL), RANKS, "and both copies go");
 }
 
+static int open_unmarked(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    (void)fs;
+    return strstr(path, "/.used.") && flags & O_CREAT
+               ? -ENOSPC
+               : vel_fs_posix()->ops->open(vel_fs_posix(), path, flags, mode);
+}
+
+/* Then nobody knows which part is the copy. */
+static void test_unmarked(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs twin = {&ops};
+    struct seslab lab;
+    struct launch l = {.lab = &lab, .last = -1, .watched = 5, .fs = &twin};
+
+    ops.open = open_unmarked;
+    begin(&lab, "XOR");
+    change_places(&lab, 1, 3);
+    ok(crowd_run(RANKS, NULL, run_rank, &l, NULL) == 0 && l.found[RANKS - 1] == 1,
+       "where a mark cannot be put all restart");
+    is_int(count(&lab, ".h5vr", NULL), RANKS + 4, "and no copy goes");
+    ok(restarts(&lab) == 1 && was_told(&lab, "nothing was lost"),
+       "the next launch has all in place");
+    is_int(count(&lab, ".h5vr", NULL), RANKS, "and removes them");
+    is_int(count(&lab, ".h5v-tmp", NULL), 0, "no mark stays");
+}
+
 /* Nothing tells what the dataset is. */
 static void test_unknown(void)
 {
@@ -441,6 +470,7 @@ int main(void)
     test_moved();
     test_not_moved();
     test_copies();
+    test_unmarked();
     test_unknown();
     test_rebuilt();
     test_shared();
