@@ -43,8 +43,8 @@ static ssize_t limit_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
     bool is_asked = is_bound(l) && works_below(l, call);
     ssize_t rc;
 
-    if (call->op == VEL_FS_OP_HASTEN)
-        return 0; /* a hint; this file system takes none */
+    if (call->op == VEL_FS_OP_HASTEN && is_asked)
+        return 0; /* a hint, for which nobody waits */
     if (call->op == VEL_FS_OP_CLOSE)
         mark_fd(l, call->fd, false); /* before another thread may have the number */
     rc = is_asked ? vel_fs_limit_ask(l, call) : vel_fs_call_run(l->twin.under, call);

@@ -224,8 +224,54 @@ static void passes_on(void)
     end(&s);
 }
 
+/* --- hints --- */
+
+static int hints;
+
+static void count_hint(struct vel_fs *fs, int fd, off_t at, off_t len)
+{
+    (void)fs, (void)fd, (void)at, (void)len;
+    hints++;
+}
+
+struct copier {
+    struct vel_fs *fs;
+    int fd;
+};
+
+static void *hasten(void *arg)
+{
+    struct copier *copier = arg;
+
+    vel_fs_hasten(copier->fs, copier->fd, 0, 1);
+    return NULL;
+}
+
+/* That bytes are to be written soon is told the disk while a worker copies; the loop,
+ * which waits for nothing, does not tell it. */
+static void hints_pass_on(void)
+{
+    struct scene s;
+    struct copier copier;
+    pthread_t worker;
+
+    begin(&s, 3600 * VEL_CLOCK_S);
+    s.under.ops.hasten = count_hint;
+    copier.fs = s.fs;
+    copier.fd = s.fs->ops->open(s.fs, below(&s, "a"), O_RDWR | O_CREAT, 0600);
+    if (pthread_create(&worker, NULL, hasten, &copier) != 0)
+        bail_out("no thread");
+    pthread_join(worker, NULL);
+    is_int(hints, 1, "a worker's hint passes on");
+    hasten(&copier);
+    is_int(hints, 1, "that of the loop does not");
+    s.fs->ops->close(s.fs, copier.fd);
+    end(&s);
+}
+
 int main(void)
 {
+    hints_pass_on();
     hung();
     open_files();
     passes_on();
