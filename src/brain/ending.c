@@ -2,6 +2,7 @@
 /* The end of a launch: what a leader without processes still waits for. */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -13,6 +14,7 @@ enum {
     AGAIN_PART = 50, /* of T: between looks whether a lost node is dead */
     TELL_AFTER = 2,  /* s: an end that takes longer is explained */
     PIECE = 1,       /* s, or less of T: between two pieces of a part that is pulled */
+    LITTLE = 100000, /* bytes: what is left is not told as a number */
 };
 
 /* Files that are in no dataset yet wait for the others, as long as there is a chair. */
@@ -133,6 +135,7 @@ static void tell_left(struct vel_leader *leader)
     uint64_t at = leader->left_at + TELL_AFTER * UINT64_C(1000000000);
     uint64_t left = vel_progress_left(leader, 0);
     struct vel_buf missed;
+    char what[32];
 
     if (leader->conf.is_agent || leader->conf.is_guest || leader->is_end_told)
         return;
@@ -143,11 +146,12 @@ static void tell_left(struct vel_leader *leader)
     leader->is_end_told = true;
     vel_buf_init(&missed);
     print_missed(leader, &missed);
+    snprintf(what, sizeof what, "%.1f MB", (double)left / 1e6);
     if (left > 0)
         vel_log(VEL_LOG_WARN,
-                "the program ends when %.1f MB are protected and on the prefix%s, or "
-                "when nothing has moved for %.0f s (FLUSH_STALL)",
-                (double)left / 1e6, vel_buf_text(&missed),
+                "the program ends when %s are protected and on the prefix%s, or when "
+                "nothing has moved for %.0f s (FLUSH_STALL)",
+                left < LITTLE ? "its last files" : what, vel_buf_text(&missed),
                 (double)leader->conf.stall / 1e9);
     else
         vel_log(VEL_LOG_WARN, "the program ends when its other nodes have ended%s",
