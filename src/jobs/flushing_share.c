@@ -234,6 +234,8 @@ static int remove_containers(struct vel_share *s)
     vel_vec_init(&names, sizeof(char *));
     rc = dir ? vel_fs_list(s->crew.fs, dir, &names, s->err)
              : vel_out_of_memory(s->err, "flushing");
+    if (rc == VEL_ENOENT) /* nor any of ours yet */
+        rc = 0;
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         const char *name = *(char **)vel_vec_at(&names, i);
         char *path;

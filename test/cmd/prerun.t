@@ -158,6 +158,11 @@ VELOC_FLUSH=0 steps 4 1 4 die
 VELOC_GLOBAL_RESTART=1 on 4
 is "$(find out -type f | sed 's|^out/||; s|/.*||' | sort | uniq -c | xargs)" '8 step-3 8 step-4' 'GLOBAL_RESTART: the same'
 
+rm -rf c/* n/* out .veloc
+VELOC_FLUSH=0 steps 4 1 4 die
+VELOC_FLUSH_ON_RESTART=1 VELOC_CONTAINERS=1 on 4
+is "$codes$(find .veloc -name 'container.*' | wc -l)" '0 0 0 0 4' 'into containers with CONTAINERS=1'
+
 # --- what cannot be had
 lose 0
 lose 1

@@ -109,6 +109,27 @@ static void sizes(void)
     is_int(packlab_count(&lab, 1, "container."), PACKLAB_NODES, "a node has its own");
 }
 
+/* The owner before has made nothing, not even a directory. */
+static void later_owner(void)
+{
+    struct flushlab lab;
+    struct vel_err err = {0};
+    char *dir;
+    int rc = 0;
+
+    packlab_fresh(&lab, "later");
+    packlab_parts(&lab, 1);
+    flushlab_begin(&lab, 1, 2);
+    dir = vel_dataset_dir(lab.dir, 1);
+    if (rmdir(dir) < 0)
+        bail_out("rmdir %s", dir);
+    free(dir);
+    for (int n = 0; rc == 0 && n < PACKLAB_NODES; n++)
+        rc = packlab_copy(&lab, vel_fs_posix(), 1, 2, n, &err);
+    is_int(rc, 0, "the second owner begins where the first has made nothing: %s",
+           err.text);
+}
+
 static void numbers(void)
 {
     struct vel_flush_file files[3] = {
@@ -318,6 +339,7 @@ int main(void)
 {
     whole();
     sizes();
+    later_owner();
     numbers();
     apart();
     rivals();
