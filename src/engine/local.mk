@@ -29,6 +29,7 @@ core_sources += \
 	%D%/restart.c \
 	%D%/route.c \
 	%D%/session.c %D%/session.h %D%/session_in.h \
+	%D%/settle.c %D%/settle.h \
 	%D%/spill.c \
 	%D%/through.c \
 	%D%/write.c

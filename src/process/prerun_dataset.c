@@ -65,12 +65,12 @@ static int find_ranks(struct vel_prerun_work *w, struct vel_err *err)
     return rc;
 }
 
-int vel_prerun_tell(struct vel_prerun_work *w, int rank, unsigned what, const char *dir,
+int vel_prerun_tell(struct vel_prerun_work *w, int rank, unsigned what,
                     unsigned *ret_before, struct vel_err *err)
 {
     struct vel_background *b = w->p->background;
 
-    return b->ops->owe(b, w->d->about.id, rank, what, dir, ret_before, err);
+    return b->ops->owe(b, w->d->about.id, rank, what, NULL, ret_before, err);
 }
 
 static int rest(struct vel_prerun_work *w, struct vel_err *err)
@@ -80,8 +80,8 @@ static int rest(struct vel_prerun_work *w, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < w->before.n; i++) {
         unsigned before = 0;
 
-        rc = vel_prerun_tell(w, vel_prerun_rank(&w->before, i), VEL_OWE_REST, NULL,
-                             &before, err);
+        rc = vel_prerun_tell(w, vel_prerun_rank(&w->before, i), VEL_OWE_REST, &before,
+                             err);
         w->owed[0] |= !!(before & VEL_OWE_ENCODE);
         w->owed[1] |= !!(before & VEL_OWE_FLUSH);
     }
@@ -94,8 +94,8 @@ static int rest(struct vel_prerun_work *w, struct vel_err *err)
 
 /* --- what it is --- */
 
-int vel_prerun_map(const struct vel_prerun_work *w, const char *level, int rank,
-                   struct vel_filemap *ret, struct vel_err *err)
+static int map_of(const struct vel_prerun_work *w, const char *level, int rank,
+                  struct vel_filemap *ret, struct vel_err *err)
 {
     const struct vel_part part = {
         .level = (char *)(uintptr_t)level, .id = w->d->about.id, .rank = rank};
@@ -118,7 +118,7 @@ static bool find_map(struct vel_prerun_work *w)
         const struct vel_part *part = vel_vec_at(&w->p->parts, i);
 
         if (part->id == w->d->about.id &&
-            vel_prerun_map(w, part->level, part->rank, &w->map, NULL) == 0)
+            map_of(w, part->level, part->rank, &w->map, NULL) == 0)
             return true;
     }
     return false;
@@ -129,12 +129,13 @@ static int choose_home(struct vel_prerun_work *w, struct vel_err *err)
 {
     const struct vel_stores *stores = w->p->stores;
     const struct vel_store *store;
-    int rc = vel_reddesc_from_node(w->map.descriptor, &w->desc, err);
+    struct vel_reddesc desc;
+    int rc = vel_reddesc_from_node(w->map.descriptor, &desc, err);
 
     if (rc < 0)
         return rc;
-    w->has_desc = true;
-    store = vel_stores_find(stores, w->desc.store_name);
+    store = vel_stores_find(stores, desc.store_name);
+    vel_reddesc_fini(&desc);
     for (size_t i = 0; !store && i < stores->n; i++)
         if (stores->items[i].enabled && stores->items[i].type != VEL_STORE_PFS)
             store = &stores->items[i];
@@ -299,13 +300,10 @@ void vel_prerun_work_destroy(struct vel_prerun_work *w)
     vel_vec_fini(&w->dirs);
     vel_vec_fini(&w->ranks);
     vel_vec_fini(&w->before);
-    vel_vec_fini(&w->seats);
     if (w->has_entry)
         vel_entry_fini(&w->entry);
     if (w->has_map)
         vel_filemap_fini(&w->map);
-    if (w->has_desc)
-        vel_reddesc_fini(&w->desc);
     free(w);
 }
 
@@ -335,7 +333,6 @@ int vel_prerun_bring(struct vel_prerun *p, const struct vel_view_dataset *d,
     vel_vec_init(&w->ranks, sizeof(int));
     vel_vec_init(&w->before, sizeof(int));
     vel_vec_init(&w->dirs, sizeof(char *));
-    vel_vec_init(&w->seats, sizeof(struct vel_prerun_seat));
     *ret = w;
     rc = go_on(w, bring(w, &w->why), err);
     w->ret.seconds =
@@ -349,8 +346,7 @@ static void rest_again(struct vel_prerun_work *w)
     unsigned before;
 
     for (size_t i = 0; i < w->ranks.n; i++)
-        vel_prerun_tell(w, vel_prerun_rank(&w->ranks, i), VEL_OWE_REST, NULL, &before,
-                        NULL);
+        vel_prerun_tell(w, vel_prerun_rank(&w->ranks, i), VEL_OWE_REST, &before, NULL);
 }
 
 int vel_prerun_owe(struct vel_prerun_work *w, struct vel_err *err)

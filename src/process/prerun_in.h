@@ -13,7 +13,6 @@
 #include "process/prerun.h"
 #include "pull/pull.h"
 #include "topo/group.h"
-#include "topo/reddesc.h"
 #include "topo/store.h"
 #include "view/view.h"
 
@@ -80,20 +79,12 @@ struct vel_prerun_work {
     bool has_entry;
     struct vel_filemap map; /* of some part: level and store */
     bool has_map;
-    struct vel_reddesc desc;
-    bool has_desc;
     const char *home;      /* where parts come to lie here */
     struct vel_vec ranks;  /* int: that are to be here, */
     struct vel_vec dirs;   /* char *: and where their parts are */
     struct vel_vec before; /* int: all of which something may be owed here */
-    struct vel_vec seats;  /* of `ranks` */
-    bool lacks_scheme, is_newest;
+    bool is_newest;
     int64_t owed[3]; /* of any part, until now: encode, flush; on the prefix already */
-};
-
-/* What a tool tells of a part. */
-struct vel_prerun_seat {
-    uint32_t rank, set, place;
 };
 
 static inline int vel_prerun_rank(const struct vel_vec *ranks, size_t i)
@@ -102,11 +93,10 @@ static inline int vel_prerun_rank(const struct vel_vec *ranks, size_t i)
 }
 bool vel_prerun_has(const struct vel_vec *ranks, int rank);
 
-/* Tell the leader of this node: as in engine/background.h. */
-int vel_prerun_tell(struct vel_prerun_work *w, int rank, unsigned what, const char *dir,
+/* Tell the leader of this node that nothing is owed, or that it rests: as in
+ * engine/background.h. */
+int vel_prerun_tell(struct vel_prerun_work *w, int rank, unsigned what,
                     unsigned *ret_before, struct vel_err *err);
-int vel_prerun_map(const struct vel_prerun_work *w, const char *level, int rank,
-                   struct vel_filemap *ret, struct vel_err *err);
 
 /* Collective. Its parts come to their nodes; and then it is owed what is still due. A
  * failure of the dataset is in its result alone: what is returned is a world that

@@ -180,6 +180,15 @@ int vel_redfile_scan_all(struct vel_fs *fs, const char *dir, struct vel_vec *ret
     return scan(fs, dir, NULL, ret, err);
 }
 
+const struct vel_redfile *vel_redfile_find(const struct vel_vec *redfiles,
+                                           const uint8_t id[VEL_ENCODING_ID])
+{
+    for (size_t i = 0; i < redfiles->n; i++)
+        if (memcmp(vel_redfile_at(redfiles, i)->header.id, id, VEL_ENCODING_ID) == 0)
+            return vel_redfile_at(redfiles, i);
+    return NULL;
+}
+
 int vel_redfile_check_files(struct vel_fs *fs, const char *dir,
                             const struct vel_red_header *header, struct vel_err *err)
 {

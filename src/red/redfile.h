@@ -32,6 +32,10 @@ static inline struct vel_redfile *vel_redfile_at(const struct vel_vec *redfiles,
     return (struct vel_redfile *)redfiles->items + i;
 }
 
+/* That of an encoding; NULL: none of them. */
+const struct vel_redfile *vel_redfile_find(const struct vel_vec *redfiles,
+                                           const uint8_t id[VEL_ENCODING_ID]);
+
 /* Are all files of list[0] in `dir`, with the recorded sizes, and times where they are
  * dated? The sentence names the first one that is missing or short. Their bytes are not
  * read. */

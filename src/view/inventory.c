@@ -136,6 +136,32 @@ int vel_part_map(const struct vel_part *part, const struct vel_vec *red,
     return rc;
 }
 
+int vel_part_map_of(struct vel_fs *fs, const char *dir, int rank,
+                    const uint8_t *encoding, struct vel_filemap *ret,
+                    enum vel_scheme *ret_scheme, struct vel_err *err)
+{
+    const struct vel_redfile *file = NULL;
+    struct vel_vec red = {0};
+    int rc = vel_redfile_scan(fs, dir, VEL_CACHE_LABEL, (uint32_t)rank, &red, err);
+
+    if (rc == 0 && encoding)
+        file = vel_redfile_find(&red, encoding);
+    else if (rc == 0 && red.n > 0)
+        file = vel_redfile_at(&red, 0);
+    if (rc == 0 && !file)
+        rc = vel_fail(err, VEL_ECORRUPT, "%s has no redundancy file that can be read",
+                      dir);
+    if (rc == 0) {
+        const struct vel_buf *brief = &file->header.list[0].descriptor;
+
+        if (ret_scheme)
+            *ret_scheme = file->header.layout.scheme;
+        rc = vel_filemap_decode(brief->data, brief->len, ret, err);
+    }
+    vel_redfiles_fini(&red);
+    return rc;
+}
+
 static int tell_about(const struct vel_part *part, const struct vel_vec *red,
                       struct vel_stock *held, struct vel_err *err)
 {

@@ -112,4 +112,10 @@ int vel_inventory_decode(const void *bytes, size_t len, struct vel_inventory *re
 int vel_part_map(const struct vel_part *part, const struct vel_vec *red,
                  struct vel_filemap *ret, struct vel_err *err);
 
+/* The same of the part in `dir`, as its redundancy file of one encoding says (NULL: the
+ * newest), and how that protects it (may be NULL). VEL_ECORRUPT: there is none. */
+int vel_part_map_of(struct vel_fs *fs, const char *dir, int rank,
+                    const uint8_t *encoding, struct vel_filemap *ret,
+                    enum vel_scheme *ret_scheme, struct vel_err *err);
+
 #endif

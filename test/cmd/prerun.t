@@ -162,6 +162,9 @@ rm -rf c/* n/* out .veloc
 VELOC_FLUSH=0 steps 4 1 4 die
 VELOC_FLUSH_ON_RESTART=1 VELOC_CONTAINERS=1 on 4
 is "$codes$(find .veloc -name 'container.*' | wc -l)" '0 0 0 0 4' 'into containers with CONTAINERS=1'
+VELOC_FLUSH=0 steps 4 1 5 die
+VELOC_GLOBAL_RESTART=1 VELOC_CONTAINERS=1 on 4
+is "$codes $(find out -type f | grep -c step-5)" '0 0 0 0  8' 'which reads it by name: with CONTAINERS=1 it is in none'
 
 # --- what cannot be had
 lose 0

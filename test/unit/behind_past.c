@@ -10,7 +10,9 @@
 #include "sys/host.h"
 #include "sys/lock.h"
 #include "tap/behindlab.h"
+#include "tap/crowd.h"
 #include "tap/tap.h"
+
 /* --- the end --- */
 
 static int save_two(struct behindlab *l, struct vel_session *s, int rank,
@@ -94,6 +96,50 @@ static void the_next_launch_goes_on(void)
        "it restores what was complete");
     ok(behindlab_all(&l, 2, 0) && behindlab_all(&l, 3, VEL_XOR), "has it encoded");
     ok(seslab_is_flushed(&l.lab, 1), "and flushed, as was promised");
+}
+
+static int open_and_leave(struct vel_comm *comm, void *arg)
+{
+    struct behindlab *l = arg;
+    struct vel_session *s = NULL;
+    struct vel_err err = {0};
+    int rc = seslab_open_with(&l->lab, comm, vel_fs_posix(),
+                              standin_seat(l->standin, comm->rank), &s, &err);
+
+    if (rc < 0)
+        note("rank %d: %s", comm->rank, err.text);
+    vel_session_close(s, NULL, NULL);
+    return rc;
+}
+
+/* Its files are whole where they are, and without redundancy yet. */
+static void more_ranks_go_on(void)
+{
+    const struct vel_seal *seal;
+    struct behindlab l;
+    bool is_right = true;
+
+    behindlab_init(&l);
+    seslab_set(&l.lab, "FLUSH", "1");
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    standin_hold(l.standin, true);
+    ok(behindlab_run(&l, save_one), "a launch ends with everything still owed");
+    standin_destroy(l.standin);
+    l.standin = standin_create(2 * BEHINDLAB_RANKS);
+    standin_hold(l.standin, true);
+    is_int(crowd_run(2 * BEHINDLAB_RANKS, NULL, open_and_leave, &l, NULL), 0,
+           "the next one has more ranks");
+    seal = standin_settled(l.standin);
+    for (size_t i = 0; seal && i < seal->members.n; i++) {
+        const struct vel_seal_member *member = vel_seal_member(seal, i);
+
+        is_right &= member->set == 0 && member->place == member->rank &&
+                    member->scheme == VEL_XOR;
+    }
+    ok(seal && seal->what == (VEL_OWED_ENCODE | VEL_OWED_FLUSH) &&
+           seal->members.n == BEHINDLAB_RANKS && is_right,
+       "it owes the same, in the sets of those that wrote it");
+    standin_destroy(l.standin);
 }
 
 static void sync_takes_over(void)
@@ -184,6 +230,7 @@ int main(void)
     the_end_flushes();
     an_agent_is_not_waited_for();
     the_next_launch_goes_on();
+    more_ranks_go_on();
     sync_takes_over();
     two_programs_share_a_prefix();
     return done_testing();
