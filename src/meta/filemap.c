@@ -78,3 +78,26 @@ int vel_filemap_decode(const void *bytes, size_t len, struct vel_filemap *ret,
         rc = from_body(body, ret, err);
     return rc < 0 ? vel_wrap(err, rc, "reading file map") : 0;
 }
+
+int vel_filemap_share(struct vel_comm *comm, struct vel_filemap *map, bool *has,
+                      struct vel_err *err)
+{
+    int64_t root = *has ? comm->rank : comm->size;
+    struct vel_buf bytes;
+    int rc = vel_comm_allreduce(comm, VEL_COMM_MIN, &root, 1, err);
+
+    if (rc < 0 || root == comm->size)
+        return rc;
+    vel_buf_init(&bytes);
+    if (root == comm->rank)
+        rc = vel_filemap_encode(map, &bytes, err);
+    rc = vel_comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = vel_comm_bcast(comm, (int)root, &bytes, err);
+    if (rc == 0 && !*has) {
+        rc = vel_filemap_decode(bytes.data, bytes.len, map, err);
+        *has = rc == 0;
+    }
+    vel_buf_fini(&bytes);
+    return vel_comm_agree(comm, rc, err);
+}

@@ -10,6 +10,7 @@
 #define VEL_META_FILEMAP_H
 
 #include "base/buf.h"
+#include "comm/comm.h"
 #include "meta/dataset.h"
 
 struct vel_filemap {
@@ -25,5 +26,10 @@ int vel_filemap_encode(const struct vel_filemap *map, struct vel_buf *ret,
                        struct vel_err *err);
 int vel_filemap_decode(const void *bytes, size_t len, struct vel_filemap *ret,
                        struct vel_err *err);
+
+/* Collective. Who has one (*has) keeps it; the others get that of the lowest who has.
+ * *has stays false when nobody does. */
+int vel_filemap_share(struct vel_comm *comm, struct vel_filemap *map, bool *has,
+                      struct vel_err *err);
 
 #endif

@@ -11,9 +11,7 @@
 #include "base/path.h"
 #include "meta/cache.h"
 #include "meta/filemap.h"
-#include "meta/paths.h"
 #include "process/prerun_in.h"
-#include "red/redfile.h"
 #include "topo/reddesc.h"
 #include "view/inventory.h"
 #include "view/view_in.h"
@@ -94,89 +92,35 @@ static int rest(struct vel_prerun_work *w, struct vel_err *err)
 
 /* --- what it is --- */
 
-static int map_of(const struct vel_prerun_work *w, const char *level, int rank,
-                  struct vel_filemap *ret, struct vel_err *err)
-{
-    const struct vel_part part = {
-        .level = (char *)(uintptr_t)level, .id = w->d->about.id, .rank = rank};
-    char *dir = vel_cache_rank_dir(level, part.id, rank);
-    struct vel_vec red = {0};
-    int rc = dir ? vel_redfile_scan(w->p->of->fs, dir, VEL_CACHE_LABEL, (uint32_t)rank,
-                                    &red, err)
-                 : vel_out_of_memory(err, "recovering");
-
-    if (rc == 0)
-        rc = vel_part_map(&part, &red, ret, err);
-    vel_redfiles_fini(&red);
-    free(dir);
-    return rc;
-}
-
-static bool find_map(struct vel_prerun_work *w)
-{
-    for (size_t i = 0; i < w->p->parts.n; i++) {
-        const struct vel_part *part = vel_vec_at(&w->p->parts, i);
-
-        if (part->id == w->d->about.id &&
-            map_of(w, part->level, part->rank, &w->map, NULL) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The store that the level used, if it is one of ours now; else the first that may. */
 static int choose_home(struct vel_prerun_work *w, struct vel_err *err)
 {
-    const struct vel_stores *stores = w->p->stores;
     const struct vel_store *store;
-    struct vel_reddesc desc;
-    int rc = vel_reddesc_from_node(w->map.descriptor, &desc, err);
+    int rc = vel_reddesc_home(w->map.descriptor, w->p->stores, &store, err);
 
     if (rc < 0)
         return rc;
-    store = vel_stores_find(stores, desc.store_name);
-    vel_reddesc_fini(&desc);
-    for (size_t i = 0; !store && i < stores->n; i++)
-        if (stores->items[i].enabled && stores->items[i].type != VEL_STORE_PFS)
-            store = &stores->items[i];
-    if (!store)
-        return vel_fail(err, VEL_ECONFIG, "there is no store to restore it into");
     w->home = w->p->homes[store->index];
     rc = vel_store_check(store, w->p->of->fs, err);
     return rc < 0 ? rc : vel_cache_make_dir(w->p->of->fs, w->home, err);
 }
 
-/* Collective. The lowest tool whose node has a part of it tells what it is. A dataset
- * that came to the prefix may have left all caches since the view was made. */
+/* Collective. A dataset that came to the prefix may have left all caches since the view
+ * was made. */
 static int learn(struct vel_prerun_work *w, struct vel_err *err)
 {
-    struct vel_comm *world = w->p->world;
-    bool has = find_map(w);
-    int64_t root = has ? world->rank : world->size;
-    struct vel_buf bytes;
-    int rc = vel_comm_allreduce(world, VEL_COMM_MIN, &root, 1, err);
+    const struct vel_prerun *p = w->p;
+    int rc;
 
-    w->has_map = has;
-    if (rc == 0 && root == world->size && !w->owed[2])
+    w->has_map =
+        vel_parts_map(p->of->fs, &p->parts, w->d->about.id, w->d->encoding, &w->map);
+    rc = vel_filemap_share(p->world, &w->map, &w->has_map, err);
+    if (rc == 0 && !w->has_map && !w->owed[2])
         rc = vel_fail(err, VEL_ECORRUPT, "none of its file maps can be read");
-    if (rc == 0 && root == world->size)
+    if (rc == 0 && !w->has_map)
         w->ret.on_prefix = w->d->about.ranks;
-    if (rc < 0 || root == world->size)
+    if (rc < 0 || !w->has_map)
         return rc;
-    vel_buf_init(&bytes);
-    if (root == world->rank)
-        rc = vel_filemap_encode(&w->map, &bytes, err);
-    rc = vel_comm_agree(world, rc, err);
-    if (rc == 0)
-        rc = vel_comm_bcast(world, (int)root, &bytes, err);
-    if (rc == 0 && !w->has_map) {
-        rc = vel_filemap_decode(bytes.data, bytes.len, &w->map, err);
-        w->has_map = rc == 0;
-    }
-    vel_buf_fini(&bytes);
-    if (rc == 0)
-        rc = choose_home(w, err);
-    return vel_comm_agree(world, rc, err);
+    return vel_comm_agree(p->world, choose_home(w, err), err);
 }
 
 /* --- its parts --- */

@@ -144,14 +144,11 @@ static int look_in(struct vel_pulling *p, struct vel_err *err)
     struct vel_vec red = {0};
     int rc = vel_redfile_scan(p->how->fs, p->dir, VEL_CACHE_LABEL,
                               (uint32_t)p->what->rank, &red, err);
-    const struct vel_redfile *redfile = NULL;
+    const struct vel_redfile *redfile;
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < red.n; i++)
-        if (memcmp(vel_redfile_at(&red, i)->header.id, p->what->dataset->encoding,
-                   VEL_ENCODING_ID) == 0)
-            redfile = vel_redfile_at(&red, i);
+    redfile = vel_redfile_find(&red, p->what->dataset->encoding);
     if (redfile)
         rc = verify(p, redfile, err);
     else if (vel_fs_exists(p->how->fs, p->dir))

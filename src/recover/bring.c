@@ -12,6 +12,7 @@
 #include "recover/bring_in.h"
 #include "recover/rounds.h"
 #include "red/redfile.h"
+#include "view/inventory.h"
 #include "view/view_in.h"
 
 enum { WINDOW = 16 << 20 }; /* of a pull: a round is worth its messages */
@@ -45,16 +46,6 @@ char *vel_bring_dir(const struct vel_bringing *b, size_t store, int rank)
     return dir;
 }
 
-static const struct vel_redfile *find_encoding(const struct vel_bringing *b,
-                                               const struct vel_vec *red)
-{
-    for (size_t i = 0; i < red->n; i++)
-        if (memcmp(vel_redfile_at(red, i)->header.id, b->d->encoding,
-                   VEL_ENCODING_ID) == 0)
-            return vel_redfile_at(red, i);
-    return NULL;
-}
-
 /* Is it of that encoding? */
 static bool look_into(const struct vel_bringing *b, const char *dir, int rank,
                       bool *ret_is_whole)
@@ -64,7 +55,7 @@ static bool look_into(const struct vel_bringing *b, const char *dir, int rank,
     const struct vel_redfile *file = NULL;
 
     if (vel_redfile_scan(fs, dir, VEL_CACHE_LABEL, (uint32_t)rank, &red, NULL) == 0)
-        file = find_encoding(b, &red);
+        file = vel_redfile_find(&red, b->d->encoding);
     *ret_is_whole = file && vel_redfile_check_files(fs, dir, &file->header, NULL) == 0;
     vel_redfiles_fini(&red);
     return file != NULL;
@@ -106,75 +97,24 @@ bool vel_bring_has(const struct vel_bringing *b, int rank)
 
 int vel_bring_choose(struct vel_bringing *b)
 {
-    const struct vel_stores *stores = b->r->of.stores;
-    struct vel_reddesc desc;
     const struct vel_store *store;
-    int rc = vel_reddesc_from_node(b->map.descriptor, &desc, b->err);
+    int rc = vel_reddesc_home(b->map.descriptor, b->r->of.stores, &store, b->err);
 
-    if (rc < 0)
-        return rc;
-    store = vel_stores_find(stores, desc.store_name);
-    vel_reddesc_fini(&desc);
-    for (size_t i = 0; !store && i < stores->n; i++)
-        if (stores->items[i].enabled && stores->items[i].type != VEL_STORE_PFS)
-            store = &stores->items[i];
-    if (!store)
-        return vel_fail(b->err, VEL_ECONFIG, "there is no store to restore it into");
-    b->store = store->index;
-    return 0;
+    if (rc == 0)
+        b->store = store->index;
+    return rc;
 }
 
-/* --- what it is --- */
-
-static bool find_map(struct vel_bringing *b)
-{
-    const struct vel_recovery *r = b->r;
-    bool is_found = false;
-
-    for (size_t i = 0; i < r->spoken.n && !is_found; i++) {
-        const struct vel_part *part =
-            &((struct vel_spoken *)vel_vec_at(&r->spoken, i))->part;
-        struct vel_vec red = {0};
-        const struct vel_redfile *file = NULL;
-        char *dir;
-
-        if (part->id != b->d->about.id)
-            continue;
-        dir = vel_cache_rank_dir(part->level, part->id, part->rank);
-        if (dir && vel_redfile_scan(r->of.fs, dir, VEL_CACHE_LABEL,
-                                    (uint32_t)part->rank, &red, NULL) == 0)
-            file = find_encoding(b, &red);
-        is_found = file && vel_filemap_decode(file->header.list[0].descriptor.data,
-                                              file->header.list[0].descriptor.len,
-                                              &b->map, NULL) == 0;
-        vel_redfiles_fini(&red);
-        free(dir);
-    }
-    return is_found;
-}
-
-/* Collective. The lowest rank that can read of it tells all. */
+/* Collective. What it is. */
 static int learn(struct vel_bringing *b)
 {
-    bool has = find_map(b);
-    int64_t root = has ? b->world->rank : b->world->size;
-    struct vel_buf bytes;
-    int rc = vel_comm_allreduce(b->world, VEL_COMM_MIN, &root, 1, b->err);
+    bool has = vel_parts_map(b->r->of.fs, &b->r->spoken, b->d->about.id, b->d->encoding,
+                             &b->map);
+    int rc = vel_filemap_share(b->world, &b->map, &has, b->err);
 
-    if (rc == 0 && root == b->world->size)
-        return vel_fail(b->err, VEL_ECORRUPT, "none of its file maps can be read");
-    if (rc < 0)
-        return rc;
-    vel_buf_init(&bytes);
-    if (root == b->world->rank)
-        rc = vel_filemap_encode(&b->map, &bytes, b->err);
-    rc = vel_comm_agree(b->world, rc, b->err);
-    if (rc == 0)
-        rc = vel_comm_bcast(b->world, (int)root, &bytes, b->err);
     if (rc == 0 && !has)
-        rc = vel_filemap_decode(bytes.data, bytes.len, &b->map, b->err);
-    vel_buf_fini(&bytes);
-    return vel_comm_agree(b->world, rc, b->err);
+        rc = vel_fail(b->err, VEL_ECORRUPT, "none of its file maps can be read");
+    return rc;
 }
 
 /* --- pulls --- */

@@ -45,7 +45,7 @@ char *vel_bring_where(const struct vel_bringing *b, int rank, size_t *ret_store,
 /* Where it would be in a store: a new string; NULL: no memory. */
 char *vel_bring_dir(const struct vel_bringing *b, size_t store, int rank);
 
-/* The store that the level used, if it is one of ours now; else the first that may. */
+/* Where parts of its level come to lie. */
 int vel_bring_choose(struct vel_bringing *b);
 
 /* no_rebuild: the others of its set are not asked. */

@@ -13,6 +13,7 @@
 #include "recover/bring_in.h"
 #include "recover/ranks.h"
 #include "red/set.h"
+#include "view/inventory.h"
 #include "view/view_in.h"
 
 /* What does not come counts as lost. */
@@ -69,26 +70,6 @@ static int prepare(struct vel_bringing *b)
     return rc;
 }
 
-/* What the rebuilt redundancy file says is mine. */
-static int settle(struct vel_bringing *b)
-{
-    struct vel_vec red = {0};
-    int rc = vel_redfile_scan(b->r->of.fs, b->dir, VEL_CACHE_LABEL,
-                              (uint32_t)b->world->rank, &red, b->err);
-
-    if (rc == 0 && !red.n)
-        rc = vel_fail(b->err, VEL_ECORRUPT, "%s: no redundancy file after a rebuild",
-                      b->dir);
-    if (rc == 0) {
-        const struct vel_buf *brief =
-            &vel_redfile_at(&red, 0)->header.list[0].descriptor;
-
-        rc = vel_filemap_decode(brief->data, brief->len, &b->out->map, b->err);
-    }
-    vel_redfiles_fini(&red);
-    return rc;
-}
-
 /* Whose files were made again says why: it is news where there were any. */
 static void tell_rebuilt(struct vel_bringing *b, size_t place,
                          struct vel_buf *sentences)
@@ -132,7 +113,9 @@ static int rebuild(struct vel_bringing *b)
         tell_rebuilt(b, (size_t)set.comm->rank, &report.sentences);
     vel_comm_destroy(set.comm);
     vel_red_report_fini(&report);
-    return vel_comm_agree(b->world, settle(b), b->err);
+    rc = vel_part_map_of(b->r->of.fs, b->dir, b->world->rank, NULL, &b->out->map, NULL,
+                         b->err);
+    return vel_comm_agree(b->world, rc, b->err);
 }
 
 /* Whose parts were made again; or when too many are lost, whose are. */

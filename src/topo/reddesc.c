@@ -345,3 +345,23 @@ const struct vel_reddesc *vel_reddesc_choose(const struct vel_reddescs *descs,
     }
     return by_time ? by_time : by_count;
 }
+
+int vel_reddesc_home(const struct vel_node *node, const struct vel_stores *stores,
+                     const struct vel_store **ret, struct vel_err *err)
+{
+    struct vel_reddesc desc;
+    const struct vel_store *store;
+    int rc = vel_reddesc_from_node(node, &desc, err);
+
+    if (rc < 0)
+        return rc;
+    store = vel_stores_find(stores, desc.store_name);
+    vel_reddesc_fini(&desc);
+    for (size_t i = 0; !store && i < stores->n; i++)
+        if (stores->items[i].enabled && stores->items[i].type != VEL_STORE_PFS)
+            store = &stores->items[i];
+    if (!store)
+        return vel_fail(err, VEL_ECONFIG, "there is no store to restore it into");
+    *ret = store;
+    return 0;
+}

@@ -113,6 +113,12 @@ struct vel_node *vel_reddesc_to_node(const struct vel_reddesc *desc);
 int vel_reddesc_from_node(const struct vel_node *node, struct vel_reddesc *ret_desc,
                           struct vel_err *err);
 
+/* Where parts of a dataset come to lie whose level has this persisted form: the store
+ * that it used, if it is one of ours now; else the first that may. VEL_ECONFIG: none.
+ */
+int vel_reddesc_home(const struct vel_node *node, const struct vel_stores *stores,
+                     const struct vel_store **ret, struct vel_err *err);
+
 /* The persisted form as bytes, for vel_red_apply(), and back. */
 int vel_reddesc_encode(const struct vel_reddesc *desc, struct vel_buf *ret,
                        struct vel_err *err);

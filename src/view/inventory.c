@@ -162,6 +162,25 @@ int vel_part_map_of(struct vel_fs *fs, const char *dir, int rank,
     return rc;
 }
 
+bool vel_parts_map(struct vel_fs *fs, const struct vel_vec *parts, int64_t id,
+                   const uint8_t encoding[VEL_ENCODING_ID], struct vel_filemap *ret)
+{
+    bool is_found = false;
+
+    for (size_t i = 0; i < parts->n && !is_found; i++) {
+        const struct vel_part *part = vel_vec_at(parts, i);
+        char *dir;
+
+        if (part->id != id)
+            continue;
+        dir = vel_cache_rank_dir(part->level, id, part->rank);
+        is_found =
+            dir && vel_part_map_of(fs, dir, part->rank, encoding, ret, NULL, NULL) == 0;
+        free(dir);
+    }
+    return is_found;
+}
+
 static int tell_about(const struct vel_part *part, const struct vel_vec *red,
                       struct vel_stock *held, struct vel_err *err)
 {

@@ -118,4 +118,9 @@ int vel_part_map_of(struct vel_fs *fs, const char *dir, int rank,
                     const uint8_t *encoding, struct vel_filemap *ret,
                     enum vel_scheme *ret_scheme, struct vel_err *err);
 
+/* Of a dataset, as the first of these parts says that has this encoding of it. Items of
+ * `parts` begin with a struct vel_part. False: none has. */
+bool vel_parts_map(struct vel_fs *fs, const struct vel_vec *parts, int64_t id,
+                   const uint8_t encoding[VEL_ENCODING_ID], struct vel_filemap *ret);
+
 #endif
