@@ -115,7 +115,7 @@ static int learn(struct vel_prerun_work *w, struct vel_err *err)
         vel_parts_map(p->of->fs, &p->parts, w->d->about.id, w->d->encoding, &w->map);
     rc = vel_filemap_share(p->world, &w->map, &w->has_map, err);
     if (rc == 0 && !w->has_map && !w->owed[2])
-        rc = vel_fail(err, VEL_ECORRUPT, "none of its file maps can be read");
+        rc = vel_fail(err, VEL_ECORRUPT, "none of its redundancy files can be read");
     if (rc == 0 && !w->has_map)
         w->ret.on_prefix = w->d->about.ranks;
     if (rc < 0 || !w->has_map)

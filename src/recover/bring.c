@@ -113,7 +113,7 @@ static int learn(struct vel_bringing *b)
     int rc = vel_filemap_share(b->world, &b->map, &has, b->err);
 
     if (rc == 0 && !has)
-        rc = vel_fail(b->err, VEL_ECORRUPT, "none of its file maps can be read");
+        rc = vel_fail(b->err, VEL_ECORRUPT, "none of its redundancy files can be read");
     return rc;
 }
 
