@@ -10,30 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/fs_twin.h"
 #include "tap/fs_undo_log.h"
 
 struct vel_fs_undo {
-    struct vel_fs fs;
-    struct vel_fs *under;
-    pthread_mutex_t
-        lock; /* guards the log, and keeps it in the order of what happens */
+    struct vel_fs_twin twin;
+    pthread_mutex_t lock; /* guards the log, which is in the order of what happens */
     struct vel_undo_log log;
 };
 
-static struct vel_fs_undo *undo_of(struct vel_fs *fs)
+static struct vel_fs *under(const struct vel_fs_undo *u)
 {
-    return (struct vel_fs_undo *)fs; /* its first member */
-}
-
-static struct vel_fs_undo *enter(struct vel_fs *fs)
-{
-    pthread_mutex_lock(&undo_of(fs)->lock);
-    return undo_of(fs);
-}
-
-static void leave(struct vel_fs_undo *u)
-{
-    pthread_mutex_unlock(&u->lock);
+    return u->twin.under;
 }
 
 /* The part of a write's record that must be taken before it; false when the file is
@@ -44,7 +32,7 @@ static bool before_write(struct vel_fs_undo *u, int fd, off_t at, size_t len,
     struct vel_undo_write w = {.at = at};
     struct stat st;
 
-    if (u->under->ops->fstat(u->under, fd, &st) < 0)
+    if (under(u)->ops->fstat(under(u), fd, &st) < 0)
         return false;
     w.node = vel_undo_node_find(&u->log, &st);
     if (!w.node)
@@ -57,7 +45,7 @@ static bool before_write(struct vel_fs_undo *u, int fd, off_t at, size_t len,
             w.old_len = len;
         w.old_bytes = malloc(w.old_len);
         if (!w.old_bytes ||
-            vel_fs_read_at(u->under, fd, w.old_bytes, w.old_len, w.at, "", NULL) < 0)
+            vel_fs_read_at(under(u), fd, w.old_bytes, w.old_len, w.at, "", NULL) < 0)
             u->log.is_broken = true;
     }
     *ret_write = w;
@@ -77,8 +65,8 @@ static void after_write(struct vel_fs_undo *u, int fd, struct vel_undo_write *w,
     w->new_len = w->is_truncate ? 0 : (size_t)written;
     w->new_bytes = malloc(w->new_len + 1);
     if (!w->new_bytes ||
-        vel_fs_read_at(u->under, fd, w->new_bytes, w->new_len, w->at, "", NULL) < 0 ||
-        u->under->ops->fstat(u->under, fd, &st) < 0) {
+        vel_fs_read_at(under(u), fd, w->new_bytes, w->new_len, w->at, "", NULL) < 0 ||
+        under(u)->ops->fstat(under(u), fd, &st) < 0) {
         u->log.is_broken = true;
         st.st_size = 0;
     }
@@ -90,82 +78,44 @@ static void after_write(struct vel_fs_undo *u, int fd, struct vel_undo_write *w,
     }
 }
 
-static ssize_t undo_pwrite(struct vel_fs *fs, int fd, const void *buf, size_t len,
-                           off_t at)
+/* pwrite, append and copy: append is at -1. */
+static ssize_t undo_write(struct vel_fs_undo *u, const struct vel_fs_call *call,
+                          off_t at)
 {
     struct vel_undo_write w;
-    struct vel_fs_undo *u = enter(fs);
-    bool is_logged = at >= 0 && before_write(u, fd, at, len, &w);
-    ssize_t n = u->under->ops->pwrite(u->under, fd, buf, len, at);
+    bool is_logged = (at >= 0 || call->op == VEL_FS_OP_APPEND) &&
+                     before_write(u, call->fd, at, call->len, &w);
+    ssize_t n = vel_fs_call_run(under(u), call);
 
     if (is_logged)
-        after_write(u, fd, &w, n);
-    leave(u);
+        after_write(u, call->fd, &w, n);
     return n;
 }
 
-static ssize_t undo_append(struct vel_fs *fs, int fd, const void *buf, size_t len)
+static ssize_t undo_clone(struct vel_fs_undo *u, const struct vel_fs_call *call)
 {
     struct vel_undo_write w;
-    struct vel_fs_undo *u = enter(fs);
-    bool is_logged = before_write(u, fd, -1, len, &w);
-    ssize_t n = u->under->ops->append(u->under, fd, buf, len);
-
-    if (is_logged)
-        after_write(u, fd, &w, n);
-    leave(u);
-    return n;
-}
-
-static ssize_t undo_copy(struct vel_fs *fs, int from, off_t from_at, int to,
-                         off_t to_at, size_t len)
-{
-    struct vel_undo_write w;
-    struct vel_fs_undo *u = enter(fs);
-    bool is_logged = to_at >= 0 && before_write(u, to, to_at, len, &w);
-    ssize_t n = u->under->ops->copy(u->under, from, from_at, to, to_at, len);
-
-    if (is_logged)
-        after_write(u, to, &w, n);
-    leave(u);
-    return n;
-}
-
-static int undo_clone(struct vel_fs *fs, int from, int to)
-{
-    struct vel_undo_write w;
-    struct vel_fs_undo *u = enter(fs);
     struct stat st = {.st_size = 0};
-    bool is_logged = before_write(u, to, 0, SIZE_MAX, &w);
-    int rc = u->under->ops->clone(u->under, from, to);
+    bool is_logged = before_write(u, call->fd, 0, SIZE_MAX, &w);
+    ssize_t rc = vel_fs_call_run(under(u), call);
 
-    if (rc == 0 && u->under->ops->fstat(u->under, to, &st) < 0)
+    if (rc == 0 && under(u)->ops->fstat(under(u), call->fd, &st) < 0)
         u->log.is_broken = true;
     if (is_logged)
-        after_write(u, to, &w, (ssize_t)st.st_size);
-    leave(u);
+        after_write(u, call->fd, &w, (ssize_t)st.st_size);
     return rc;
 }
 
-static int truncate_logged(struct vel_fs_undo *u, int fd, off_t size)
+static int undo_truncate(struct vel_fs_undo *u, int fd, off_t size)
 {
     struct vel_undo_write w;
     bool is_logged = size >= 0 && before_write(u, fd, size, SIZE_MAX, &w);
-    int rc = u->under->ops->truncate(u->under, fd, size);
+    int rc = under(u)->ops->truncate(under(u), fd, size);
 
     if (is_logged) {
         w.is_truncate = rc == 0;
         after_write(u, fd, &w, 0);
     }
-    return rc;
-}
-
-static int undo_truncate(struct vel_fs *fs, int fd, off_t size)
-{
-    struct vel_fs_undo *u = enter(fs);
-    int rc = truncate_logged(u, fd, size);
-
-    leave(u);
     return rc;
 }
 
@@ -175,7 +125,7 @@ static void note_opened(struct vel_fs_undo *u, const char *path, int fd, bool is
 {
     struct stat st;
 
-    if (u->under->ops->fstat(u->under, fd, &st) < 0) {
+    if (under(u)->ops->fstat(under(u), fd, &st) < 0) {
         u->log.is_broken = true;
         return;
     }
@@ -188,40 +138,32 @@ static void note_opened(struct vel_fs_undo *u, const char *path, int fd, bool is
         vel_undo_change_add(&u->log, VEL_UNDO_MADE, node, path, NULL);
 }
 
-static int undo_open(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+static int undo_open(struct vel_fs_undo *u, const char *path, int flags, mode_t mode)
 {
-    struct vel_fs_undo *u = undo_of(fs);
     struct stat st;
-
-    if ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT))
-        return u->under->ops->open(u->under, path, flags, mode);
-    enter(fs);
-    bool is_new = u->under->ops->lstat(u->under, path, &st) == -ENOENT;
+    bool is_new = under(u)->ops->lstat(under(u), path, &st) == -ENOENT;
     int readable = flags & ~O_TRUNC; /* what is overwritten must be read first */
     if ((flags & O_ACCMODE) == O_WRONLY)
         readable = (readable & ~O_ACCMODE) | O_RDWR;
-    int fd = u->under->ops->open(u->under, path, readable, mode);
+    int fd = under(u)->ops->open(under(u), path, readable, mode);
     if (fd >= 0) {
         note_opened(u, path, fd, is_new);
         if (flags & O_TRUNC && !is_new)
-            truncate_logged(u, fd, 0);
+            undo_truncate(u, fd, 0);
     }
-    leave(u);
     return fd;
 }
 
-static int undo_fsync(struct vel_fs *fs, int fd)
+static int undo_fsync(struct vel_fs_undo *u, int fd)
 {
-    struct vel_fs_undo *u = enter(fs);
     struct stat st;
-    int rc = u->under->ops->fstat(u->under, fd, &st);
+    int rc = under(u)->ops->fstat(under(u), fd, &st);
 
     if (rc == 0) {
         struct vel_undo_node *node = vel_undo_node_find(&u->log, &st);
         if (node)
             vel_undo_settle(&u->log, node);
     }
-    leave(u);
     return rc;
 }
 
@@ -229,7 +171,7 @@ static int undo_fsync(struct vel_fs *fs, int fd)
 static int keep_alive(struct vel_fs_undo *u, const char *path, unsigned *ret_aside)
 {
     char *aside = vel_undo_aside_path(&u->log, u->log.naside);
-    int rc = aside ? u->under->ops->link(u->under, path, aside) : -ENOMEM;
+    int rc = aside ? under(u)->ops->link(under(u), path, aside) : -ENOMEM;
 
     if (rc == 0)
         *ret_aside = u->log.naside++;
@@ -242,7 +184,7 @@ static void let_go(struct vel_fs_undo *u, unsigned n)
     char *aside = vel_undo_aside_path(&u->log, n);
 
     if (aside)
-        u->under->ops->unlink(u->under, aside);
+        under(u)->ops->unlink(under(u), aside);
     free(aside);
 }
 
@@ -263,68 +205,59 @@ static void note_gone(struct vel_fs_undo *u, struct vel_undo_node *node,
     free(there);
 }
 
-static int undo_unlink(struct vel_fs *fs, const char *path)
+static int undo_unlink(struct vel_fs_undo *u, const char *path)
 {
-    struct vel_fs_undo *u = enter(fs);
     struct vel_undo_node *node = NULL;
     unsigned aside = 0;
     struct stat st;
     bool is_file =
-        u->under->ops->lstat(u->under, path, &st) == 0 && !S_ISDIR(st.st_mode);
+        under(u)->ops->lstat(under(u), path, &st) == 0 && !S_ISDIR(st.st_mode);
     int rc = is_file ? keep_alive(u, path, &aside) : 0;
 
     if (rc < 0)
-        goto out;
+        return rc;
     if (is_file)
         node = vel_undo_node_get(&u->log, path, &st);
-    rc = u->under->ops->unlink(u->under, path);
+    rc = under(u)->ops->unlink(under(u), path);
     if (rc == 0)
         note_gone(u, node, path, aside);
     else if (is_file)
         let_go(u, aside);
-out:
-    leave(u);
     return rc;
 }
 
-static int undo_rmdir(struct vel_fs *fs, const char *path)
+static int undo_rmdir(struct vel_fs_undo *u, const char *path)
 {
-    struct vel_fs_undo *u = enter(fs);
     struct vel_undo_node *node = NULL;
     struct stat st;
 
-    if (u->under->ops->lstat(u->under, path, &st) == 0)
+    if (under(u)->ops->lstat(under(u), path, &st) == 0)
         node = vel_undo_node_get(&u->log, path, &st);
-    int rc = u->under->ops->rmdir(u->under, path);
+    int rc = under(u)->ops->rmdir(under(u), path);
     if (rc == 0)
         note_gone(u, node, path, 0);
-    leave(u);
     return rc;
 }
 
-static int undo_mkdir(struct vel_fs *fs, const char *path, mode_t mode)
+static int undo_mkdir(struct vel_fs_undo *u, const char *path, mode_t mode)
 {
-    struct vel_fs_undo *u = enter(fs);
     struct stat st;
-    int rc = u->under->ops->mkdir(u->under, path, mode);
+    int rc = under(u)->ops->mkdir(under(u), path, mode);
 
-    if (rc == 0 && u->under->ops->lstat(u->under, path, &st) == 0)
+    if (rc == 0 && under(u)->ops->lstat(under(u), path, &st) == 0)
         vel_undo_change_add(&u->log, VEL_UNDO_MADE,
                             vel_undo_node_get(&u->log, path, &st), path, NULL);
-    leave(u);
     return rc;
 }
 
-static int undo_link(struct vel_fs *fs, const char *from, const char *to)
+static int undo_link(struct vel_fs_undo *u, const char *from, const char *to)
 {
-    struct vel_fs_undo *u = enter(fs);
     struct stat st;
-    int rc = u->under->ops->link(u->under, from, to);
+    int rc = under(u)->ops->link(under(u), from, to);
 
-    if (rc == 0 && u->under->ops->lstat(u->under, from, &st) == 0)
+    if (rc == 0 && under(u)->ops->lstat(under(u), from, &st) == 0)
         vel_undo_change_add(&u->log, VEL_UNDO_MADE,
                             vel_undo_node_get(&u->log, from, &st), to, NULL);
-    leave(u);
     return rc;
 }
 
@@ -344,113 +277,99 @@ static void note_moved(struct vel_fs_undo *u, struct vel_undo_node *moved,
         u->log.is_broken = true;
 }
 
-static int undo_rename(struct vel_fs *fs, const char *from, const char *to)
+static int undo_rename(struct vel_fs_undo *u, const char *from, const char *to)
 {
-    struct vel_fs_undo *u = enter(fs);
     struct vel_undo_node *moved, *replaced = NULL;
     unsigned aside = 0;
     struct stat source, target;
-    bool has_target = u->under->ops->lstat(u->under, to, &target) == 0;
+    bool has_target = under(u)->ops->lstat(under(u), to, &target) == 0;
     bool is_file = has_target && !S_ISDIR(target.st_mode);
     int rc;
 
-    if (u->under->ops->lstat(u->under, from, &source) < 0 ||
+    if (under(u)->ops->lstat(under(u), from, &source) < 0 ||
         (has_target && source.st_dev == target.st_dev &&
          source.st_ino == target.st_ino)) { /* fails, or does nothing */
-        rc = u->under->ops->rename(u->under, from, to);
-        goto out;
+        return under(u)->ops->rename(under(u), from, to);
     }
     rc = is_file ? keep_alive(u, to, &aside) : 0;
     if (rc < 0)
-        goto out;
+        return rc;
     moved = vel_undo_node_get(&u->log, from, &source);
     if (has_target)
         replaced = vel_undo_node_get(&u->log, to, &target);
-    rc = u->under->ops->rename(u->under, from, to);
+    rc = under(u)->ops->rename(under(u), from, to);
     if (rc == 0)
         note_moved(u, moved, from, to, replaced, aside);
     else if (is_file)
         let_go(u, aside);
-out:
-    leave(u);
     return rc;
 }
 
-/* what changes nothing that could be lost */
-
-static struct vel_fs *under(struct vel_fs *fs)
+/* Nothing that could be lost; it is not kept waiting for others. */
+static bool changes_nothing(const struct vel_fs_call *call)
 {
-    return undo_of(fs)->under;
+    switch (call->op) {
+    case VEL_FS_OP_OPEN:
+        return (call->how & O_ACCMODE) == O_RDONLY && !(call->how & O_CREAT);
+    case VEL_FS_OP_CLOSE:
+    case VEL_FS_OP_PREAD:
+    case VEL_FS_OP_HASTEN:
+    case VEL_FS_OP_FLOCK:
+    case VEL_FS_OP_FSTAT:
+    case VEL_FS_OP_SET_TIMES:
+    case VEL_FS_OP_SET_MODE:
+    case VEL_FS_OP_LSTAT:
+    case VEL_FS_OP_LIST:
+    case VEL_FS_OP_SPACE:
+        return true;
+    default:
+        return false;
+    }
 }
 
-static int undo_close(struct vel_fs *fs, int fd)
+static ssize_t carry_out(struct vel_fs_undo *u, const struct vel_fs_call *call)
 {
-    return under(fs)->ops->close(under(fs), fd);
+    switch (call->op) {
+    case VEL_FS_OP_OPEN:
+        return undo_open(u, call->path, call->how, call->mode);
+    case VEL_FS_OP_PWRITE:
+    case VEL_FS_OP_COPY:
+        return undo_write(u, call, call->at);
+    case VEL_FS_OP_APPEND:
+        return undo_write(u, call, -1);
+    case VEL_FS_OP_CLONE:
+        return undo_clone(u, call);
+    case VEL_FS_OP_TRUNCATE:
+        return undo_truncate(u, call->fd, call->size);
+    case VEL_FS_OP_FSYNC:
+        return undo_fsync(u, call->fd);
+    case VEL_FS_OP_RENAME:
+        return undo_rename(u, call->from_path, call->path);
+    case VEL_FS_OP_LINK:
+        return undo_link(u, call->from_path, call->path);
+    case VEL_FS_OP_UNLINK:
+        return undo_unlink(u, call->path);
+    case VEL_FS_OP_MKDIR:
+        return undo_mkdir(u, call->path, call->mode);
+    case VEL_FS_OP_RMDIR:
+        return undo_rmdir(u, call->path);
+    default:
+        return vel_fs_call_run(under(u), call);
+    }
 }
 
-static ssize_t undo_pread(struct vel_fs *fs, int fd, void *buf, size_t len, off_t at)
+static ssize_t undo_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
 {
-    return under(fs)->ops->pread(under(fs), fd, buf, len, at);
-}
+    struct vel_fs_undo *u = (struct vel_fs_undo *)twin; /* its first member */
+    ssize_t rc;
 
-static int undo_flock(struct vel_fs *fs, int fd, int how)
-{
-    return under(fs)->ops->flock(under(fs), fd, how);
+    if (changes_nothing(call))
+        return vel_fs_call_run(under(u), call);
+    pthread_mutex_lock(&u->lock);
+    rc = carry_out(u, call);
+    pthread_mutex_unlock(&u->lock);
+    return rc;
 }
-
-static int undo_fstat(struct vel_fs *fs, int fd, struct stat *ret)
-{
-    return under(fs)->ops->fstat(under(fs), fd, ret);
-}
-
-static int undo_set_times(struct vel_fs *fs, int fd, const struct timespec times[2])
-{
-    return under(fs)->ops->set_times(under(fs), fd, times);
-}
-
-static int undo_set_mode(struct vel_fs *fs, int fd, mode_t mode)
-{
-    return under(fs)->ops->set_mode(under(fs), fd, mode);
-}
-
-static int undo_lstat(struct vel_fs *fs, const char *path, struct stat *ret)
-{
-    return under(fs)->ops->lstat(under(fs), path, ret);
-}
-
-static int undo_list(struct vel_fs *fs, const char *path, struct vel_vec *ret_names)
-{
-    return under(fs)->ops->list(under(fs), path, ret_names);
-}
-
-static int undo_space(struct vel_fs *fs, const char *path, struct statvfs *ret)
-{
-    return under(fs)->ops->space(under(fs), path, ret);
-}
-
-static const struct vel_fs_ops undo_ops = {
-    .open = undo_open,
-    .close = undo_close,
-    .pread = undo_pread,
-    .pwrite = undo_pwrite,
-    .append = undo_append,
-    .copy = undo_copy,
-    .clone = undo_clone,
-    .truncate = undo_truncate,
-    .fsync = undo_fsync,
-    .flock = undo_flock,
-    .fstat = undo_fstat,
-    .set_times = undo_set_times,
-    .set_mode = undo_set_mode,
-    .lstat = undo_lstat,
-    .list = undo_list,
-    .rename = undo_rename,
-    .link = undo_link,
-    .unlink = undo_unlink,
-    .mkdir = undo_mkdir,
-    .rmdir = undo_rmdir,
-    .space = undo_space,
-};
 
 int vel_fs_undo_create(struct vel_fs *under, const char *aside,
                        struct vel_fs_undo **ret_undo, struct vel_err *err)
@@ -467,8 +386,7 @@ int vel_fs_undo_create(struct vel_fs *under, const char *aside,
         free(copy);
         return vel_out_of_memory(err, "making an undo twin");
     }
-    u->fs.ops = &undo_ops;
-    u->under = under;
+    vel_fs_twin_init(&u->twin, under, undo_call);
     pthread_mutex_init(&u->lock, NULL);
     vel_undo_log_init(&u->log, under, copy);
     *ret_undo = u;
@@ -479,7 +397,7 @@ void vel_fs_undo_destroy(struct vel_fs_undo *undo)
 {
     if (!undo)
         return;
-    vel_fs_remove_tree(undo->under, undo->log.aside, NULL);
+    vel_fs_remove_tree(undo->twin.under, undo->log.aside, NULL);
     vel_undo_log_fini(&undo->log);
     pthread_mutex_destroy(&undo->lock);
     free(undo);
@@ -487,7 +405,7 @@ void vel_fs_undo_destroy(struct vel_fs_undo *undo)
 
 struct vel_fs *vel_fs_undo_fs(struct vel_fs_undo *undo)
 {
-    return &undo->fs;
+    return &undo->twin.fs;
 }
 
 int vel_fs_undo_power_loss(struct vel_fs_undo *undo, enum vel_fs_loss loss,

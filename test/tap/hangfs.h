@@ -7,12 +7,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "sys/fs.h"
+#include "sys/fs_twin.h"
 
 struct hangfs {
-    struct vel_fs fs; /* to be handed on */
-    struct vel_fs_ops ops;
-    const char *below; /* borrowed */
+    struct vel_fs_twin twin; /* its file system is to be handed on */
+    const char *below;       /* borrowed */
     pthread_mutex_t lock;
     pthread_cond_t news;
     bool hangs;

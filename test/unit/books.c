@@ -37,7 +37,7 @@ static struct vel_books *begin(const char *dir, bool has_events)
     if (vel_conf_create(&conf, NULL) < 0)
         bail_out("no settings");
     conf->log_enable = has_events;
-    const struct vel_service_of of = {.fs = &prefix.fs,
+    const struct vel_service_of of = {.fs = &prefix.twin.fs,
                                       .clock = vel_clock_system(),
                                       .dir = dir,
                                       .host = &host,

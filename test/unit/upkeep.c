@@ -121,7 +121,7 @@ static void hung(void)
     vel_log_open(&sink);
     filelab_init(&lab, "hung", 2, 2, RULE "PEER_TIMEOUT=1\n");
     hangfs_init(&prefix, lab.prefix);
-    lab.fs = &prefix.fs;
+    lab.fs = &prefix.twin.fs;
     filelab_begin(&lab, "L1");
     is_int(save(&lab, 1), 0, "files are written");
     filelab_drain(&lab);
