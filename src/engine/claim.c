@@ -22,36 +22,29 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch)
     return is_over;
 }
 
-/* Leaders have datasets of HDF5 files that programs make outside of checkpoints. Those
- * of a launch at work are its leaders' alone; of others the files on the prefix may
- * lose their names to a checkpoint, and that is all that a session does to them. What
- * the dataset's own record says (says_leaders) counts where the claim is gone. */
-static enum vel_session_owner find_owner(const struct vel_session *s, int64_t id,
-                                         bool says_leaders)
+/* Leaders have datasets of HDF5 files that programs make outside of checkpoints: a
+ * session lets them be. What the dataset's own record says (says_leaders) counts where
+ * the claim is gone. */
+static bool is_anothers(const struct vel_session *s, int64_t id, bool says_leaders)
 {
     char *launch = NULL;
-    bool is_leaders, is_over;
+    bool is_leaders, is_ours;
     int rc = vel_index_maker(s->index, id, &launch, &is_leaders, NULL);
 
     if (rc == VEL_ENOENT) /* its block was removed, or nobody else was there */
-        return says_leaders ? VEL_OWNER_BUSY : VEL_OWNER_SESSION;
+        return says_leaders;
     if (rc < 0) /* nobody knows */
-        return VEL_OWNER_BUSY;
-    if (vel_session_has_nobody(s)) /* nobody can be here */
-        is_over = true;
-    else if (strcmp(launch, s->launch) == 0)
-        is_over = !is_leaders;
-    else
-        is_over = vel_session_is_over(s, launch);
+        return true;
+    is_ours = !is_leaders &&
+              (vel_session_has_nobody(s) || /* nobody else can be here */
+               strcmp(launch, s->launch) == 0 || vel_session_is_over(s, launch));
     free(launch);
-    if (!is_over)
-        return VEL_OWNER_BUSY;
-    return is_leaders ? VEL_OWNER_LEADERS : VEL_OWNER_SESSION;
+    return !is_ours;
 }
 
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
 {
-    return find_owner(s, id, false) != VEL_OWNER_SESSION;
+    return is_anothers(s, id, false);
 }
 
 bool vel_session_is_own(const struct vel_session *s, int64_t id)
@@ -73,8 +66,8 @@ bool vel_session_is_ended(const struct vel_session *s)
            (vel_index_is_over(s->index, s->launch, &is_over, NULL) < 0 || is_over);
 }
 
-int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
-                           struct vel_vec *ret_entries, struct vel_err *err)
+int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
+                           struct vel_err *err)
 {
     struct vel_vec entries;
     int rc;
@@ -86,7 +79,7 @@ int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
     for (size_t i = entries.n; i-- > 0;) {
         struct vel_entry *e = vel_vec_at(&entries, i);
 
-        if (find_owner(s, e->dataset.id, e->dataset.is_leaders) <= most)
+        if (!is_anothers(s, e->dataset.id, e->dataset.is_leaders))
             continue;
         vel_entry_fini(e);
         vel_vec_remove(&entries, i);
@@ -138,8 +131,8 @@ static int decode_entries(const struct vel_buf *bytes, struct vel_vec *ret,
     return rc;
 }
 
-int vel_session_index(struct vel_session *s, enum vel_session_owner most,
-                      struct vel_vec *ret_entries, struct vel_err *err)
+int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
+                      struct vel_err *err)
 {
     struct vel_vec own = {0}, entries;
     struct vel_buf bytes;
@@ -148,7 +141,7 @@ int vel_session_index(struct vel_session *s, enum vel_session_owner most,
     vel_buf_init(&bytes);
     vel_vec_init(&entries, sizeof(struct vel_entry));
     if (s->world->rank == 0) {
-        rc = vel_session_load_index(s, most, &own, err);
+        rc = vel_session_load_index(s, &own, err);
         if (rc == 0)
             rc = encode_entries(&own, &bytes, err);
         vel_index_fini(&own);

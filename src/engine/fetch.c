@@ -329,7 +329,7 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
     struct vel_entry *e;
     int64_t current = 0;
     bool is_fetched = false, is_spared = false;
-    int rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
+    int rc = vel_session_index(s, &entries, err);
 
     if (rc < 0)
         return rc;

@@ -92,7 +92,7 @@ static void sweep_index(struct vel_session *s, int64_t newest)
     struct vel_vec entries;
     struct vel_entry *e;
     struct vel_err why = {0};
-    int rc = vel_session_load_index(s, VEL_OWNER_SESSION, &entries, &why);
+    int rc = vel_session_load_index(s, &entries, &why);
 
     if (rc < 0) {
         vel_log(VEL_LOG_WARN, "entries of lost datasets stay in the index: %s",

@@ -19,7 +19,7 @@ static int find(struct vel_session *s, const char *name, int64_t version,
     int rc = vel_session_may_all(s, VEL_DO_START, &asked, err);
 
     if (rc == 0)
-        rc = vel_session_index(s, VEL_OWNER_SESSION, ret_entries, err);
+        rc = vel_session_index(s, ret_entries, err);
     if (rc < 0)
         return rc;
     e = ret_entries->items;

@@ -67,7 +67,7 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
         return 0;
     vel_buf_init(&held);
     if (s->world->rank == 0) {
-        rc = vel_session_load_index(s, VEL_OWNER_SESSION, &entries, err);
+        rc = vel_session_load_index(s, &entries, err);
         if (rc == 0) {
             slide(s, &entries, &held);
             vel_index_fini(&entries);

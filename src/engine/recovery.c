@@ -366,7 +366,7 @@ static int recover(struct vel_session *s, struct vel_err *err)
 
     if (s->world->rank == 0)
         vel_prefix_sweep(s->fs, s->dir);
-    rc = vel_session_index(s, VEL_OWNER_SESSION, &entries, err);
+    rc = vel_session_index(s, &entries, err);
     vel_vec_init(&seen, sizeof(int64_t));
     if (rc == 0)
         rc = begin_numbers(s, err);

@@ -193,12 +193,6 @@ void vel_session_claim_late(struct vel_session *s);
  * was used. */
 int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
                       struct vel_err *err);
-/* Who has to do with a dataset. */
-enum vel_session_owner {
-    VEL_OWNER_SESSION, /* we have: a session made it, this one or one that is over */
-    VEL_OWNER_LEADERS, /* it has HDF5 files of a launch that is over */
-    VEL_OWNER_BUSY     /* others are at work with it, or nobody can tell */
-};
 /* Local. Does its claim say that it is no session's, or that of a launch that is
  * neither ours nor over? Then we neither offer nor change it. */
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
@@ -208,12 +202,12 @@ bool vel_session_is_own(const struct vel_session *s, int64_t id);
 bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */
 bool vel_session_is_ended(const struct vel_session *s);
-/* Rank 0: the index, without datasets whose owner is above `most`. */
-int vel_session_load_index(struct vel_session *s, enum vel_session_owner most,
-                           struct vel_vec *ret_entries, struct vel_err *err);
+/* Rank 0: the index, without datasets of others. */
+int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
+                           struct vel_err *err);
 /* Collective. The same, for all: items struct vel_entry, newest first. */
-int vel_session_index(struct vel_session *s, enum vel_session_owner most,
-                      struct vel_vec *ret_entries, struct vel_err *err);
+int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
+                      struct vel_err *err);
 /* Local. Remove this rank's part of a held dataset from the cache. */
 int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
                             struct vel_err *err);
