@@ -69,11 +69,13 @@ bool vel_session_is_ended(const struct vel_session *s)
 int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
                            struct vel_err *err)
 {
-    struct vel_vec entries;
-    int rc;
+    struct vel_vec entries = {0};
+    int rc = 0;
 
-    vel_session_mark_all(s);
-    rc = vel_index_load(s->index, &entries, err);
+    if (s->world->rank == 0) {
+        vel_session_mark_all(s);
+        rc = vel_index_load(s->index, &entries, err);
+    }
     if (rc < 0)
         return rc;
     for (size_t i = entries.n; i-- > 0;) {
@@ -88,74 +90,39 @@ int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
     return 0;
 }
 
-/* --- for all ranks --- */
-
-static int encode_entries(const struct vel_vec *entries, struct vel_buf *ret,
-                          struct vel_err *err)
+const struct vel_entry *vel_session_newest_entry(const struct vel_vec *entries,
+                                                 const char *name, int64_t version)
 {
     const struct vel_entry *e = entries->items;
-    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < entries->n; i++) {
-        struct vel_buf one;
-        uint64_t len;
-
-        vel_buf_init(&one);
-        rc = vel_entry_encode(&e[i], &one, err);
-        len = one.len;
-        vel_buf_append(ret, &len, sizeof len);
-        vel_buf_append(ret, one.data, one.len);
-        vel_buf_fini(&one);
-    }
-    return rc == 0 ? vel_buf_status(ret, err) : rc;
+    for (size_t i = 0; i < entries->n; i++)
+        if (strcmp(e[i].dataset.name, name) == 0 && e[i].dataset.version == version)
+            return &e[i];
+    return NULL;
 }
 
-static int decode_entries(const struct vel_buf *bytes, struct vel_vec *ret,
-                          struct vel_err *err)
+int vel_session_share_entry(struct vel_session *s, int rc,
+                            const struct vel_entry *chosen, struct vel_entry *ret,
+                            struct vel_err *err)
 {
-    int rc = 0;
-
-    for (size_t at = 0; rc == 0 && at < bytes->len;) {
-        struct vel_entry entry;
-        uint64_t len;
-
-        memcpy(&len, bytes->data + at, sizeof len);
-        at += sizeof len;
-        rc = vel_entry_decode(bytes->data + at, (size_t)len, &entry, err);
-        at += (size_t)len;
-        if (rc == 0 && !vel_vec_push(ret, &entry)) {
-            vel_entry_fini(&entry);
-            rc = vel_out_of_memory(err, "the index");
-        }
-    }
-    return rc;
-}
-
-int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
-                      struct vel_err *err)
-{
-    struct vel_vec own = {0}, entries;
+    struct vel_entry entry = {0};
     struct vel_buf bytes;
-    int rc = 0;
 
     vel_buf_init(&bytes);
-    vel_vec_init(&entries, sizeof(struct vel_entry));
-    if (s->world->rank == 0) {
-        rc = vel_session_load_index(s, &own, err);
-        if (rc == 0)
-            rc = encode_entries(&own, &bytes, err);
-        vel_index_fini(&own);
-    }
+    if (rc == 0 && chosen)
+        rc = vel_entry_encode(chosen, &bytes, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
         rc = vel_comm_bcast(s->world, 0, &bytes, err);
-    if (rc == 0)
-        rc = vel_comm_agree(s->world, decode_entries(&bytes, &entries, err), err);
+    if (rc == 0 && bytes.len) {
+        rc = vel_entry_decode(bytes.data, bytes.len, &entry, err);
+        rc = vel_comm_agree(s->world, rc, err);
+    }
     vel_buf_fini(&bytes);
     if (rc < 0)
-        vel_index_fini(&entries);
+        vel_entry_fini(&entry);
     else
-        *ret_entries = entries;
+        *ret = entry;
     return rc;
 }
 

@@ -309,10 +309,13 @@ int vel_session_fetch(struct vel_session *s, const struct vel_entry *entry,
 }
 
 /* The one that is marked as current comes first, whatever its age. */
-static void current_first(struct vel_vec *entries, int64_t current)
+static void current_first(struct vel_session *s, struct vel_vec *entries)
 {
     struct vel_entry *e = entries->items;
+    int64_t current = 0;
 
+    if (entries->n)
+        vel_current_find(s->index, &current, NULL);
     for (size_t i = 0; i < entries->n; i++)
         if (e[i].dataset.id == current) {
             struct vel_entry first = e[i];
@@ -323,27 +326,32 @@ static void current_first(struct vel_vec *entries, int64_t current)
         }
 }
 
+static bool is_restartable(const struct vel_entry *entry)
+{
+    return entry->dataset.use & VEL_USE_CHECKPOINT && vel_entry_is_fetchable(entry);
+}
+
 int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
 {
-    struct vel_vec entries;
-    struct vel_entry *e;
-    int64_t current = 0;
+    struct vel_vec entries = {0}; /* rank 0's */
     bool is_fetched = false, is_spared = false;
-    int rc = vel_session_index(s, &entries, err);
+    size_t at = 0;
+    int rc = vel_session_load_index(s, &entries, err);
+    const struct vel_entry *e = entries.items;
 
-    if (rc < 0)
-        return rc;
-    if (s->world->rank == 0)
-        vel_current_find(s->index, &current, NULL);
-    rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &current, 1, err);
-    current_first(&entries, current);
-    e = entries.items;
-    for (size_t i = 0; rc == 0 && !is_fetched && i < entries.n; i++) {
+    current_first(s, &entries);
+    while (!is_fetched) {
         struct vel_err why = {0};
+        struct vel_entry entry;
 
-        if (!(e[i].dataset.use & VEL_USE_CHECKPOINT) || !vel_entry_is_fetchable(&e[i]))
-            continue;
-        is_fetched = vel_session_fetch(s, &e[i], &why) == 0;
+        while (at < entries.n && !is_restartable(&e[at]))
+            at++;
+        rc = vel_session_share_entry(s, rc, at < entries.n ? &e[at++] : NULL, &entry,
+                                     err);
+        if (rc < 0 || !entry.dataset.id)
+            break;
+        is_fetched = vel_session_fetch(s, &entry, &why) == 0;
+        vel_entry_fini(&entry);
         if (!is_fetched) {
             bool is_bad = is_to_blame((int)why.status);
 
@@ -351,7 +359,6 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
             is_spared |= !is_bad;
             vel_log_shared(VEL_LOG_WARN, "%s: trying an older one", why.text);
         }
-        rc = vel_comm_barrier(s->world, err);
     }
     vel_index_fini(&entries);
     if (rc == 0 && !is_fetched && is_spared)

@@ -16,25 +16,19 @@ static bool has_newer(const struct vel_session *s, int64_t id)
     return s->held.n && vel_session_held(s, s->held.n - 1)->map.dataset.id > id;
 }
 
-static bool is_held(const struct vel_session *s, int64_t id)
-{
-    for (size_t i = 0; i < s->held.n; i++)
-        if (vel_session_held(s, i)->map.dataset.id == id)
-            return true;
-    return false;
-}
-
 /* An entry of a dataset that is neither on the prefix nor in a cache of ours. */
 static bool is_nowhere(const struct vel_session *s, const struct vel_entry *entry)
 {
-    return entry->place < VEL_ON_STAGED && !is_held(s, entry->dataset.id);
+    return entry->place < VEL_ON_STAGED && !vel_session_held_of(s, entry->dataset.id);
 }
 
-void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
-                      const struct vel_vec *seen)
+int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
+                     const struct vel_vec *seen, struct vel_err *err)
 {
     const struct vel_entry *e = entries->items;
+    int64_t has_leftovers = s->has_leftovers;
     struct vel_buf where;
+    int rc;
 
     vel_buf_init(&where);
     for (size_t i = 0; i < s->stores->n; i++)
@@ -44,15 +38,18 @@ void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
 
         if (!is_nowhere(s, &e[i]))
             continue;
-        s->has_leftovers = true;
+        has_leftovers = true;
         if (!vel_session_has_id(seen, d->id))
-            vel_log_shared(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
-                           "dataset %" PRId64 " (%s %" PRId64
-                           ") is not found: it was in caches only, and none of those "
-                           "that were looked at has any of it (%s)",
-                           d->id, d->name, d->version, vel_buf_text(&where));
+            vel_log(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
+                    "dataset %" PRId64 " (%s %" PRId64
+                    ") is not found: it was in caches only, and none of those "
+                    "that were looked at has any of it (%s)",
+                    d->id, d->name, d->version, vel_buf_text(&where));
     }
     vel_buf_fini(&where);
+    rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &has_leftovers, 1, err);
+    s->has_leftovers = has_leftovers;
+    return rc;
 }
 
 /* The parts in the stores that this rank speaks for. */

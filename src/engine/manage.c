@@ -9,29 +9,24 @@
 #include "base/log.h"
 #include "engine/session_in.h"
 
-/* All entries, and the newest one of that name and version among them. */
+/* Collective. The newest one of that name and version. */
 static int find(struct vel_session *s, const char *name, int64_t version,
-                struct vel_vec *ret_entries, struct vel_entry **ret_entry,
-                struct vel_err *err)
+                struct vel_entry *ret, struct vel_err *err)
 {
     const struct vel_session_asked asked = {.name = name, .version = version};
-    struct vel_entry *e;
+    struct vel_vec entries = {0};
     int rc = vel_session_may_all(s, VEL_DO_START, &asked, err);
 
-    if (rc == 0)
-        rc = vel_session_index(s, ret_entries, err);
     if (rc < 0)
         return rc;
-    e = ret_entries->items;
-    *ret_entry = NULL;
-    for (size_t i = 0; i < ret_entries->n && !*ret_entry; i++)
-        if (strcmp(e[i].dataset.name, name) == 0 && e[i].dataset.version == version)
-            *ret_entry = &e[i];
-    if (*ret_entry)
-        return 0;
-    vel_index_fini(ret_entries);
-    return vel_fail(err, VEL_ENOENT, "there is no checkpoint '%s' %" PRId64, name,
-                    version);
+    rc = vel_session_load_index(s, &entries, err);
+    rc = vel_session_share_entry(
+        s, rc, vel_session_newest_entry(&entries, name, version), ret, err);
+    vel_index_fini(&entries);
+    return rc < 0 || ret->dataset.id
+               ? rc
+               : vel_fail(err, VEL_ENOENT, "there is no checkpoint '%s' %" PRId64, name,
+                          version);
 }
 
 /* False: this rank's part is still there. */
@@ -54,7 +49,7 @@ static bool forget_held(struct vel_session *s, int64_t id, bool keeps_prefix)
 }
 
 /* A tombstone first: nodes that are not here now will see it. */
-static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
+static int drop(struct vel_session *s, const struct vel_entry *entry, bool with_files,
                 struct vel_err *err)
 {
     int64_t id = entry->dataset.id, left;
@@ -79,13 +74,34 @@ static int drop(struct vel_session *s, struct vel_entry *entry, bool with_files,
 int vel_session_drop(struct vel_session *session, const char *name, int64_t version,
                      bool with_files, struct vel_err *err)
 {
-    struct vel_vec entries;
-    struct vel_entry *entry;
-    int rc = find(session, name, version, &entries, &entry, err);
+    struct vel_entry entry;
+    int rc = find(session, name, version, &entry, err);
 
     if (rc < 0)
         return rc;
-    rc = drop(session, entry, with_files, err);
+    rc = drop(session, &entry, with_files, err);
+    vel_entry_fini(&entry);
+    return rc;
+}
+
+/* Collective. What is newer than dataset `id` goes. */
+static int drop_newer(struct vel_session *s, int64_t id, struct vel_err *err)
+{
+    struct vel_vec entries = {0};
+    int rc = vel_session_load_index(s, &entries, err);
+    const struct vel_entry *e = entries.items;
+    size_t at = 0;
+
+    do {
+        bool is_newer = at < entries.n && e[at].dataset.id > id;
+        struct vel_entry entry;
+
+        rc = vel_session_share_entry(s, rc, is_newer ? &e[at++] : NULL, &entry, err);
+        if (rc < 0 || !entry.dataset.id)
+            break;
+        rc = drop(s, &entry, false, err);
+        vel_entry_fini(&entry);
+    } while (rc == 0);
     vel_index_fini(&entries);
     return rc;
 }
@@ -94,19 +110,16 @@ int vel_session_set_current(struct vel_session *session, const char *name,
                             int64_t version, struct vel_err *err)
 {
     struct vel_session *s = session;
-    struct vel_vec entries;
-    struct vel_entry *entry, *e;
-    int rc = find(s, name, version, &entries, &entry, err);
+    struct vel_entry entry;
+    int rc = find(s, name, version, &entry, err);
 
     if (rc < 0)
         return rc;
-    rc = vel_comm_agree(s->world, vel_session_mark(s, VEL_MARK_CURRENT, entry, err),
+    rc = vel_comm_agree(s->world, vel_session_mark(s, VEL_MARK_CURRENT, &entry, err),
                         err);
-    e = entries.items;
-    for (size_t i = 0; rc == 0 && s->conf->drop_after_current && i < entries.n; i++)
-        if (e[i].dataset.id > entry->dataset.id)
-            rc = drop(s, &e[i], false, err);
-    vel_index_fini(&entries);
+    if (rc == 0 && s->conf->drop_after_current)
+        rc = drop_newer(s, entry.dataset.id, err);
+    vel_entry_fini(&entry);
     return rc;
 }
 

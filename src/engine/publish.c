@@ -61,18 +61,16 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries;
     struct vel_buf held;
-    int rc = 0;
+    int rc;
 
     if (!s->conf->prefix_size)
         return 0;
     vel_buf_init(&held);
-    if (s->world->rank == 0) {
-        rc = vel_session_load_index(s, &entries, err);
-        if (rc == 0) {
-            slide(s, &entries, &held);
-            vel_index_fini(&entries);
-            rc = vel_buf_status(&held, err);
-        }
+    rc = vel_session_load_index(s, &entries, err);
+    if (rc == 0) {
+        slide(s, &entries, &held);
+        vel_index_fini(&entries);
+        rc = vel_buf_status(&held, err);
     }
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
@@ -121,22 +119,23 @@ static bool is_begun(const struct vel_entry *e)
            (e->place == VEL_ON_STAGED && !e->failed && e->owner == 0);
 }
 
-int vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries,
-                             struct vel_err *err)
+void vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries)
 {
     struct vel_entry *e = entries->items;
-    int rc = 0;
 
     /* the oldest first, since a newer one may replace its files */
-    for (size_t i = entries->n; rc == 0 && i-- > 0;) {
+    for (size_t i = entries->n; i-- > 0;) {
+        bool is_staged = e[i].place == VEL_ON_STAGED;
         struct vel_err why = {0};
 
-        if (!is_begun(&e[i]) || vel_session_finish_one(s, &e[i], &why) == 0)
+        if (!is_begun(&e[i]))
             continue;
-        vel_log_shared(VEL_LOG_WARN, "%s", why.text);
-        rc = vel_comm_barrier(s->world, err);
+        if (vel_session_mark(s, is_staged ? VEL_MARK_PUBLISH : VEL_MARK_REMOVE, &e[i],
+                             &why) < 0)
+            vel_log(VEL_LOG_WARN, "%s", why.text);
+        else
+            e[i].place = is_staged ? VEL_ON_PREFIX : VEL_ON_CACHE;
     }
-    return rc;
 }
 
 /* --- to the prefix --- */

@@ -11,13 +11,14 @@
 #include "engine/session_in.h"
 #include "recover/recovery.h"
 
-/* --- the caches --- */
+/* What earlier launches have left on the prefix, as rank 0 has read it; elsewhere all
+ * of it is empty. */
+struct past {
+    struct vel_vec entries;          /* struct vel_entry, newest first */
+    struct vel_vec dropped, refused; /* int64_t */
+};
 
-static void continue_checkpoints(struct vel_session *s, const struct vel_dataset *d)
-{
-    if (d->checkpoint > s->last_checkpoint)
-        s->last_checkpoint = d->checkpoint;
-}
+/* --- the caches --- */
 
 static const struct vel_entry *entry_of(const struct vel_vec *entries, int64_t id)
 {
@@ -41,7 +42,7 @@ static size_t store_of_level(const struct vel_session *s, const char *level)
 }
 
 /* A launch that saw neither this entry nor these caches may have given the number to a
- * dataset of its own. What rank 0 finds is so for all. */
+ * dataset of its own. */
 static bool is_of(const struct vel_entry *entry, const struct vel_dataset *d)
 {
     return entry->dataset.version == d->version &&
@@ -66,7 +67,8 @@ static int hold(struct vel_session *s, struct vel_brought *brought, struct vel_e
     }
     free(brought->rebuilt_ranks);
     memset(brought, 0, sizeof *brought);
-    continue_checkpoints(s, &held.map.dataset);
+    if (held.map.dataset.checkpoint > s->last_checkpoint)
+        s->last_checkpoint = held.map.dataset.checkpoint;
     return vel_session_hold(s, &held, err);
 }
 
@@ -110,48 +112,44 @@ static void tell_brought(struct vel_session *s, const struct vel_brought *brough
 }
 
 /* A program that read it has said that it is not valid: it is left as it is. */
-static bool is_refused(const struct vel_vec *entries, int64_t id)
+static void tell_refused(struct vel_session *s, const struct past *past, int64_t id)
 {
-    const struct vel_entry *entry = entry_of(entries, id);
+    const struct vel_entry *entry = entry_of(&past->entries, id);
 
-    return entry && entry->refused;
-}
-
-static void tell_refused(struct vel_session *s, const struct vel_entry *entry)
-{
     s->has_leftovers = true;
-    vel_log_shared(VEL_LOG_INFO,
-                   "dataset %" PRId64 " (%s %" PRId64
-                   ") was not valid when a program read it: it is not offered",
-                   entry->dataset.id, entry->dataset.name, entry->dataset.version);
+    if (entry)
+        vel_log(VEL_LOG_INFO,
+                "dataset %" PRId64 " (%s %" PRId64
+                ") was not valid when a program read it: it is not offered",
+                id, entry->dataset.name, entry->dataset.version);
 }
 
 /* It is held, and owed what it was before. */
 static int keep(struct vel_session *s, struct vel_brought *brought,
-                const struct vel_vec *entries, unsigned before, struct vel_err *err)
+                const struct past *past, unsigned before, struct vel_err *err)
 {
     int64_t id = brought->map.dataset.id;
-    const struct vel_entry *entry = entry_of(entries, id);
-    int64_t is_its =
-        s->world->rank == 0 && entry && is_of(entry, &brought->map.dataset);
-    int rc = vel_comm_agree_fold(s->world, hold(s, brought, err), VEL_COMM_MAX, &is_its,
-                                 1, err);
-    struct vel_held *held = rc == 0 ? vel_session_held_of(s, id) : NULL;
+    const struct vel_entry *known = entry_of(&past->entries, id);
+    struct vel_entry entry;
+    struct vel_held *held;
+    int rc;
 
-    if (!held)
+    if (known && !is_of(known, &brought->map.dataset))
+        known = NULL;
+    rc = vel_session_share_entry(s, hold(s, brought, err), known, &entry, err);
+    if (rc < 0)
         return rc;
-    if (is_its) {
-        held->entry = *entry;
-        held->entry.dataset.name = NULL;
-    }
+    held = vel_session_held_of(s, id);
+    free(entry.dataset.name);
+    entry.dataset.name = NULL;
+    held->entry = entry;
     if (held->entry.place < VEL_ON_STAGED)
         held->entry.place = VEL_ON_CACHE; /* it could not be taken back: begin anew */
     return vel_session_owe_again(s, held, before, err);
 }
 
 static int bring_one(struct vel_session *s, struct vel_recovery *recovery, int64_t id,
-                     const struct vel_vec *entries, unsigned before,
-                     struct vel_err *err)
+                     const struct past *past, unsigned before, struct vel_err *err)
 {
     struct vel_brought brought;
     struct vel_err why = {0};
@@ -164,7 +162,7 @@ static int bring_one(struct vel_session *s, struct vel_recovery *recovery, int64
     seconds = vel_session_seconds(s, begun);
     if (rc == 0) {
         tell_brought(s, &brought, seconds);
-        return keep(s, &brought, entries, before, err);
+        return keep(s, &brought, past, before, err);
     }
     if (rc == VEL_ENOENT) {
         vel_log_shared(VEL_LOG_INFO, "dataset %" PRId64 " was never complete%s", id,
@@ -204,26 +202,24 @@ static struct vel_recovery_id *id_at(const struct vel_recovery *recovery, size_t
 /* What becomes of it? */
 enum { LEAVE, REMOVE, REFUSED, BRING };
 
-static int choose(const struct vel_session *s, const struct vel_vec *entries,
-                  const struct vel_recovery_id *known)
+static int choose(const struct vel_session *s, const struct vel_recovery_id *known)
 {
     if (known->is_theirs)
         return LEAVE;
     if (s->conf->cache_purge || known->is_dropped)
         return REMOVE;
-    return is_refused(entries, known->id) ? REFUSED : BRING;
+    return known->is_refused ? REFUSED : BRING;
 }
 
 /* Collective. What is owed of all that will be changed rests. */
 static int rest_all(struct vel_session *s, const struct vel_recovery *recovery,
-                    const struct vel_vec *entries, unsigned *ret_before,
-                    struct vel_err *err)
+                    unsigned *ret_before, struct vel_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < recovery->ids.n; i++) {
         const struct vel_recovery_id *known = id_at(recovery, i);
-        int what = choose(s, entries, known);
+        int what = choose(s, known);
 
         if (what == REMOVE || what == BRING)
             rc = vel_session_rest(s, known->id, &ret_before[i], err);
@@ -232,52 +228,47 @@ static int rest_all(struct vel_session *s, const struct vel_recovery *recovery,
 }
 
 static int settle_one(struct vel_session *s, struct vel_recovery *recovery, size_t i,
-                      const struct vel_vec *entries, unsigned before,
-                      struct vel_err *err)
+                      const struct past *past, unsigned before, struct vel_err *err)
 {
     const struct vel_recovery_id *known = id_at(recovery, i);
 
-    switch (choose(s, entries, known)) {
+    switch (choose(s, known)) {
     case REMOVE:
         vel_recovery_remove(recovery, known->id);
         return 0;
     case REFUSED:
-        tell_refused(s, entry_of(entries, known->id));
+        tell_refused(s, past, known->id);
         return 0;
     case BRING:
-        return bring_one(s, recovery, known->id, entries, before, err);
+        return bring_one(s, recovery, known->id, past, before, err);
     default: /* it has turned out to be theirs */
         return vel_session_go_on(s, known->id, before, err);
     }
 }
 
-/* ret_seen receives the ids of all that the caches have something of. */
 static int bring_all(struct vel_session *s, struct vel_recovery *recovery,
-                     const struct vel_vec *entries, struct vel_vec *ret_seen,
-                     struct vel_err *err)
+                     const struct past *past, struct vel_err *err)
 {
     size_t n = recovery->ids.n;
     unsigned *before = calloc(n + 1, sizeof *before);
     int rc = before ? 0 : vel_out_of_memory(err, "what the caches hold");
 
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        if (!vel_vec_push(ret_seen, &id_at(recovery, i)->id))
-            rc = vel_out_of_memory(err, "what the caches hold");
     rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0 && n > 0 && id_at(recovery, 0)->id > s->last_id)
         s->last_id = id_at(recovery, 0)->id;
     if (rc == 0)
-        rc = rest_all(s, recovery, entries, before, err);
+        rc = rest_all(s, recovery, before, err);
     if (rc == 0)
         rc = vel_recovery_look(recovery, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = settle_one(s, recovery, i, entries, before[i], err);
+        rc = settle_one(s, recovery, i, past, before[i], err);
+    if (rc == 0)
+        rc = vel_session_miss(s, &past->entries, &recovery->ids, err);
     free(before);
     return rc;
 }
 
-static int search_caches(struct vel_session *s, const struct vel_vec *entries,
-                         const struct vel_vec *dropped, struct vel_vec *ret_seen,
+static int search_caches(struct vel_session *s, const struct past *past,
                          struct vel_err *err)
 {
     const struct vel_recovery_of of = {.world = s->world,
@@ -287,7 +278,8 @@ static int search_caches(struct vel_session *s, const struct vel_vec *entries,
                                        .node = s->node,
                                        .memory = (size_t)s->conf->memory,
                                        .others = {.is_anothers = is_not_ours, .arg = s},
-                                       .dropped = dropped,
+                                       .dropped = &past->dropped,
+                                       .refused = &past->refused,
                                        .throttles = s->throttles,
                                        .may_move = s->conf->distribute,
                                        .keeps = vel_session_has_nobody(s)};
@@ -295,7 +287,7 @@ static int search_caches(struct vel_session *s, const struct vel_vec *entries,
     int rc = vel_recovery_open(&of, &recovery, err);
 
     if (rc == 0) {
-        rc = bring_all(s, &recovery, entries, ret_seen, err);
+        rc = bring_all(s, &recovery, past, err);
         vel_recovery_fini(&recovery);
     }
     return rc;
@@ -303,34 +295,45 @@ static int search_caches(struct vel_session *s, const struct vel_vec *entries,
 
 /* --- the prefix --- */
 
-static int purge_prefix(struct vel_session *s, struct vel_vec *entries,
-                        struct vel_err *err)
+/* Collective. Rank 0 reads, and numbers go on above all that was ever used: here those
+ * of the index, and of the blocks of ids. Those of tombstones and caches are known when
+ * these are looked at. */
+static int learn_past(struct vel_session *s, struct past *past, struct vel_err *err)
 {
-    struct vel_entry *e = entries->items;
-    int rc = 0;
+    int64_t last[] = {0, 0};
+    int rc = vel_session_load_index(s, &past->entries, err);
 
-    for (size_t i = 0; rc == 0 && i < entries->n; i++)
-        rc = vel_session_mark(s, VEL_MARK_REMOVE, &e[i], err);
-    rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0) {
-        vel_index_fini(entries);
-        vel_vec_init(entries, sizeof(struct vel_entry));
+    if (rc == 0 && s->world->rank == 0)
+        rc = vel_index_last(s->index, &last[0], err);
+    if (rc == 0 && s->world->rank == 0)
+        rc = vel_dropped_load(s->fs, s->dir, &past->dropped, err);
+    for (size_t i = 0; rc == 0 && i < past->entries.n; i++) {
+        const struct vel_entry *e = vel_vec_at(&past->entries, i);
+
+        if (e->dataset.checkpoint > last[1])
+            last[1] = e->dataset.checkpoint;
+        if (e->refused && !vel_vec_push(&past->refused, &e->dataset.id))
+            rc = vel_out_of_memory(err, "what is not offered");
     }
+    rc = vel_comm_agree_fold(s->world, rc, VEL_COMM_MAX, last, 2, err);
+    s->last_id = last[0];
+    s->last_checkpoint = last[1];
     return rc;
 }
 
-/* Collective. Numbers go on above all that was ever used: here those of the index,
- * and of the blocks of ids. Those of tombstones and caches are known when these are
- * looked at. */
-static int begin_numbers(struct vel_session *s, struct vel_err *err)
+/* Collective. */
+static int purge_prefix(struct vel_session *s, struct past *past, struct vel_err *err)
 {
-    int64_t last = 0;
-    int rc = s->world->rank == 0 ? vel_index_last(s->index, &last, err) : 0;
+    struct vel_entry *e = past->entries.items;
+    int rc = 0;
 
+    for (size_t i = 0; rc == 0 && i < past->entries.n; i++)
+        rc = vel_session_mark(s, VEL_MARK_REMOVE, &e[i], err);
     rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0)
-        rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &last, 1, err);
-    s->last_id = last;
+    if (rc == 0) {
+        vel_index_fini(&past->entries);
+        vel_vec_fini(&past->refused);
+    }
     return rc;
 }
 
@@ -360,35 +363,22 @@ static int flush_newest(struct vel_session *s, struct vel_err *err)
 
 static int recover(struct vel_session *s, struct vel_err *err)
 {
-    struct vel_vec entries = {0}, dropped = {0}, seen;
+    struct past past = {0};
     struct vel_err why = {0};
     int rc;
 
+    vel_vec_init(&past.refused, sizeof(int64_t));
     if (s->world->rank == 0)
         vel_prefix_sweep(s->fs, s->dir);
-    rc = vel_session_index(s, &entries, err);
-    vel_vec_init(&seen, sizeof(int64_t));
+    rc = learn_past(s, &past, err);
     if (rc == 0)
-        rc = begin_numbers(s, err);
-    if (rc == 0) {
-        if (s->world->rank == 0)
-            rc = vel_dropped_load(s->fs, s->dir, &dropped, err);
-        rc = vel_comm_agree(s->world, rc, err);
-    }
-    for (size_t i = 0; rc == 0 && i < entries.n; i++)
-        continue_checkpoints(s,
-                             &((struct vel_entry *)vel_vec_at(&entries, i))->dataset);
-    if (rc == 0)
-        rc = vel_session_finish_begun(s, &entries, err);
+        vel_session_finish_begun(s, &past.entries);
     if (rc == 0 && s->conf->prefix_purge)
-        rc = purge_prefix(s, &entries, err);
+        rc = purge_prefix(s, &past, err);
     if (rc == 0)
-        rc = search_caches(s, &entries, &dropped, &seen, err);
-    if (rc == 0) {
-        vel_session_miss(s, &entries, &seen);
-        if (s->conf->flush_on_restart || s->conf->global_restart)
-            rc = flush_newest(s, err);
-    }
+        rc = search_caches(s, &past, err);
+    if (rc == 0 && (s->conf->flush_on_restart || s->conf->global_restart))
+        rc = flush_newest(s, err);
     if (rc == 0 && s->held.n == 0 && s->conf->fetch && !s->conf->global_restart &&
         vel_session_fetch_newest(s, &why) < 0)
         rc = vel_comm_barrier(s->world, err);
@@ -397,9 +387,9 @@ static int recover(struct vel_session *s, struct vel_err *err)
     else if (rc == 0 && s->held.n == 0 && s->has_leftovers)
         vel_log_shared(VEL_LOG_WARN, "nothing can be restored, neither from the caches "
                                      "nor from the prefix: the program begins anew");
-    vel_vec_fini(&seen);
-    vel_vec_fini(&dropped);
-    vel_index_fini(&entries);
+    vel_vec_fini(&past.refused);
+    vel_vec_fini(&past.dropped);
+    vel_index_fini(&past.entries);
     return rc;
 }
 

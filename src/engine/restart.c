@@ -98,12 +98,12 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
     /* what is being read has its place among them */
     if (rc == 0 && s->state != VEL_READING)
         rc = forget_vanished(s, err);
-    if (rc == 0 && s->world->rank == 0)
+    if (rc == 0)
         rc = vel_session_load_index(s, &entries, err);
     rc = vel_comm_agree(s->world, rc, err);
     if (rc < 0)
         return rc;
-    entry = s->world->rank == 0 ? find_entry(s, &entries, &wanted) : NULL;
+    entry = find_entry(s, &entries, &wanted);
     if (entry)
         best = entry->dataset.version;
     for (size_t i = 0; i < s->held.n; i++) {
@@ -126,47 +126,49 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
 /* --- made readable --- */
 
 /* Why the newest of that version cannot be had. */
-static int not_offered(const struct vel_vec *entries, const char *name, int64_t version,
+static int not_offered(const struct vel_entry *entry, const char *name, int64_t version,
                        struct vel_err *err)
 {
-    const struct vel_entry *e = entries->items;
-
-    for (size_t i = 0; i < entries->n; i++) {
-        if (!matches(&e[i].dataset, name, version))
-            continue;
-        if (e[i].replaced)
-            return vel_fail(err, VEL_ENOENT,
-                            "checkpoint '%s' %" PRId64 " is gone: dataset %" PRId64
-                            " has replaced files of it on "
-                            "the prefix, since it has files of the same names",
-                            name, version, e[i].replaced);
-        if (e[i].refused)
-            return vel_fail(err, VEL_ENOENT,
-                            "checkpoint '%s' %" PRId64
-                            " is not offered: it was not valid when a program read it",
-                            name, version);
-        break;
-    }
+    if (entry->replaced)
+        return vel_fail(err, VEL_ENOENT,
+                        "checkpoint '%s' %" PRId64 " is gone: dataset %" PRId64
+                        " has replaced files of it on "
+                        "the prefix, since it has files of the same names",
+                        name, version, entry->replaced);
+    if (entry->refused)
+        return vel_fail(err, VEL_ENOENT,
+                        "checkpoint '%s' %" PRId64
+                        " is not offered: it was not valid when a program read it",
+                        name, version);
     return vel_fail(err, VEL_ENOENT,
                     "checkpoint '%s' %" PRId64
                     " is neither in the cache nor complete on the prefix",
                     name, version);
 }
 
+/* Rank 0 chooses: what cannot be fetched is for the sentence that all say then. */
 static int fetch_version(struct vel_session *s, const char *name, int64_t version,
                          struct vel_err *err)
 {
     struct wanted wanted = {.name = name, .version = version};
-    struct vel_vec entries;
-    const struct vel_entry *entry;
-    int rc = vel_session_index(s, &entries, err);
+    const struct vel_entry *chosen;
+    struct vel_vec entries = {0};
+    struct vel_entry entry;
+    int rc = vel_session_load_index(s, &entries, err);
 
+    chosen = find_entry(s, &entries, &wanted);
+    if (!chosen) {
+        chosen = vel_session_newest_entry(&entries, name, version);
+        if (chosen && vel_entry_is_fetchable(chosen))
+            chosen = NULL; /* not by this launch */
+    }
+    rc = vel_session_share_entry(s, rc, chosen, &entry, err);
+    vel_index_fini(&entries);
     if (rc < 0)
         return rc;
-    entry = find_entry(s, &entries, &wanted);
-    rc = entry ? vel_session_fetch(s, entry, err)
-               : not_offered(&entries, name, version, err);
-    vel_index_fini(&entries);
+    rc = vel_entry_is_fetchable(&entry) ? vel_session_fetch(s, &entry, err)
+                                        : not_offered(&entry, name, version, err);
+    vel_entry_fini(&entry);
     return rc;
 }
 

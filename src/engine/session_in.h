@@ -202,12 +202,19 @@ bool vel_session_is_own(const struct vel_session *s, int64_t id);
 bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */
 bool vel_session_is_ended(const struct vel_session *s);
-/* Rank 0: the index, without datasets of others. */
+/* Local. Rank 0: the index, without datasets of others: items struct vel_entry, newest
+ * first. Elsewhere it is empty. */
 int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
                            struct vel_err *err);
-/* Collective. The same, for all: items struct vel_entry, newest first. */
-int vel_session_index(struct vel_session *s, struct vel_vec *ret_entries,
-                      struct vel_err *err);
+/* Local. The newest one of that name and version; NULL: there is none. */
+const struct vel_entry *vel_session_newest_entry(const struct vel_vec *entries,
+                                                 const char *name, int64_t version);
+/* Collective. All ranks get the entry that rank 0 has chosen, and free it; when it has
+ * chosen none (NULL, as elsewhere) the id of *ret is 0. `rc` is what this rank did
+ * before; a failure there is everyone's. */
+int vel_session_share_entry(struct vel_session *s, int rc,
+                            const struct vel_entry *chosen, struct vel_entry *ret,
+                            struct vel_err *err);
 /* Local. Remove this rank's part of a held dataset from the cache. */
 int vel_session_remove_part(struct vel_session *s, const struct vel_held *held,
                             struct vel_err *err);
@@ -335,7 +342,7 @@ int vel_session_recover(struct vel_session *s, struct vel_err *err);
 
 /* --- held.c: what can be restored --- */
 void vel_held_fini(struct vel_held *held);
-/* Is it among ids (items int64_t)? */
+/* Is it among ids (items int64_t, or what begins with one)? */
 bool vel_session_has_id(const struct vel_vec *ids, int64_t id);
 struct vel_held *vel_session_held(const struct vel_session *s, size_t i);
 /* Takes over *held, also on failure. */
@@ -361,10 +368,11 @@ struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
                                   int64_t version);
 
 /* --- leftovers.c: datasets that nobody can restore --- */
-/* Local. Of what is in the index and was to be in caches, this is nowhere: not among
- * the ids that the caches had (items int64_t). Said, and noted for a sweep. */
-void vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
-                      const struct vel_vec *seen);
+/* Collective. Of what is in the index (rank 0's) and was to be in caches, some is
+ * nowhere: not held, and perhaps not among the ids that the caches had something of
+ * (as vel_session_has_id). Said, and noted for a sweep. */
+int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
+                     const struct vel_vec *seen, struct vel_err *err);
 /* Local. A newer dataset is complete: what was set aside before it goes, and the
  * entries of what is nowhere. */
 void vel_session_sweep(struct vel_session *s);
@@ -392,11 +400,10 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
                         char *const *names, size_t n, struct vel_err *err);
 
 /* --- publish.c: to the prefix --- */
-/* Collective. Files that a session has written on the prefix, and that have not all
- * their names yet, get them, and what was being removed goes; *entries are as it came
- * out. Failures are told in the log. */
-int vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries,
-                             struct vel_err *err);
+/* Local, by rank 0's entries. Files that a session has written on the prefix, and that
+ * have not all their names yet, get them, and what was being removed goes; *entries are
+ * as it came out. Failures are told in the log. */
+void vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries);
 /* Collective. The same for one, which is to be read: a failure is one. */
 int vel_session_finish_one(struct vel_session *s, struct vel_entry *entry,
                            struct vel_err *err);

@@ -123,18 +123,20 @@ static bool has_id(const struct vel_vec *ids, int64_t id)
 static int judge(struct vel_recovery *r, struct vel_err *err)
 {
     size_t n = r->ids.n;
-    int64_t *is = calloc(2 * n + 1, sizeof *is);
+    int64_t *is = calloc(3 * n + 1, sizeof *is);
     int rc = vel_comm_agree(r->of.world, is ? 0 : no_memory(err), err);
 
     for (size_t i = 0; rc == 0 && r->of.world->rank == 0 && i < n; i++) {
         is[i] = r->of.others.is_anothers(r->of.others.arg, id_at(r, i)->id);
         is[n + i] = has_id(r->of.dropped, id_at(r, i)->id);
+        is[2 * n + i] = has_id(r->of.refused, id_at(r, i)->id);
     }
     if (rc == 0)
-        rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 2 * n, err);
+        rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 3 * n, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         id_at(r, i)->is_theirs = is[i];
         id_at(r, i)->is_dropped = is[n + i];
+        id_at(r, i)->is_refused = is[2 * n + i];
     }
     free(is);
     return rc;

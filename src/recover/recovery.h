@@ -30,6 +30,7 @@ struct vel_recovery_of {
     size_t memory;                  /* for buffers of a rebuild; 0: the default */
     struct vel_cache_others others; /* what is not ours; by rank 0's look */
     const struct vel_vec *dropped;  /* rank 0's: int64_t */
+    const struct vel_vec *refused;  /* and these are not valid, as a program has said */
     struct vel_throttle *throttles; /* one per store; NULL: no limits */
     bool may_move; /* files go to the nodes where their ranks run now */
     bool keeps;    /* what was never complete stays: somebody may be writing it */
@@ -59,7 +60,8 @@ struct vel_recovery_id {
     int64_t id;
     bool is_theirs;  /* it is another's */
     bool is_dropped; /* somebody does not want it any more */
-    bool is_past;    /* it was complete once; known when it was looked at */
+    bool is_refused;
+    bool is_past; /* it was complete once; known when it was looked at */
 };
 
 /* Collective over world. Which datasets there are. What half-done moves have left is

@@ -54,6 +54,7 @@ struct seat {
     bool is_waiting;
     struct letter *letters; /* oldest first */
     unsigned sent;
+    uint64_t sent_bytes;
     int result;
 };
 
@@ -104,6 +105,7 @@ static int seat_isend(struct vel_comm *comm, int to, uint32_t tag, const void *b
     if (++seat->sent && fault && seat->all.comm.rank == fault->rank &&
         seat->sent == fault->nth)
         return vel_out_of_memory(err, "a letter");
+    seat->sent_bytes += len;
     struct vel_req *req = calloc(1, sizeof *req);
     struct letter *letter = malloc(sizeof *letter + len);
     if (!req || !letter)
@@ -308,6 +310,11 @@ static void seat_destroy(struct vel_comm *comm)
 unsigned crowd_sent(const struct vel_comm *comm)
 {
     return ((const struct hall *)comm)->seat->sent;
+}
+
+uint64_t crowd_sent_bytes(const struct vel_comm *comm)
+{
+    return ((const struct hall *)comm)->seat->sent_bytes;
 }
 
 static void *seat_run(void *arg)

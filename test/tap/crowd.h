@@ -19,7 +19,9 @@ int crowd_run(int n, const struct crowd_fault *fault,
               int (*member)(struct vel_comm *comm, void *arg), void *arg,
               unsigned *ret_sent);
 
-/* Messages that this member has sent so far, over all communicators of the crowd. */
+/* Messages that this member has sent so far, over all communicators of the crowd; and
+ * the bytes of them. */
 unsigned crowd_sent(const struct vel_comm *comm);
+uint64_t crowd_sent_bytes(const struct vel_comm *comm);
 
 #endif

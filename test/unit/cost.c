@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a checkpoint costs beyond its bytes: messages, and operations on files, of empty
  * checkpoints of jobs of 8 and of 64 ranks. None of it may grow with the number of
- * checkpoints before; only messages grow with the ranks, and like their logarithm. */
+ * checkpoints before; only messages grow with the ranks, and like their logarithm. Nor
+ * may what is sent when a program begins again and restarts. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include "tap/fs_fault.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
+#include "tap/indexlab.h"
 #include "tap/standin.h"
 #include "tap/tap.h"
 
@@ -29,6 +32,7 @@ struct job {
     struct standin *standin;
     int ranks, checkpoints;
     struct bill bills[MANY][CHECKPOINTS];
+    uint64_t opened[FEW], restarted[FEW]; /* bytes that a rank has sent by then */
 };
 
 /* Twins that count, one over the other. */
@@ -87,24 +91,38 @@ static int checkpoints(struct vel_session *s, struct vel_comm *comm, struct job 
     return rc;
 }
 
+/* Collective. */
+static int open_session(struct job *job, struct vel_comm *comm, struct vel_fs *fs,
+                        struct vel_session **ret, struct vel_err *err)
+{
+    char file[1200];
+    struct vel_session_setup setup = {.world = comm,
+                                      .fs = fs,
+                                      .clock = vel_clock_system(),
+                                      .background =
+                                          standin_seat(job->standin, comm->rank),
+                                      .user_file = file};
+    int rc;
+
+    snprintf(file, sizeof file, "%s/job.conf", job->dir);
+    if (vel_conf_create(&setup.conf, err) < 0)
+        bail_out("%s", err->text);
+    rc = vel_session_open(&setup, ret, err);
+    standin_opened(job->standin, comm->rank, rc == 0);
+    return rc;
+}
+
 static int member(struct vel_comm *comm, void *arg)
 {
     struct job *job = arg;
     struct counters c;
     struct vel_session *s = NULL;
     struct vel_err err = {0};
-    char file[1200];
-    struct vel_session_setup setup = {
-        .world = comm, .clock = vel_clock_system(), .user_file = file};
     int rc;
 
-    snprintf(file, sizeof file, "%s/job.conf", job->dir);
-    if (counters_init(&c, &err) < 0 || vel_conf_create(&setup.conf, &err) < 0)
+    if (counters_init(&c, &err) < 0)
         bail_out("%s", err.text);
-    setup.fs = vel_fs_fault_fs(c.all);
-    setup.background = standin_seat(job->standin, comm->rank);
-    rc = vel_session_open(&setup, &s, &err);
-    standin_opened(job->standin, comm->rank, rc == 0);
+    rc = open_session(job, comm, vel_fs_fault_fs(c.all), &s, &err);
     if (rc == 0)
         rc = checkpoints(s, comm, job, &c, &err);
     if (vel_session_close(s, NULL, &err) < 0 || rc < 0)
@@ -222,6 +240,95 @@ static void test_cost(struct job *job, const char *what, const char *settings,
        limit->messages, FEW);
 }
 
+/* --- a program that begins again --- */
+
+enum { OTHERS = 200, FIRST_OTHER = 100000, MISSING = 77 };
+
+/* Its caches have the newest; the oldest is fetched, and another one is asked for. */
+static int restart(struct vel_comm *comm, void *arg)
+{
+    struct job *job = arg;
+    struct vel_session *s = NULL;
+    struct vel_err err = {0}, why = {0};
+    int rc = open_session(job, comm, vel_fs_posix(), &s, &err);
+
+    job->opened[comm->rank] = crowd_sent_bytes(comm);
+    if (rc == 0)
+        rc = vel_session_restart_begin(s, "empty", 0, &err);
+    if (rc == 0)
+        rc = vel_session_restart_end(s, true, &err);
+    if (rc == 0 && vel_session_restart_begin(s, "empty", MISSING, &why) != VEL_ENOENT)
+        rc = vel_fail(&err, VEL_EINVAL, "what was never there is restored");
+    job->restarted[comm->rank] = crowd_sent_bytes(comm);
+    if (vel_session_close(s, NULL, &err) < 0 || rc < 0)
+        note("rank %d: %s", comm->rank, err.text);
+    return rc;
+}
+
+/* Other datasets of the prefix, which are there as well. */
+static void put_others(const struct job *job, int n)
+{
+    char dir[1200];
+
+    snprintf(dir, sizeof dir, "%s/prefix/.veloc", job->dir);
+    for (int i = 0; i < n; i++) {
+        char name[] = "other";
+        const struct vel_entry entry = {.dataset = {.id = FIRST_OTHER + i,
+                                                    .name = name,
+                                                    .version = i,
+                                                    .checkpoint = 1,
+                                                    .use = VEL_USE_CHECKPOINT,
+                                                    .ranks = FEW,
+                                                    .nodes = SET,
+                                                    .created = 1},
+                                        .place = VEL_ON_PREFIX,
+                                        .flushed = 1};
+        struct vel_err err = {0};
+
+        if (indexlab_save(vel_fs_posix(), dir, &entry, &err) < 0)
+            bail_out("%s", err.text);
+    }
+}
+
+/* The most that a rank sends until it has begun, and until it has restarted. */
+static bool restart_beside(struct job *job, int others, uint64_t *ret_opened,
+                           uint64_t *ret_restarted)
+{
+    bool is_well;
+
+    *ret_opened = *ret_restarted = 0;
+    job->checkpoints = KEPT + 2;
+    is_well = run(job, "FLUSH=1\n", FEW);
+    put_others(job, others);
+    job->standin = standin_create_for(FEW);
+    is_well = crowd_run(FEW, NULL, restart, job, NULL) == 0 && is_well;
+    for (int r = 0; r < FEW; r++) {
+        if (job->opened[r] > *ret_opened)
+            *ret_opened = job->opened[r];
+        if (job->restarted[r] > *ret_restarted)
+            *ret_restarted = job->restarted[r];
+    }
+    note("%d other datasets: %" PRIu64 " bytes to begin, %" PRIu64
+         " to restart as well",
+         others, *ret_opened, *ret_restarted);
+    return is_well;
+}
+
+/* Sentences have numbers in them, of more digits or less. */
+static void test_restart(struct job *job)
+{
+    uint64_t opened, restarted, opened_many, restarted_many;
+
+    ok(restart_beside(job, 0, &opened, &restarted) &&
+           restart_beside(job, OTHERS, &opened_many, &restarted_many),
+       "a program begins again and restarts, alone on its prefix, and beside %d others",
+       OTHERS);
+    ok(opened_many <= opened + OTHERS,
+       "a rank sends no more when it begins, however many datasets there are");
+    ok(restarted_many - opened_many <= restarted - opened + OTHERS,
+       "nor when it restarts from one that is fetched, or from none");
+}
+
 int main(void)
 {
     static const struct bill cached = {18, 2, 10, 150}, flushed = {110, 4, 20, 150};
@@ -232,5 +339,6 @@ int main(void)
     job.checkpoints = FLUSHES;
     test_cost(&job, "empty checkpoints that are flushed", "FLUSH=1\nPREFIX_SIZE=2\n",
               &flushed, 29);
+    test_restart(&job);
     return done_testing();
 }
