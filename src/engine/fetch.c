@@ -191,19 +191,27 @@ static int bring(struct fetching *f, const struct vel_entry *entry)
     return rc;
 }
 
+/* By what all nodes have listed, which rank 0 alone knows of what leaders have flushed
+ * meanwhile. */
 int vel_session_check_in_place(struct vel_session *s, const struct vel_held *held,
                                struct vel_err *err)
 {
-    struct vel_entry entry = held->entry;
+    const struct vel_dataset *d = &held->map.dataset;
+    struct vel_entry known = {0}, entry = {0};
     struct vel_vec files;
-    int rc;
+    int rc = s->world->rank == 0 ? vel_entry_load(s->index, d->id, &known, err) : 0;
 
-    entry.dataset = held->map.dataset;
-    rc = vel_fetch_lists(&s->crew, &entry, &files, err);
-    if (rc < 0)
-        return rc;
-    rc = vel_comm_agree(s->world, vel_fetch_check(&s->crew, &entry, &files, err), err);
-    vel_filelist_fini(&files);
+    rc = vel_session_share_entry(s, rc, s->world->rank == 0 ? &known : NULL, &entry,
+                                 err);
+    vel_entry_fini(&known);
+    if (rc == 0)
+        rc = vel_fetch_lists(&s->crew, &entry, &files, err);
+    if (rc == 0) {
+        rc = vel_comm_agree(s->world, vel_fetch_check(&s->crew, &entry, &files, err),
+                            err);
+        vel_filelist_fini(&files);
+    }
+    vel_entry_fini(&entry);
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "sys/lock.h"
 #include "tap/behindlab.h"
 #include "tap/crowd.h"
+#include "tap/files.h"
 #include "tap/tap.h"
 
 /* --- the end --- */
@@ -142,6 +143,49 @@ static void more_ranks_go_on(void)
     standin_destroy(l.standin);
 }
 
+/* What one reads on the prefix is compared with what all nodes have listed, not only
+ * the first one's. */
+static int find_damage(struct vel_comm *comm, void *arg)
+{
+    struct behindlab *l = arg;
+    struct vel_session *s = NULL;
+    struct vel_err err = {0};
+    char path[SESLAB_TEXT];
+    int rc = seslab_open_with(&l->lab, comm, vel_fs_posix(),
+                              standin_seat(l->standin, comm->rank), &s, &err);
+
+    if (rc == 0)
+        rc = vel_session_wait(s, &err);
+    snprintf(path, sizeof path, "%s/v1/r3.f1.h5", l->lab.prefix);
+    if (rc == 0 && comm->rank == 0)
+        tap_put_file(path, "another one");
+    if (rc == 0)
+        rc = vel_comm_barrier(comm, &err);
+    if (rc < 0)
+        note("rank %d: %s", comm->rank, err.text);
+    if (rc == 0 && vel_session_restart_begin(s, SESLAB_NAME, 1, &err) == 0)
+        rc = 1;
+    vel_session_close(s, NULL, NULL);
+    return rc;
+}
+
+static void more_ranks_check_all(void)
+{
+    struct behindlab l;
+
+    behindlab_init(&l);
+    seslab_set(&l.lab, "FLUSH", "1");
+    l.standin = standin_create(BEHINDLAB_RANKS);
+    standin_hold(l.standin, true);
+    ok(behindlab_run(&l, save_one), "a launch ends with everything still owed");
+    standin_destroy(l.standin);
+    l.standin = standin_create(2 * BEHINDLAB_RANKS);
+    is_int(crowd_run(2 * BEHINDLAB_RANKS, NULL, find_damage, &l, NULL), 0,
+           "more ranks find that a file of the last node has changed");
+    ok(seslab_is_flushed(&l.lab, 1), "when all of it was flushed behind them");
+    standin_destroy(l.standin);
+}
+
 static void sync_takes_over(void)
 {
     struct behindlab l;
@@ -231,6 +275,7 @@ int main(void)
     an_agent_is_not_waited_for();
     the_next_launch_goes_on();
     more_ranks_go_on();
+    more_ranks_check_all();
     sync_takes_over();
     two_programs_share_a_prefix();
     return done_testing();
