@@ -101,11 +101,12 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
     if (rc == 0)
         rc = vel_session_load_index(s, &entries, err);
     rc = vel_comm_agree(s->world, rc, err);
-    if (rc < 0)
-        return rc;
     entry = find_entry(s, &entries, &wanted);
     if (entry)
         best = entry->dataset.version;
+    vel_index_fini(&entries);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < s->held.n; i++) {
         const struct vel_held *held = vel_session_held(s, i);
         const struct vel_dataset *d = &held->map.dataset;
@@ -113,7 +114,6 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
         if (matches(d, name, -1) && (!below || d->version < below) && d->version > best)
             best = d->version;
     }
-    vel_index_fini(&entries);
     rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &best, 1, err);
     if (rc == 0 && best < 0)
         return vel_fail(err, VEL_ENOENT, "there is no checkpoint '%s' to restart from",
