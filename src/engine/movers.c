@@ -57,7 +57,6 @@ int vel_session_make_crew(struct vel_session *s, struct vel_err *err)
         .world = s->world,
         .node = node->comm,
         .leaders = s->leaders,
-        .node_name = s->node,
         .node_id = (int)node->id,
         .nodes = (int)node->count,
         .fs = s->fs,

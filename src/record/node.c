@@ -299,15 +299,6 @@ int vel_node_name_at(const struct vel_node *list, size_t i, char **ret_name,
                    ret_name, err);
 }
 
-const char *vel_node_key(const struct vel_node *object, size_t i)
-{
-    void *at = json_object_iter(json_of(object));
-
-    while (at && i-- > 0)
-        at = json_object_iter_next(json_of(object), at);
-    return at ? json_object_iter_key(at) : NULL;
-}
-
 static int append_json(const char *bytes, size_t len, void *buf)
 {
     vel_buf_append(buf, bytes, len);

@@ -91,9 +91,6 @@ int vel_node_text_at(const struct vel_node *list, size_t i, const char **ret_tex
 int vel_node_name_at(const struct vel_node *list, size_t i, char **ret_name,
                      struct vel_err *err);
 
-/* The keys of an object, in the order they were set: key 0 .. count-1, else NULL. */
-const char *vel_node_key(const struct vel_node *object, size_t i);
-
 /* Append an object as JSON text on one line, without its newline; what fails is
  * remembered by *ret (vel_buf_status). */
 void vel_node_print(const struct vel_node *object, struct vel_buf *ret);

@@ -43,7 +43,6 @@ void vel_reddesc_fini(struct vel_reddesc *desc)
     free(desc->directory);
     free(desc->lhs.node);
     free(desc->rhs.node);
-    free(desc->members);
     vel_comm_destroy(desc->comm);
     vel_reddesc_init(desc);
 }

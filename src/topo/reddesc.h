@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/scheme.h"
 #include "comm/comm.h"
@@ -52,9 +51,9 @@ struct vel_reddesc {
     struct vel_place place;
     struct vel_neighbour lhs, rhs; /* one place less, one more */
 
-    /* Of this run only; NULL in a descriptor that is not enabled or not joined. */
-    struct vel_comm *comm; /* the set, by place */
-    int *members;          /* their ranks in world, place.ranks entries */
+    /* The set, by place, in this run only; NULL in a descriptor that is not enabled or
+     * not joined. */
+    struct vel_comm *comm;
 };
 
 struct vel_reddescs {
@@ -118,11 +117,5 @@ int vel_reddesc_from_node(const struct vel_node *node, struct vel_reddesc *ret_d
  */
 int vel_reddesc_home(const struct vel_node *node, const struct vel_stores *stores,
                      const struct vel_store **ret, struct vel_err *err);
-
-/* The persisted form as bytes, for vel_red_apply(), and back. */
-int vel_reddesc_encode(const struct vel_reddesc *desc, struct vel_buf *ret,
-                       struct vel_err *err);
-int vel_reddesc_decode(const void *bytes, size_t len, struct vel_reddesc *ret_desc,
-                       struct vel_err *err);
 
 #endif

@@ -6,19 +6,14 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "record/record.h"
 #include "sys/host.h"
 #include "topo/reddesc.h"
 
 enum {
-    FORM_VERSION = 1,
     INDEX_MAX = 1000000,
     INTERVAL_MAX = 1000000000,
     HOP_MAX = 65536,
-    BYTES_MAX = 16384, /* of an encoded descriptor; what a redundancy file takes */
 };
-
-static const char type_name[] = "descriptor";
 
 /* --- to a node */
 
@@ -261,41 +256,4 @@ int vel_reddesc_from_node(const struct vel_node *node, struct vel_reddesc *ret_d
     }
     *ret_desc = desc;
     return 0;
-}
-
-/* --- bytes */
-
-int vel_reddesc_encode(const struct vel_reddesc *desc, struct vel_buf *ret,
-                       struct vel_err *err)
-{
-    struct vel_node *node = vel_reddesc_to_node(desc);
-    size_t before = ret->len;
-
-    if (!node)
-        return vel_out_of_memory(err, "writing a descriptor");
-    int rc = vel_record_encode(type_name, FORM_VERSION, node, ret, err);
-    vel_node_destroy(node);
-    if (rc == 0 && ret->len - before > BYTES_MAX)
-        rc = vel_fail(err, VEL_EINVAL,
-                      "the descriptor of level %u has %zu bytes, and %d are the most: "
-                      "use a STORE with a shorter path",
-                      desc->index, ret->len - before, BYTES_MAX);
-    return rc;
-}
-
-int vel_reddesc_decode(const void *bytes, size_t len, struct vel_reddesc *ret_desc,
-                       struct vel_err *err)
-{
-    struct vel_node *node = NULL;
-    int version;
-
-    if (len > BYTES_MAX)
-        return vel_fail(err, VEL_ECORRUPT, "a descriptor of %zu bytes is too long",
-                        len);
-    int rc =
-        vel_record_decode(bytes, len, type_name, FORM_VERSION, &version, &node, err);
-    if (rc == 0)
-        rc = vel_reddesc_from_node(node, ret_desc, err);
-    vel_node_destroy(node);
-    return rc;
 }

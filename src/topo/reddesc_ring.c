@@ -14,7 +14,6 @@ struct ring {
     struct vel_comm *comm;
     struct vel_buf cards; /* of all members */
     size_t *lens;
-    int *members;
     struct vel_neighbour lhs, rhs;
 };
 
@@ -23,7 +22,6 @@ static void ring_fini(struct ring *ring)
     vel_comm_destroy(ring->comm);
     vel_buf_fini(&ring->cards);
     free(ring->lens);
-    free(ring->members);
     free(ring->lhs.node);
     free(ring->rhs.node);
 }
@@ -70,9 +68,6 @@ static int read_cards(struct ring *ring, int world_size, struct vel_err *err)
 
     ring->lhs.place = (me + n - 1) % n;
     ring->rhs.place = (me + 1) % n;
-    ring->members = calloc(n, sizeof *ring->members);
-    if (!ring->members)
-        return vel_out_of_memory(err, "describing a redundancy set");
     const char *card = ring->cards.data;
     for (uint32_t i = 0; i < n; card += ring->lens[i++]) {
         struct vel_le_reader r;
@@ -82,14 +77,15 @@ static int read_cards(struct ring *ring, int world_size, struct vel_err *err)
         if (r.is_short || r.left == 0 || rank >= (uint32_t)world_size)
             return vel_fail(err, VEL_ECORRUPT,
                             "place %u of a redundancy set told no rank of this run", i);
-        ring->members[i] = (int)rank;
-        if (i == ring->lhs.place)
+        if (i == ring->lhs.place) {
+            ring->lhs.rank = (int)rank;
             ring->lhs.node = strndup(card + CARD_RANK, ring->lens[i] - CARD_RANK);
-        if (i == ring->rhs.place)
+        }
+        if (i == ring->rhs.place) {
+            ring->rhs.rank = (int)rank;
             ring->rhs.node = strndup(card + CARD_RANK, ring->lens[i] - CARD_RANK);
+        }
     }
-    ring->lhs.rank = ring->members[ring->lhs.place];
-    ring->rhs.rank = ring->members[ring->rhs.place];
     return ring->lhs.node && ring->rhs.node
                ? 0
                : vel_out_of_memory(err, "describing a redundancy set");
@@ -100,11 +96,9 @@ static void move_in(struct ring *ring, struct vel_reddesc *desc)
     free(desc->lhs.node);
     free(desc->rhs.node);
     desc->comm = ring->comm;
-    desc->members = ring->members;
     desc->lhs = ring->lhs;
     desc->rhs = ring->rhs;
     ring->comm = NULL;
-    ring->members = NULL;
     ring->lhs.node = ring->rhs.node = NULL;
 }
 

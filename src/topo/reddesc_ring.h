@@ -7,7 +7,7 @@
 #include "comm/comm.h"
 #include "topo/reddesc.h"
 
-/* Collective over world. From desc->place: comm, members, lhs and rhs; `node` is this
+/* Collective over world. From desc->place: comm, lhs and rhs; `node` is this
  * rank's. VEL_ECORRUPT on all when the places do not make up whole sets; desc is as
  * before then. */
 int vel_reddesc_connect(struct vel_comm *world, const char *node,

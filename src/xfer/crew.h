@@ -21,8 +21,7 @@ struct vel_crew {
     struct vel_comm *node; /* those of world on this node, by rank */
     struct vel_comm
         *leaders; /* the lowest rank of each node, by node; NULL on others */
-    const char *node_name;
-    int node_id; /* this node's place among the leaders */
+    int node_id;  /* this node's place among the leaders */
     int nodes;
     struct vel_fs *fs;
     struct vel_clock *clock;

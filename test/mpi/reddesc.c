@@ -28,25 +28,19 @@ static struct vel_red_set set_of(const struct vel_reddesc *desc, uint32_t rank,
                                 .memory = 1 << 20};
 }
 
-/* Files of this rank, protected with the descriptor's bytes; what they are. */
+/* Files of this rank, protected; what they are. */
 static uint64_t protect(struct vel_comm *comm, const struct vel_reddesc *desc,
                         const char *root)
 {
     struct vel_red_set set = set_of(desc, (uint32_t)comm->rank, root);
     struct vel_vec names;
-    struct vel_buf bytes;
     struct vel_err err = {0};
 
-    vel_buf_init(&bytes);
     redlab_lose(root, set.rank);
     redlab_make(root, set.rank, 5, 30000, &names);
-    int rc = vel_reddesc_encode(desc, &bytes, &err);
-    if (rc == 0)
-        rc = vel_red_apply(&set, names.items, names.n, bytes.data, bytes.len, NULL,
-                           &err);
+    int rc = vel_red_apply(&set, names.items, names.n, NULL, 0, NULL, &err);
     mis_int(rc, 0, "files are protected %s", err.text);
     vel_fs_names_fini(&names);
-    vel_buf_fini(&bytes);
     return redlab_state(root, set.rank);
 }
 

@@ -51,7 +51,6 @@ int crewlab_join(const struct crewlab *lab, struct vel_comm *comm, struct vel_fs
     vel_throttle_init(&r->throttle, setup.clock, lab->rate);
     r->crew = (struct vel_crew){
         .world = comm,
-        .node_name = "lab",
         .node_id = node,
         .nodes = lab->nodes,
         .fs = fs,

@@ -68,15 +68,18 @@ bool topolab_is_ring(const struct vel_comm *world, const struct vel_reddesc *des
                      const char *name, int n)
 {
     uint32_t ranks = desc->place.ranks, rank = desc->place.rank;
+    int64_t members[VEL_SET_MAX] = {0};
     char node[32];
 
+    members[rank] = world->rank;
+    if (vel_comm_allreduce(desc->comm, VEL_COMM_SUM, members, ranks, NULL) < 0)
+        return false;
     snprintf(node, sizeof node, "%s%d", name, desc->rhs.rank * n / world->size + 1);
     return desc->comm->size == (int)ranks && desc->comm->rank == (int)rank &&
-           desc->members[rank] == world->rank &&
            desc->lhs.place == (rank + ranks - 1) % ranks &&
            desc->rhs.place == (rank + 1) % ranks &&
-           desc->lhs.rank == desc->members[desc->lhs.place] &&
-           desc->rhs.rank == desc->members[desc->rhs.place] &&
+           desc->lhs.rank == members[desc->lhs.place] &&
+           desc->rhs.rank == members[desc->rhs.place] &&
            strcmp(desc->rhs.node, node) == 0;
 }
 

@@ -34,8 +34,8 @@ int topolab_open(struct vel_comm *world, const char *text, const char *node,
                  struct topolab *ret);
 void topolab_close(struct topolab *lab);
 
-/* Is the set in the order of its places, and a ring of neighbours? Nodes are those that
- * topolab_node() gives. */
+/* Collective over the set. Is it in the order of its places, and a ring of neighbours?
+ * Nodes are those that topolab_node() gives. */
 bool topolab_is_ring(const struct vel_comm *world, const struct vel_reddesc *desc,
                      const char *name, int n);
 
