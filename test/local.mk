@@ -76,6 +76,7 @@ test_liblab_la_SOURCES = \
 	%D%/tap/encodelab.c %D%/tap/encodelab.h \
 	%D%/tap/encodelab_parts.c \
 	%D%/tap/encodelab_task.c \
+	%D%/tap/eventlab.c %D%/tap/eventlab.h \
 	%D%/tap/filelab.c %D%/tap/filelab.h \
 	%D%/tap/flushlab.c %D%/tap/flushlab.h \
 	%D%/tap/hangfs.c %D%/tap/hangfs.h \

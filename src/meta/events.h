@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "meta/dataset.h"
 #include "sys/clock.h"
-#include "record/node.h"
 #include "sys/fs.h"
 
 #define VEL_EVENT_FILE "events"
@@ -49,7 +48,7 @@ enum { VEL_EVENT_LINE_MOST = 65536 };
     X(RUN_END, "run_end")
 
 enum vel_event_kind {
-    VEL_EVENT_OTHER, /* read only: a word of another version */
+    VEL_EVENT_OTHER, /* none of ours: a reader found it */
 #define X(name, word) VEL_EVENT_##name,
     VEL_EVENT_MAP(X)
 #undef X
@@ -112,26 +111,5 @@ double vel_event_now(struct vel_clock *clock);
  * for anything else to fail: say it once and go on. */
 int vel_event_log_add(const struct vel_event_log *log, const struct vel_event *event,
                       struct vel_err *err);
-
-/* Called for one event, whose texts are good until it returns. A negative result ends
- * the reading and is returned. */
-typedef int vel_event_f(void *arg, const struct vel_event *event, struct vel_err *err);
-
-/* Every event of `dir` in the order of the files; *ret_damaged (may be NULL) is the
- * number of lines that are none. Without a file there is no event. */
-int vel_events_read(struct vel_fs *fs, const char *dir, vel_event_f *each, void *arg,
-                    size_t *ret_damaged, struct vel_err *err);
-
-/* One line, and what it owns. */
-struct vel_event_line {
-    struct vel_event event;
-    struct vel_node *node;
-    char *owned[4];
-};
-
-/* From the text of a line without its newline; VEL_ECORRUPT when it is no event. */
-int vel_event_decode(const char *text, size_t len, struct vel_event_line *ret,
-                     struct vel_err *err);
-void vel_event_line_fini(struct vel_event_line *line);
 
 #endif

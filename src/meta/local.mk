@@ -5,7 +5,7 @@ core_sources += \
 	%D%/current.c %D%/current.h \
 	%D%/dataset.c %D%/dataset.h \
 	%D%/entry.c %D%/entry.h \
-	%D%/events.c %D%/events.h %D%/events_read.c \
+	%D%/events.c %D%/events.h \
 	%D%/filelist.c %D%/filelist.h \
 	%D%/filemap.c %D%/filemap.h \
 	%D%/follow.c %D%/follow.h \

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "meta/nodes.h"
 #include "node/books.h"
+#include "tap/eventlab.h"
 #include "tap/files.h"
 #include "tap/hangfs.h"
 #include "tap/tap.h"
@@ -80,7 +81,7 @@ static struct found find(const char *dir)
 {
     struct found found = {.in_order = true};
 
-    vel_events_read(vel_fs_posix(), dir, count, &found, NULL, NULL);
+    eventlab_read(dir, count, &found, NULL, NULL);
     return found;
 }
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "meta/events.h"
+#include "tap/eventlab.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/tap.h"
@@ -403,7 +403,7 @@ static void encoded_by_difference(void)
     ok(write_version(&lab, 2), "and the next one, with ENCODE_DELTA=1");
     filelab_drain(&lab);
     filelab_end(&lab);
-    is_int(vel_events_read(vel_fs_posix(), lab.dir, add_event, &sum, NULL, &err), 0,
+    is_int(eventlab_read(lab.dir, add_event, &sum, NULL, &err), 0,
            "the log of events tells what that saved");
     ok(sum.compared == BLOCK * BLOCKS && sum.cloned > 0 && sum.cloned < sum.compared &&
            sum.written > 0,

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "meta/events.h"
+#include "tap/eventlab.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"
@@ -49,7 +49,7 @@ static const char *read_back(const char *dir, size_t *ret_damaged)
 
     text[0] = '\0';
     *ret_damaged = 99;
-    if (vel_events_read(vel_fs_posix(), dir, print, text, ret_damaged, &err) < 0)
+    if (eventlab_read(dir, print, text, ret_damaged, &err) < 0)
         note("%s", err.text);
     return text;
 }
@@ -112,7 +112,7 @@ static void lines(void)
                    "\"compared\":30,\"cloned\":20,\"written\":10,"
                    "\"job\":\"4711\",\"user\":\"%FF\"}\n"),
        "as the line that doc/format-events.txt tells");
-    vel_events_read(vel_fs_posix(), tap_dir(), keep, &same, NULL, &err);
+    eventlab_read(tap_dir(), keep, &same, NULL, &err);
     is_int(same, 1, "and is read back, every member of it");
     add(tap_dir(), &start, &err);
     is_str(read_back(tap_dir(), &damaged), "flush/14- run_start/1 ",
@@ -161,8 +161,8 @@ static void refused(void)
     if (mkfifo(tap_path("events"), 0600) < 0)
         bail_out("cannot make a pipe");
     is_int(add(tap_dir(), &event, &err), VEL_EUNSAFE, "a pipe is no log");
-    is_int(vel_events_read(vel_fs_posix(), tap_dir(), print, text, NULL, &err),
-           VEL_EUNSAFE, "not to be read either");
+    is_int(eventlab_read(tap_dir(), print, text, NULL, &err), VEL_EUNSAFE,
+           "not to be read either");
     unlink(tap_path("events"));
     is_int(tap_open_fds(), fds, "no descriptor is left");
     free(text);
@@ -223,8 +223,8 @@ static void long_file(void)
     const char *text = read_back(tap_dir(), &damaged);
     ok(damaged == 1 && strlen(text) == 30 * strlen("init/2 ") + strlen("halt/15 "),
        "a line of any length hides no other");
-    is_int(vel_events_read(vel_fs_posix(), tap_dir(), stop, &n, NULL, &err),
-           VEL_ECANCEL, "whoever reads may stop");
+    is_int(eventlab_read(tap_dir(), stop, &n, NULL, &err), VEL_ECANCEL,
+           "whoever reads may stop");
     ok(n == 2 && strcmp(err.text, "enough") == 0, "and says why");
     unlink(tap_path("events"));
 }
@@ -265,7 +265,7 @@ static void grows_no_further(void)
     ok(size_of("events") < 4096 && size_of("events.1") >= VEL_EVENT_FILE_MOST &&
            size_of("events.1") < VEL_EVENT_FILE_MOST + 4096,
        "those of before are put aside, and what was there goes");
-    vel_events_read(vel_fs_posix(), tap_dir(), count, &n, &damaged, NULL);
+    eventlab_read(tap_dir(), count, &n, &damaged, NULL);
     /* of the first four all but the one that puts them aside may write there still */
     ok(n >= 4 + 1 && n <= 8, "and %d of the last 8 are read", n);
     unlink(tap_path("events"));
@@ -288,7 +288,7 @@ static void many_writers(void)
     while (wait(&status) > 0)
         bad += status != 0;
     is_int(bad, 0, "several processes write at once");
-    vel_events_read(vel_fs_posix(), tap_dir(), count, &n, &damaged, NULL);
+    eventlab_read(tap_dir(), count, &n, &damaged, NULL);
     is_int(n, WRITERS * EACH, "and every event is there");
     is_int(damaged, 0, "whole");
 }

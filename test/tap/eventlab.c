@@ -9,7 +9,8 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "meta/events.h"
+#include "record/node.h"
+#include "tap/eventlab.h"
 
 enum { CHUNK = 65536 };
 
@@ -23,6 +24,13 @@ static const char *const words[] = {
 };
 
 enum { NWORDS = sizeof words / sizeof words[0] };
+
+/* One line, and what it owns. */
+struct line {
+    struct vel_event event;
+    struct vel_node *node;
+    char *owned[4];
+};
 
 static int get_int(const struct vel_node *node, const char *key, int64_t *ret_value,
                    struct vel_err *err)
@@ -78,8 +86,7 @@ static int get_result(const struct vel_node *node, struct vel_event *event,
     return rc;
 }
 
-static int decode(const struct vel_node *node, struct vel_event_line *line,
-                  struct vel_err *err)
+static int decode(const struct vel_node *node, struct line *line, struct vel_err *err)
 {
     struct vel_event *event = &line->event;
     int rc = get_word(node, event, err);
@@ -117,31 +124,31 @@ static int decode(const struct vel_node *node, struct vel_event_line *line,
     return rc;
 }
 
-void vel_event_line_fini(struct vel_event_line *line)
+static void line_fini(struct line *line)
 {
     for (size_t i = 0; i < sizeof line->owned / sizeof line->owned[0]; i++)
         free(line->owned[i]);
     vel_node_destroy(line->node);
-    *line = (struct vel_event_line){.node = NULL};
+    *line = (struct line){.node = NULL};
 }
 
-int vel_event_decode(const char *text, size_t len, struct vel_event_line *ret,
-                     struct vel_err *err)
+static int line_decode(const char *text, size_t len, struct line *ret,
+                       struct vel_err *err)
 {
-    struct vel_event_line line = {.node = NULL};
+    struct line line = {.node = NULL};
     int rc = vel_node_parse(text, len, &line.node, err);
 
     if (rc == 0)
         rc = decode(line.node, &line, err);
     if (rc < 0)
-        vel_event_line_fini(&line);
+        line_fini(&line);
     else
         *ret = line;
     return rc;
 }
 
 struct reading {
-    vel_event_f *each;
+    eventlab_f *each;
     void *arg;
     struct vel_buf line; /* what of the present line has come */
     bool is_long;        /* too much of it: none of it is kept */
@@ -150,8 +157,8 @@ struct reading {
 
 static int deliver(struct reading *r, struct vel_err *err)
 {
-    struct vel_event_line line;
-    int rc = vel_event_decode(r->line.data, r->line.len, &line, NULL);
+    struct line line;
+    int rc = line_decode(r->line.data, r->line.len, &line, NULL);
 
     if (rc == VEL_ECORRUPT) {
         r->damaged++;
@@ -160,7 +167,7 @@ static int deliver(struct reading *r, struct vel_err *err)
     if (rc < 0)
         return vel_out_of_memory(err, "event");
     rc = r->each(r->arg, &line.event, err);
-    vel_event_line_fini(&line);
+    line_fini(&line);
     return rc;
 }
 
@@ -209,12 +216,11 @@ static int add_chunk(struct reading *r, const char *chunk, size_t len,
     return rc;
 }
 
-static int read_all(struct vel_fs *fs, int fd, const char *path, struct reading *r,
-                    struct vel_err *err)
+static int read_all(int fd, const char *path, struct reading *r, struct vel_err *err)
 {
     struct stat st;
     char *chunk = NULL;
-    int rc = vel_fs_stat(fs, fd, path, &st, err);
+    int rc = vel_fs_stat(vel_fs_posix(), fd, path, &st, err);
 
     if (rc < 0)
         return rc;
@@ -226,7 +232,7 @@ static int read_all(struct vel_fs *fs, int fd, const char *path, struct reading 
     for (off_t at = 0; rc == 0 && at < st.st_size; at += CHUNK) {
         size_t n = st.st_size - at < CHUNK ? (size_t)(st.st_size - at) : CHUNK;
 
-        rc = vel_fs_read_at(fs, fd, chunk, n, at, path, err);
+        rc = vel_fs_read_at(vel_fs_posix(), fd, chunk, n, at, path, err);
         if (rc == 0)
             rc = add_chunk(r, chunk, n, err);
     }
@@ -236,34 +242,35 @@ static int read_all(struct vel_fs *fs, int fd, const char *path, struct reading 
     return rc;
 }
 
-static int read_file(struct vel_fs *fs, const char *dir, const char *name,
-                     struct reading *r, struct vel_err *err)
+static int read_file(const char *dir, const char *name, struct reading *r,
+                     struct vel_err *err)
 {
     char *path = vel_path_join(dir, name);
     int fd = -1;
-    int rc = path ? vel_fs_open(fs, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-                                0, &fd, err)
-                  : vel_out_of_memory(err, "log of events");
+    int rc =
+        path ? vel_fs_open(vel_fs_posix(), path,
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd, err)
+             : vel_out_of_memory(err, "log of events");
 
     if (rc == 0)
-        rc = read_all(fs, fd, path, r, err);
+        rc = read_all(fd, path, r, err);
     else if (rc == VEL_ENOENT)
         rc = 0;
-    vel_fs_close(fs, fd, path, NULL); /* nothing was written */
+    vel_fs_close(vel_fs_posix(), fd, path, NULL); /* nothing was written */
     free(path);
     return rc;
 }
 
-int vel_events_read(struct vel_fs *fs, const char *dir, vel_event_f *each, void *arg,
-                    size_t *ret_damaged, struct vel_err *err)
+int eventlab_read(const char *dir, eventlab_f *each, void *arg, size_t *ret_damaged,
+                  struct vel_err *err)
 {
     struct reading r = {.each = each, .arg = arg};
     int rc;
 
     vel_buf_init(&r.line);
-    rc = read_file(fs, dir, VEL_EVENT_PAST, &r, err);
+    rc = read_file(dir, VEL_EVENT_PAST, &r, err);
     if (rc == 0)
-        rc = read_file(fs, dir, VEL_EVENT_FILE, &r, err);
+        rc = read_file(dir, VEL_EVENT_FILE, &r, err);
     if (rc == 0 && ret_damaged)
         *ret_damaged = r.damaged;
     vel_buf_fini(&r.line);
