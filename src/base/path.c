@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,15 @@ char *vel_path_join(const char *dir, const char *name)
             vel_buf_putc(&buf, '/');
     }
     vel_buf_puts(&buf, name);
+    return take_text(&buf);
+}
+
+char *vel_path_level(const char *home, int64_t index)
+{
+    struct vel_buf buf;
+
+    vel_buf_init(&buf);
+    vel_buf_printf(&buf, "%s/index.%" PRId64, home, index);
     return take_text(&buf);
 }
 

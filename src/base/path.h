@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -17,6 +18,10 @@ enum { VEL_PATH_MAX = 4096 };
 /* dir + "/" + name into a new string that the caller frees; an absolute name stands
  * alone. NULL when out of memory. */
 char *vel_path_join(const char *dir, const char *name);
+
+/* The directory of a level in a cache, BASE/USER/ID; new string, NULL when out of
+ * memory. */
+char *vel_path_level(const char *home, int64_t index);
 
 /* The absolute, normalised form of `path` seen from the absolute directory `cwd`: no
  * ".", no

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -12,15 +11,6 @@
 #include "topo/seats.h"
 
 /* --- where --- */
-
-static char *level_in(const char *home, int64_t index)
-{
-    struct vel_buf path;
-
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/index.%" PRId64, home, index);
-    return vel_buf_take(&path, NULL);
-}
 
 const char *vel_take_home(const struct vel_take *take, const struct vel_batch *batch)
 {
@@ -58,7 +48,7 @@ int vel_take_level(const struct vel_take *take, const struct vel_vec *sources,
         home = at < take->n_homes ? take->homes[at] : from;
     if (!home)
         home = take->homes[0];
-    *ret_level = take->home ? vel_path_dir(take->home) : level_in(home, index);
+    *ret_level = take->home ? vel_path_dir(take->home) : vel_path_level(home, index);
     return *ret_level ? 0 : vel_out_of_memory(err, "a dataset");
 }
 

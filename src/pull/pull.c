@@ -20,15 +20,13 @@
 static int set_level(struct vel_pulling *p, const char *home, struct vel_err *err)
 {
     const struct vel_view_dataset *d = p->what->dataset;
-    struct vel_buf level, fresh;
+    struct vel_buf fresh;
 
     free(p->level);
     free(p->dir);
     free(p->fresh);
-    vel_buf_init(&level);
     vel_buf_init(&fresh);
-    vel_buf_printf(&level, "%s/index.%" PRId64, home, d->index);
-    p->level = vel_buf_take(&level, NULL);
+    p->level = vel_path_level(home, d->index);
     p->dir = p->level ? vel_cache_rank_dir(p->level, d->about.id, p->what->rank) : NULL;
     if (p->dir)
         vel_buf_printf(&fresh, "%s" VEL_CACHE_NEW, p->dir);

@@ -34,15 +34,10 @@ void vel_brought_fini(struct vel_brought *brought)
 
 char *vel_bring_dir(const struct vel_bringing *b, size_t store, int rank)
 {
-    struct vel_buf level;
-    char *dir;
+    char *level = vel_path_level(b->r->homes[store], b->d->index);
+    char *dir = level ? vel_cache_rank_dir(level, b->d->about.id, rank) : NULL;
 
-    vel_buf_init(&level);
-    vel_buf_printf(&level, "%s/index.%" PRId64, b->r->homes[store], b->d->index);
-    dir = vel_buf_status(&level, NULL) < 0
-              ? NULL
-              : vel_cache_rank_dir(level.data, b->d->about.id, rank);
-    vel_buf_fini(&level);
+    free(level);
     return dir;
 }
 

@@ -84,25 +84,21 @@ static int find_parts(const struct build *b, const struct vel_ckpt *level,
 static int set_directory(const struct build *b, struct vel_reddesc *desc)
 {
     char *own = vel_user_dir(b->owner->fs, desc->base, b->owner->user);
-    struct vel_buf path;
-    size_t len;
+    char *home = own ? vel_path_join(own, b->owner->prefix_id) : NULL;
 
-    vel_buf_init(&path);
-    vel_buf_printf(&path, "%s/%s/index.%u", own ? own : "", b->owner->prefix_id,
-                   desc->index);
-    int rc = own ? vel_buf_status(&path, b->err) : vel_out_of_memory(b->err, "a level");
+    desc->directory = home ? vel_path_level(home, desc->index) : NULL;
     free(own);
-    if (rc == 0 &&
-        (path.len > DIRECTORY_MAX || !vel_path_is_inner(vel_buf_text(&path) + 1)))
-        rc =
-            vel_fail(b->err, VEL_ECONFIG,
-                     "%.200s cannot be a directory for datasets: give a STORE of up to "
-                     "%d bytes, without control characters, that is not /",
-                     vel_buf_text(&path), DIRECTORY_MAX / 2);
-    if (rc == 0)
-        desc->directory = vel_buf_take(&path, &len);
-    vel_buf_fini(&path);
-    return rc;
+    free(home);
+    if (!desc->directory)
+        return vel_out_of_memory(b->err, "a level");
+    if (strlen(desc->directory) > DIRECTORY_MAX ||
+        !vel_path_is_inner(desc->directory + 1))
+        return vel_fail(
+            b->err, VEL_ECONFIG,
+            "%.200s cannot be a directory for datasets: give a STORE of up to %d "
+            "bytes, without control characters, that is not /",
+            desc->directory, DIRECTORY_MAX / 2);
+    return 0;
 }
 
 static int describe(const struct build *b, const struct vel_ckpt *level,

@@ -378,13 +378,10 @@ int vel_seats_describe(const struct vel_conf *conf, size_t level, const char *ho
 {
     struct vel_reddesc desc;
     struct vel_ckpt ckpt;
-    struct vel_buf dir;
 
     if (!vel_level_at(conf, level, &ckpt))
         return vel_fail(err, VEL_EINVAL, "there is no level %zu", level);
     vel_reddesc_init(&desc);
-    vel_buf_init(&dir);
-    vel_buf_printf(&dir, "%s/index.%zu", home, level);
     desc.enabled = ckpt.enabled;
     desc.index = (uint32_t)level;
     desc.interval = ckpt.interval;
@@ -395,7 +392,7 @@ int vel_seats_describe(const struct vel_conf *conf, size_t level, const char *ho
     desc.store_name = vel_path_absolute("/", store_of(conf, &ckpt, home));
     desc.group_name = strdup(ckpt.group);
     desc.base = base_of(home);
-    desc.directory = vel_buf_take(&dir, NULL);
+    desc.directory = vel_path_level(home, (int64_t)level);
     if (!desc.store_name || !desc.group_name || !desc.base || !desc.directory) {
         vel_reddesc_fini(&desc);
         return vel_out_of_memory(err, "a level");

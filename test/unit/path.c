@@ -21,6 +21,7 @@ static void joining(void)
     SAME(vel_path_join("/", "b"), "/b");
     SAME(vel_path_join("", "b"), "b");
     SAME(vel_path_join("/a", "/b"), "/b");
+    SAME(vel_path_level("/c/user/uuid", 2), "/c/user/uuid/index.2");
 }
 
 static void absolute(void)
