@@ -63,6 +63,16 @@ void vel_vec_remove(struct vel_vec *vec, size_t i)
     vec->n--;
 }
 
+bool vel_vec_has_number(const struct vel_vec *vec, int64_t number)
+{
+    const int64_t *items = vec->items;
+
+    for (size_t i = 0; i < vec->n; i++)
+        if (items[i] == number)
+            return true;
+    return false;
+}
+
 void vel_vec_sort(struct vel_vec *vec, int (*compare)(const void *, const void *))
 {
     if (vec->n > 1)

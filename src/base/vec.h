@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -32,6 +33,9 @@ void *vel_vec_at(const struct vel_vec *vec, size_t i);
 
 /* Remove item i; those behind it move up. */
 void vel_vec_remove(struct vel_vec *vec, size_t i);
+
+/* Is it in an array of int64_t? */
+bool vel_vec_has_number(const struct vel_vec *vec, int64_t number);
 
 void vel_vec_sort(struct vel_vec *vec, int (*compare)(const void *, const void *));
 

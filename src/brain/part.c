@@ -116,14 +116,6 @@ void vel_part_report_all(struct vel_leader *leader)
 
 /* --- encoding --- */
 
-static bool has_set(const struct vel_vec *sets, int64_t set)
-{
-    for (size_t i = 0; i < sets->n; i++)
-        if (*(int64_t *)vel_vec_at(sets, i) == set)
-            return true;
-    return false;
-}
-
 /* This node's sets: all of them, or once it is encoded those that are formed again. */
 static void list_sets(struct vel_leader *leader, struct vel_lead *lead)
 {
@@ -133,7 +125,7 @@ static void list_sets(struct vel_leader *leader, struct vel_lead *lead)
     for (size_t i = 0; i < lead->seal.members.n; i++) {
         const struct vel_seal_member *member = vel_seal_member(&lead->seal, i);
 
-        if (is_mine(leader, member) && !has_set(&lead->sets, member->set) &&
+        if (is_mine(leader, member) && !vel_vec_has_number(&lead->sets, member->set) &&
             (is_encoded ? vel_seal_is_again(&lead->seal, member->set)
                         : lead->seal.what & VEL_OWED_ENCODE) &&
             !vel_vec_push(&lead->sets, &member->set))

@@ -135,10 +135,7 @@ int64_t vel_seal_level(const struct vel_seal *seal)
 
 bool vel_seal_is_again(const struct vel_seal *seal, int64_t set)
 {
-    for (size_t i = 0; i < seal->again.n; i++)
-        if (*(int64_t *)vel_vec_at(&seal->again, i) == set)
-            return true;
-    return false;
+    return vel_vec_has_number(&seal->again, set);
 }
 
 int vel_seal_form_again(struct vel_seal *seal, int64_t set, struct vel_err *err)

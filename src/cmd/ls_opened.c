@@ -252,12 +252,8 @@ void vel_ls_told_opened(struct vel_ls *ls, struct vel_ls_unit *unit,
 static bool has_closed(const struct vel_ls_opened *opened,
                        const struct vel_seal_member *member)
 {
-    if (strcmp(opened->node, member->node) != 0)
-        return false;
-    for (size_t i = 0; i < opened->closed.n; i++)
-        if (*(int64_t *)vel_vec_at(&opened->closed, i) == member->rank)
-            return true;
-    return false;
+    return strcmp(opened->node, member->node) == 0 &&
+           vel_vec_has_number(&opened->closed, member->rank);
 }
 
 /* It was taken on its node, as all are to be. */

@@ -49,17 +49,9 @@ static struct vel_entry *entry_of(const struct vel_ls_unit *unit, int64_t id)
     return NULL;
 }
 
-static bool has_id(const struct vel_vec *ids, int64_t id)
-{
-    for (size_t i = 0; i < ids->n; i++)
-        if (*(int64_t *)vel_vec_at(ids, i) == id)
-            return true;
-    return false;
-}
-
 static void note_id(struct vel_vec *ids, int64_t id)
 {
-    if (id > 0 && !has_id(ids, id))
+    if (id > 0 && !vel_vec_has_number(ids, id))
         vel_ls_push(ids, &id);
 }
 
@@ -87,8 +79,9 @@ static void list_ids(const struct vel_ls_unit *unit, struct vel_vec *ids)
         note_id(ids,
                 ((struct vel_ls_unreadable *)vel_vec_at(&unit->unreadable, i))->id);
     for (size_t i = 0; i < said->seals.n; i++)
-        if (!has_id(&said->dropped,
-                    ((struct vel_view_seal *)vel_vec_at(&said->seals, i))->seal.id))
+        if (!vel_vec_has_number(
+                &said->dropped,
+                ((struct vel_view_seal *)vel_vec_at(&said->seals, i))->seal.id))
             note_id(ids,
                     ((struct vel_view_seal *)vel_vec_at(&said->seals, i))->seal.id);
     vel_vec_sort(ids, newest_first);
@@ -137,7 +130,7 @@ static enum vel_ls_state state_of(const struct vel_ls_unit *unit,
 
     if (row->is_unreadable)
         return VEL_LS_BAD_RECORD;
-    if (has_id(&unit->evidence.dropped, row->id))
+    if (vel_vec_has_number(&unit->evidence.dropped, row->id))
         return VEL_LS_DROPPED;
     if (row->is_taken)
         return VEL_LS_REPLACED;
@@ -203,7 +196,7 @@ static void add_row(const struct vel_ls *ls, struct vel_ls_unit *unit, int64_t i
     row->id = id;
     row->index = -1;
     row->is_current = id == unit->current;
-    row->is_damaged = has_id(&unit->damaged, id);
+    row->is_damaged = vel_vec_has_number(&unit->damaged, id);
     row->entry = entry_of(unit, id);
     row->is_taken = (row->is_damaged || (row->entry && row->entry->failed)) &&
                     vel_id_is_of_leaders(ls->fs, unit->dir, id);

@@ -25,14 +25,6 @@ void vel_held_fini(struct vel_held *held)
     free(held->dir);
 }
 
-bool vel_session_has_id(const struct vel_vec *ids, int64_t id)
-{
-    for (size_t i = 0; i < ids->n; i++)
-        if (*(int64_t *)vel_vec_at(ids, i) == id)
-            return true;
-    return false;
-}
-
 struct vel_held *vel_session_held(const struct vel_session *s, size_t i)
 {
     return vel_vec_at(&s->held, i);

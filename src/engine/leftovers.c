@@ -39,7 +39,7 @@ int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
         if (!is_nowhere(s, &e[i]))
             continue;
         has_leftovers = true;
-        if (!vel_session_has_id(seen, d->id))
+        if (!vel_vec_has_number(seen, d->id))
             vel_log(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
                     "dataset %" PRId64 " (%s %" PRId64
                     ") is not found: it was in caches only, and none of those "

@@ -34,7 +34,7 @@ static const struct vel_entry *find_entry(const struct vel_session *s,
     for (size_t i = 0; s->conf->fetch && i < entries->n; i++) {
         const struct vel_dataset *d = &e[i].dataset;
 
-        if (vel_entry_is_fetchable(&e[i]) && !vel_session_has_id(&s->declined, d->id) &&
+        if (vel_entry_is_fetchable(&e[i]) && !vel_vec_has_number(&s->declined, d->id) &&
             matches(d, wanted->name, wanted->version) &&
             (!wanted->below || d->version < wanted->below) &&
             (!best || d->version > best->dataset.version))

@@ -342,8 +342,6 @@ int vel_session_recover(struct vel_session *s, struct vel_err *err);
 
 /* --- held.c: what can be restored --- */
 void vel_held_fini(struct vel_held *held);
-/* Is it among ids (items int64_t, or what begins with one)? */
-bool vel_session_has_id(const struct vel_vec *ids, int64_t id);
 struct vel_held *vel_session_held(const struct vel_session *s, size_t i);
 /* Takes over *held, also on failure. */
 int vel_session_hold(struct vel_session *s, struct vel_held *held, struct vel_err *err);

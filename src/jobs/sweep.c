@@ -221,10 +221,8 @@ static bool may_come(const struct vel_sweeping *s, int64_t id)
 {
     const struct vel_view_lost *lost = vel_view_find_lost(s->of->view, id);
 
-    for (size_t i = 0; i < s->away.n; i++)
-        if (*(int64_t *)vel_vec_at(&s->away, i) == id)
-            return true;
-    return !lost || lost->reason == VEL_VIEW_PARTIAL;
+    return vel_vec_has_number(&s->away, id) || !lost ||
+           lost->reason == VEL_VIEW_PARTIAL;
 }
 
 static void sweep_stub(struct vel_sweeping *s, const struct vel_view_name *name)

@@ -232,14 +232,6 @@ static int load_roll(struct vel_service *service, const char *dir, struct vel_bu
                             : vel_buf_status(ret, err);
 }
 
-static bool is_among(const struct vel_vec *ids, int64_t id)
-{
-    for (size_t i = 0; i < ids->n; i++)
-        if (*(int64_t *)vel_vec_at(ids, i) == id)
-            return true;
-    return false;
-}
-
 static int add_known(struct vel_map *nodes, const char *node, struct vel_buf *ret,
                      struct vel_err *err)
 {
@@ -286,8 +278,8 @@ int vel_service_known(void *arg, struct vel_buf *ret, struct vel_err *err)
     for (size_t i = 0; rc == 0 && i < seals.n; i++) {
         const struct vel_seal *seal = vel_vec_at(&seals, i);
 
-        rc = add_members(seal, vel_buf_text(&came), is_among(&ids, seal->id), nodes,
-                         ret, err);
+        rc = add_members(seal, vel_buf_text(&came), vel_vec_has_number(&ids, seal->id),
+                         nodes, ret, err);
     }
     for (size_t i = 0; i < seals.n; i++)
         vel_seal_fini(vel_vec_at(&seals, i));

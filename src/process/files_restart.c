@@ -18,11 +18,8 @@ static struct vel_vec waited = {.item_size = sizeof(int64_t)}; /* for each once 
 
 static bool was_waited_for(int64_t id)
 {
-    bool was = false;
-
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; !was && i < waited.n; i++)
-        was = *(int64_t *)vel_vec_at(&waited, i) == id;
+    bool was = vel_vec_has_number(&waited, id);
     pthread_mutex_unlock(&lock);
     return was;
 }

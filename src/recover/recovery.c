@@ -111,14 +111,6 @@ static int next_id(const struct vel_recovery *r, int64_t below, int64_t *ret,
     return vel_comm_allreduce(r->of.world, VEL_COMM_MAX, ret, 1, err);
 }
 
-static bool has_id(const struct vel_vec *ids, int64_t id)
-{
-    for (size_t i = 0; i < ids->n; i++)
-        if (*(int64_t *)vel_vec_at(ids, i) == id)
-            return true;
-    return false;
-}
-
 /* By rank 0's look, for launches may end meanwhile. */
 static int judge(struct vel_recovery *r, struct vel_err *err)
 {
@@ -128,8 +120,8 @@ static int judge(struct vel_recovery *r, struct vel_err *err)
 
     for (size_t i = 0; rc == 0 && r->of.world->rank == 0 && i < n; i++) {
         is[i] = r->of.others.is_anothers(r->of.others.arg, id_at(r, i)->id);
-        is[n + i] = has_id(r->of.dropped, id_at(r, i)->id);
-        is[2 * n + i] = has_id(r->of.refused, id_at(r, i)->id);
+        is[n + i] = vel_vec_has_number(r->of.dropped, id_at(r, i)->id);
+        is[2 * n + i] = vel_vec_has_number(r->of.refused, id_at(r, i)->id);
     }
     if (rc == 0)
         rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 3 * n, err);

@@ -58,18 +58,10 @@ static int compare_refs(const void *a, const void *b)
     return order ? order : strcmp(x->node, y->node);
 }
 
-static bool has_point(const struct vel_vec *points, int64_t number)
-{
-    for (size_t i = 0; i < points->n; i++)
-        if (*(int64_t *)vel_vec_at(points, i) == number)
-            return true;
-    return false;
-}
-
 void vel_left_keep_common(struct vel_vec *points, const struct vel_vec *with)
 {
     for (size_t i = points->n; i-- > 0;)
-        if (!has_point(with, *(int64_t *)vel_vec_at(points, i)))
+        if (!vel_vec_has_number(with, *(int64_t *)vel_vec_at(points, i)))
             vel_vec_remove(points, i);
 }
 
@@ -271,8 +263,8 @@ static int64_t common_point(struct key *key)
         bool is_common = number > point;
 
         for (size_t i = 1; is_common && i < key->ones.n; i++)
-            is_common =
-                has_point(&((struct one *)vel_vec_at(&key->ones, i))->points, number);
+            is_common = vel_vec_has_number(
+                &((struct one *)vel_vec_at(&key->ones, i))->points, number);
         point = is_common ? number : point;
     }
     if (point == 0)

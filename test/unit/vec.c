@@ -73,6 +73,12 @@ int main(void)
     ok(vec.n == 0 && vec.item_size == sizeof(struct item), "after its end it is empty");
     ok(vel_vec_push(&vec, NULL) != NULL, "and may be used again");
     vel_vec_fini(&vec);
+    vel_vec_init(&vec, sizeof(int64_t));
+    vel_vec_push(&vec, &(int64_t){7});
+    vel_vec_push(&vec, &(int64_t){INT64_MIN});
+    ok(vel_vec_has_number(&vec, INT64_MIN) && !vel_vec_has_number(&vec, 0),
+       "a number is found among others");
+    vel_vec_fini(&vec);
     vel_vec_init(&vec, SIZE_MAX / 4);
     ok(!vel_vec_push(&vec, NULL) && vec.n == 0,
        "items that are too large for the memory change nothing");
