@@ -13,21 +13,6 @@
 #include "red/redfile.h"
 #include "view/inventory.h"
 
-static int no_memory(struct vel_err *err)
-{
-    return vel_out_of_memory(err, "what the caches hold");
-}
-
-static struct vel_recovery_id *id_at(const struct vel_recovery *r, size_t i)
-{
-    return vel_vec_at(&r->ids, i);
-}
-
-static struct vel_spoken *spoken_at(const struct vel_recovery *r, size_t i)
-{
-    return vel_vec_at(&r->spoken, i);
-}
-
 /* --- what is told --- */
 
 static struct vel_stock *stock_at(const struct vel_inventory *inventory, size_t i)
@@ -48,7 +33,7 @@ static int by_id_and_rank(const void *a, const void *b)
 static void mark_leaders(struct vel_recovery *r, const struct vel_inventory *inventory)
 {
     for (size_t i = 0; i < r->spoken.n; i++) {
-        struct vel_spoken *s = spoken_at(r, i);
+        struct vel_spoken *s = vel_spoken_at(r, i);
         const struct vel_stock key = {.id = s->part.id, .rank = s->part.rank};
         bool is_there;
         size_t at = vel_vec_place(&inventory->held, &key, by_id_and_rank, &is_there);
@@ -93,9 +78,9 @@ static int tell_kinds(struct vel_recovery *r, int rc,
     int64_t *is = calloc(3 * n + 1, sizeof *is);
 
     if (rc == 0 && !is)
-        rc = no_memory(err);
+        rc = vel_recovery_no_memory(err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        int64_t id = id_at(r, i)->id;
+        int64_t id = vel_recovery_id_at(r, i)->id;
 
         for (size_t k = 0; k < inventory->held.n; k++) {
             const struct vel_stock *held = stock_at(inventory, k);
@@ -104,16 +89,16 @@ static int tell_kinds(struct vel_recovery *r, int rc,
                 is[held->about.is_leaders ? i : n + i] = 1;
         }
         for (size_t k = 0; k < r->spoken.n && !is[2 * n + i]; k++)
-            is[2 * n + i] = spoken_at(r, k)->part.id == id &&
-                            !spoken_at(r, k)->is_theirs &&
-                            has_trace(r, &spoken_at(r, k)->part);
+            is[2 * n + i] = vel_spoken_at(r, k)->part.id == id &&
+                            !vel_spoken_at(r, k)->is_theirs &&
+                            has_trace(r, &vel_spoken_at(r, k)->part);
     }
     rc = vel_comm_agree(r->of.world, rc, err);
     if (rc == 0)
         rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 3 * n, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        id_at(r, i)->is_theirs |= is[i] && !is[n + i];
-        id_at(r, i)->is_past = is[2 * n + i];
+        vel_recovery_id_at(r, i)->is_theirs |= is[i] && !is[n + i];
+        vel_recovery_id_at(r, i)->is_past = is[2 * n + i];
     }
     free(is);
     return rc;
@@ -150,7 +135,8 @@ static void choose(const struct vel_recovery *r, struct vel_inventory *inventory
         bool counts = !(held->has_about && held->about.is_leaders);
 
         for (size_t k = 0; k < r->ids.n; k++)
-            counts &= id_at(r, k)->id != held->id || !id_at(r, k)->is_theirs;
+            counts &= vel_recovery_id_at(r, k)->id != held->id ||
+                      !vel_recovery_id_at(r, k)->is_theirs;
         for (size_t k = held->encodings.n; k-- > 0;) {
             struct vel_stock_encoding *e = vel_vec_at(&held->encodings, k);
 
@@ -212,17 +198,17 @@ static int read_stock(const struct vel_buf *told, const size_t *lens, int ranks,
             continue;
         rc = vel_inventory_decode(told->data + at, lens[i], &inventory, &why);
         if (rc == VEL_ENOMEM)
-            return no_memory(err);
+            return vel_recovery_no_memory(err);
         if (rc < 0) {
             vel_log(VEL_LOG_WARN, "what rank %d has is not counted: %s", i, why.text);
             continue;
         }
         if (!vel_vec_push(ret, &inventory)) {
             vel_inventory_fini(&inventory);
-            return no_memory(err);
+            return vel_recovery_no_memory(err);
         }
         if (!vel_vec_push(ret_ranks, &i))
-            return no_memory(err);
+            return vel_recovery_no_memory(err);
     }
     return 0;
 }
@@ -256,7 +242,7 @@ static int make_view(struct sight *sight, const char *prefix_id,
     sight->has_view = true;
     sight->reader = calloc(sight->view.nodes.n + 1, sizeof *sight->reader);
     if (!sight->reader)
-        return no_memory(err);
+        return vel_recovery_no_memory(err);
     name_readers(&sight->view, nodes, ranks, sight->reader);
     return 0;
 }
@@ -299,7 +285,7 @@ static int tell_lost(struct vel_view_lost *lost, const struct vel_vec *nodes,
     free(lost->why);
     lost->why = vel_buf_take(&text, NULL);
     vel_buf_fini(&is_lost);
-    return lost->why ? 0 : no_memory(err);
+    return lost->why ? 0 : vel_recovery_no_memory(err);
 }
 
 static int put_together(const struct vel_recovery *r, const struct vel_buf *told,
@@ -338,7 +324,7 @@ static int decode(const struct vel_buf *bytes, size_t nodes, struct sight *ret,
 
     ret->reader = calloc(nodes + 1, sizeof *ret->reader);
     if (!ret->reader)
-        return no_memory(err);
+        return vel_recovery_no_memory(err);
     memcpy(ret->reader, bytes->data, head);
     rc = vel_view_decode(bytes->data + head, bytes->len - head, &ret->view, err);
     ret->has_view = rc == 0;

@@ -9,21 +9,6 @@
 #include "base/log.h"
 #include "recover/recovery.h"
 
-static int no_memory(struct vel_err *err)
-{
-    return vel_out_of_memory(err, "what the caches hold");
-}
-
-static struct vel_recovery_id *id_at(const struct vel_recovery *r, size_t i)
-{
-    return vel_vec_at(&r->ids, i);
-}
-
-static struct vel_spoken *spoken_at(const struct vel_recovery *r, size_t i)
-{
-    return vel_vec_at(&r->spoken, i);
-}
-
 /* --- what lies in the stores that this rank speaks for --- */
 
 static int find_homes(struct vel_recovery *r, struct vel_err *err)
@@ -35,9 +20,9 @@ static int find_homes(struct vel_recovery *r, struct vel_err *err)
         r->homes[i] = vel_cache_home(r->of.fs, stores->items[i].base, r->of.owner->user,
                                      r->of.owner->prefix_id);
         if (!r->homes[i])
-            return no_memory(err);
+            return vel_recovery_no_memory(err);
     }
-    return r->homes ? 0 : no_memory(err);
+    return r->homes ? 0 : vel_recovery_no_memory(err);
 }
 
 /* Two stores may be one directory, by whatever names. */
@@ -71,7 +56,7 @@ static int add_spoken(struct vel_recovery *r, const char *home, struct vel_err *
         const struct vel_spoken spoken = {.part = *last};
 
         if (!vel_vec_push(&r->spoken, &spoken))
-            rc = no_memory(err);
+            rc = vel_recovery_no_memory(err);
         else
             parts.n--;
     }
@@ -85,7 +70,7 @@ static int scan(struct vel_recovery *r, struct vel_err *err)
 
     r->spoken_homes = calloc(r->of.stores->n + 1, sizeof *r->spoken_homes);
     if (rc == 0 && !r->spoken_homes)
-        rc = no_memory(err);
+        rc = vel_recovery_no_memory(err);
     for (size_t i = 0; rc == 0 && i < r->of.stores->n; i++) {
         if (!speaks_for(r, i))
             continue;
@@ -103,7 +88,7 @@ static int next_id(const struct vel_recovery *r, int64_t below, int64_t *ret,
 {
     *ret = 0;
     for (size_t i = 0; i < r->spoken.n; i++) {
-        int64_t id = spoken_at(r, i)->part.id;
+        int64_t id = vel_spoken_at(r, i)->part.id;
 
         if (id < below && id > *ret)
             *ret = id;
@@ -116,19 +101,20 @@ static int judge(struct vel_recovery *r, struct vel_err *err)
 {
     size_t n = r->ids.n;
     int64_t *is = calloc(3 * n + 1, sizeof *is);
-    int rc = vel_comm_agree(r->of.world, is ? 0 : no_memory(err), err);
+    int rc = vel_comm_agree(r->of.world, is ? 0 : vel_recovery_no_memory(err), err);
 
     for (size_t i = 0; rc == 0 && r->of.world->rank == 0 && i < n; i++) {
-        is[i] = r->of.others.is_anothers(r->of.others.arg, id_at(r, i)->id);
-        is[n + i] = vel_vec_has_number(r->of.dropped, id_at(r, i)->id);
-        is[2 * n + i] = vel_vec_has_number(r->of.refused, id_at(r, i)->id);
+        is[i] =
+            r->of.others.is_anothers(r->of.others.arg, vel_recovery_id_at(r, i)->id);
+        is[n + i] = vel_vec_has_number(r->of.dropped, vel_recovery_id_at(r, i)->id);
+        is[2 * n + i] = vel_vec_has_number(r->of.refused, vel_recovery_id_at(r, i)->id);
     }
     if (rc == 0)
         rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 3 * n, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        id_at(r, i)->is_theirs = is[i];
-        id_at(r, i)->is_dropped = is[n + i];
-        id_at(r, i)->is_refused = is[2 * n + i];
+        vel_recovery_id_at(r, i)->is_theirs = is[i];
+        vel_recovery_id_at(r, i)->is_dropped = is[n + i];
+        vel_recovery_id_at(r, i)->is_refused = is[2 * n + i];
     }
     free(is);
     return rc;
@@ -148,7 +134,7 @@ int vel_recovery_open(const struct vel_recovery_of *of, struct vel_recovery *ret
     while (rc == 0 && id.id > 0) {
         rc = next_id(&r, id.id, &id.id, err);
         if (rc == 0 && id.id > 0 && !vel_vec_push(&r.ids, &id)) {
-            rc = no_memory(err);
+            rc = vel_recovery_no_memory(err);
             vel_comm_fail(of->world, err);
         }
     }
@@ -164,7 +150,7 @@ int vel_recovery_open(const struct vel_recovery_of *of, struct vel_recovery *ret
 void vel_recovery_fini(struct vel_recovery *recovery)
 {
     for (size_t i = 0; i < recovery->spoken.n; i++)
-        free(spoken_at(recovery, i)->part.level);
+        free(vel_spoken_at(recovery, i)->part.level);
     vel_vec_fini(&recovery->spoken);
     for (size_t i = 0; recovery->homes && i < recovery->of.stores->n; i++)
         free(recovery->homes[i]);
@@ -183,7 +169,7 @@ void vel_recovery_fini(struct vel_recovery *recovery)
 void vel_recovery_remove(struct vel_recovery *recovery, int64_t id)
 {
     for (size_t i = 0; i < recovery->spoken.n; i++) {
-        const struct vel_spoken *s = spoken_at(recovery, i);
+        const struct vel_spoken *s = vel_spoken_at(recovery, i);
         struct vel_err why = {0};
 
         if (s->part.id == id && !s->is_theirs &&
@@ -199,7 +185,7 @@ void vel_recovery_set_aside(struct vel_recovery *recovery, int64_t id, bool asid
     const char *last = ""; /* parts of a level lie together */
 
     for (size_t i = 0; i < recovery->spoken.n; i++) {
-        const struct vel_spoken *s = spoken_at(recovery, i);
+        const struct vel_spoken *s = vel_spoken_at(recovery, i);
         struct vel_err why = {0};
 
         if (s->part.id != id || s->is_theirs || strcmp(s->part.level, last) == 0)

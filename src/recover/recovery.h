@@ -64,6 +64,22 @@ struct vel_recovery_id {
     bool is_past; /* it was complete once; known when it was looked at */
 };
 
+static inline struct vel_spoken *vel_spoken_at(const struct vel_recovery *r, size_t i)
+{
+    return vel_vec_at(&r->spoken, i);
+}
+
+static inline struct vel_recovery_id *vel_recovery_id_at(const struct vel_recovery *r,
+                                                         size_t i)
+{
+    return vel_vec_at(&r->ids, i);
+}
+
+static inline int vel_recovery_no_memory(struct vel_err *err)
+{
+    return vel_out_of_memory(err, "what the caches hold");
+}
+
 /* Collective over world. Which datasets there are. What half-done moves have left is
  * removed first. */
 int vel_recovery_open(const struct vel_recovery_of *of, struct vel_recovery *ret,
