@@ -74,6 +74,20 @@ enum vel_scheme vel_level_scheme(const struct vel_ckpt *level)
     return schemes[level->type];
 }
 
+size_t vel_level_losses(const struct vel_ckpt *level)
+{
+    switch (vel_level_scheme(level)) {
+    case VEL_PARTNER:
+        return (size_t)level->replicas;
+    case VEL_XOR:
+        return 1;
+    case VEL_RS:
+        return (size_t)level->set_failures;
+    default:
+        return 0;
+    }
+}
+
 const char *vel_level_name(const struct vel_ckpt *level, char name[VEL_LEVEL_NAME])
 {
     if (level->id == VEL_LEVEL_IMPLIED)

@@ -18,6 +18,9 @@ size_t vel_level_count(const struct vel_conf *conf);
 
 enum vel_scheme vel_level_scheme(const struct vel_ckpt *level);
 
+/* So many that every set bears; 0 of RS: half of a set, once there is one. */
+size_t vel_level_losses(const struct vel_ckpt *level);
+
 /* "CKPT=2", "COPY_TYPE=XOR": how a sentence names a level. */
 enum { VEL_LEVEL_NAME = 48 };
 const char *vel_level_name(const struct vel_ckpt *level, char name[VEL_LEVEL_NAME]);

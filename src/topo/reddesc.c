@@ -49,20 +49,6 @@ void vel_reddesc_fini(struct vel_reddesc *desc)
 
 /* --- what the settings say */
 
-static size_t losses_of(const struct vel_ckpt *level)
-{
-    switch (vel_level_scheme(level)) {
-    case VEL_PARTNER:
-        return (size_t)level->replicas;
-    case VEL_XOR:
-        return 1;
-    case VEL_RS:
-        return (size_t)level->set_failures; /* 0: half of a set, once there is one */
-    default:
-        return 0;
-    }
-}
-
 /* The store and group of a level, as they are now. */
 static int find_parts(const struct build *b, const struct vel_ckpt *level,
                       struct vel_reddesc *desc)
@@ -107,7 +93,7 @@ static int describe(const struct build *b, const struct vel_ckpt *level,
     desc->enabled = level->enabled;
     desc->interval = level->interval;
     desc->scheme = vel_level_scheme(level);
-    desc->m = losses_of(level);
+    desc->m = vel_level_losses(level);
     desc->set_size = (size_t)level->set_size;
     desc->hop_distance = (size_t)level->hop_distance;
     desc->is_output = level->output;

@@ -230,20 +230,6 @@ const char *vel_seats_foreign_store(const struct vel_conf *conf, size_t level)
 
 /* --- who with whom --- */
 
-static size_t losses_of(const struct vel_ckpt *level)
-{
-    switch (vel_level_scheme(level)) {
-    case VEL_PARTNER:
-        return (size_t)level->replicas;
-    case VEL_XOR:
-        return 1;
-    case VEL_RS:
-        return (size_t)level->set_failures; /* 0: half of a set */
-    default:
-        return 0;
-    }
-}
-
 /* Of RS that bears more than half of a set it is too little; then it is flushed when
  * there is no room for all of it. */
 uint64_t vel_seats_protected(const struct vel_conf *conf, size_t level, uint64_t bytes)
@@ -252,8 +238,9 @@ uint64_t vel_seats_protected(const struct vel_conf *conf, size_t level, uint64_t
 
     if (!vel_level_at(conf, level, &ckpt) || vel_level_scheme(&ckpt) == VEL_SINGLE)
         return bytes;
-    return vel_level_scheme(&ckpt) == VEL_PARTNER ? bytes * (losses_of(&ckpt) + 1)
-                                                  : bytes * 2;
+    return vel_level_scheme(&ckpt) == VEL_PARTNER
+               ? bytes * (vel_level_losses(&ckpt) + 1)
+               : bytes * 2;
 }
 
 void vel_seats_fini(struct vel_seats *seats)
@@ -299,7 +286,7 @@ static int split(const struct vel_conf *conf, const struct vel_ckpt *level,
                  const char *const *nodes, size_t n, struct vel_seats *seats,
                  struct vel_err *why)
 {
-    size_t losses = losses_of(level);
+    size_t losses = vel_level_losses(level);
     const struct vel_split_rule rule = {.least = (size_t)level->set_size,
                                         .hop = (size_t)level->hop_distance,
                                         .need = losses ? losses + 1 : 2,
