@@ -1,6 +1,5 @@
 # code - erasure codes as mathematics: no files, no ranks.
 core_sources += \
 	%D%/gf.c %D%/gf.h \
-	%D%/matrix.c %D%/matrix.h \
-	%D%/oracle.c %D%/oracle.h
+	%D%/matrix.c %D%/matrix.h
 # End of code
