@@ -90,13 +90,11 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
 int vel_session_finish_one(struct vel_session *s, struct vel_entry *entry,
                            struct vel_err *err)
 {
-    int rc = vel_session_mark(
-        s, entry->place == VEL_ON_STAGED ? VEL_MARK_PUBLISH : VEL_MARK_REMOVE, entry,
-        err);
+    int rc = vel_comm_agree(s->world, vel_session_mark(s, VEL_MARK_PUBLISH, entry, err),
+                            err);
 
-    rc = vel_comm_agree(s->world, rc, err);
     if (rc == 0)
-        entry->place = entry->place == VEL_ON_STAGED ? VEL_ON_PREFIX : VEL_ON_CACHE;
+        entry->place = VEL_ON_PREFIX;
     return rc;
 }
 

@@ -402,7 +402,7 @@ int vel_session_protect(struct vel_session *s, const struct vel_writing *w, int 
  * have not all their names yet, get them, and what was being removed goes; *entries are
  * as it came out. Failures are told in the log. */
 void vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries);
-/* Collective. The same for one, which is to be read: a failure is one. */
+/* Collective. The same for one that is staged, and to be read: a failure is one. */
 int vel_session_finish_one(struct vel_session *s, struct vel_entry *entry,
                            struct vel_err *err);
 int vel_session_finish_held(struct vel_session *s, struct vel_held *held,
