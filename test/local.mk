@@ -50,6 +50,8 @@ test_libtap_la_SOURCES = \
 	%D%/tap/fs_undo.c %D%/tap/fs_undo.h \
 	%D%/tap/fs_undo_log.c %D%/tap/fs_undo_log.h \
 	%D%/tap/fs_undo_loss.c \
+	%D%/tap/manual_clock.c %D%/tap/manual_clock.h \
+	%D%/tap/rng.c %D%/tap/rng.h \
 	%D%/tap/seeds.c %D%/tap/seeds.h \
 	%D%/tap/sweep.c %D%/tap/sweep.h \
 	%D%/tap/tap.c %D%/tap/tap.h

@@ -11,7 +11,6 @@ core_sources += \
 	%D%/path.c %D%/path.h \
 	%D%/proof.c %D%/proof.h \
 	%D%/ranges.c %D%/ranges.h \
-	%D%/rng.c %D%/rng.h \
 	%D%/runs.c %D%/runs.h \
 	%D%/scheme.c %D%/scheme.h \
 	%D%/siphash.c %D%/siphash.h \

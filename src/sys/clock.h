@@ -8,7 +8,6 @@
 #ifndef VEL_SYS_CLOCK_H
 #define VEL_SYS_CLOCK_H
 
-#include <pthread.h>
 #include <stdint.h>
 
 struct vel_clock {
@@ -44,24 +43,5 @@ void vel_clock_sleep(struct vel_clock *clock, uint64_t ns);
 /* `limit` ns from now; the end of time when that is beyond it, so that UINT64_MAX is no
  * limit. */
 uint64_t vel_clock_deadline(struct vel_clock *clock, uint64_t limit);
-
-/* A clock that stands still: it moves when told, and sleeping moves it at once. Used by
- * any thread. */
-struct vel_manual_clock {
-    struct vel_clock clock;
-    pthread_mutex_t lock; /* guards what follows */
-    uint64_t monotonic;
-    int64_t wall;
-};
-
-void vel_manual_clock_init(struct vel_manual_clock *manual, uint64_t monotonic,
-                           int64_t wall);
-void vel_manual_clock_fini(struct vel_manual_clock *manual);
-
-/* Both times move on. */
-void vel_manual_clock_advance(struct vel_manual_clock *manual, uint64_t ns);
-
-/* The wall clock alone is set, as an operator or a time server would. */
-void vel_manual_clock_set_wall(struct vel_manual_clock *manual, int64_t wall);
 
 #endif

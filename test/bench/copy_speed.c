@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "sys/fs.h"
 

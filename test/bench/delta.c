@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "jobs/delta.h"
 #include "meta/entry.h"

@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "code/gf.h"
 #include "code/matrix.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "sys/fs.h"
 #include "xfer/copy.h"

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "jobs/work.h"
 #include "sys/fs.h"

@@ -21,10 +21,10 @@ if HAVE_MPI
 bench_programs += test/bench/encode.np4 test/bench/encode.np8 test/bench/leader.np2
 test_bench_leader_np2_SOURCES = %D%/leader.c $(bench_sources)
 test_bench_leader_np2_CPPFLAGS = $(test_mpi_cppflags)
-test_bench_leader_np2_LDADD = src/libveloc.la src/libveloc_core.la $(MPI_LIBS)
+test_bench_leader_np2_LDADD = src/libveloc.la $(test_ldadd) $(MPI_LIBS)
 test_bench_encode_np4_SOURCES = %D%/encode.c $(bench_sources)
 test_bench_encode_np4_CPPFLAGS = $(test_mpi_cppflags)
-test_bench_encode_np4_LDADD = src/libcommmpi.la src/libveloc_core.la $(MPI_LIBS)
+test_bench_encode_np4_LDADD = src/libcommmpi.la $(test_ldadd) $(MPI_LIBS)
 test_bench_encode_np8_SOURCES = $(test_bench_encode_np4_SOURCES)
 test_bench_encode_np8_CPPFLAGS = $(test_mpi_cppflags)
 test_bench_encode_np8_LDADD = $(test_bench_encode_np4_LDADD)
@@ -48,7 +48,7 @@ test_bench_live_LDADD = src/libveloc_core.la $(HDF5_LIBS) $(MPI_LIBS)
 
 test_bench_copy_speed_SOURCES = %D%/copy_speed.c $(bench_sources)
 test_bench_copy_speed_CPPFLAGS = $(test_cppflags)
-test_bench_copy_speed_LDADD = src/libveloc_core.la
+test_bench_copy_speed_LDADD = $(test_ldadd)
 
 test_bench_leader_begin_SOURCES = %D%/leader_begin.c $(bench_sources)
 test_bench_leader_begin_CPPFLAGS = $(test_cppflags)
@@ -71,7 +71,7 @@ test_bench_scale_LDADD = $(test_ldadd)
 
 test_bench_split_SOURCES = %D%/split.c $(bench_sources)
 test_bench_split_CPPFLAGS = $(test_cppflags)
-test_bench_split_LDADD = src/libveloc_core.la
+test_bench_split_LDADD = $(test_ldadd)
 
 test_bench_flush_SOURCES = %D%/flush.c $(bench_sources)
 test_bench_flush_CPPFLAGS = $(test_cppflags)

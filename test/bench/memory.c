@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/image.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 
 enum { SIZE = 256 << 20, SMALL = 1000 * 8 };

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "red/set.h"
 #include "tap/sockjob.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "bench/bench.h"
 #include "topo/split.h"
 

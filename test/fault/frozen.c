@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/seeds.h"
 #include "tap/shiftlab.h"
 #include "tap/tap.h"

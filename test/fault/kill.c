@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "comm/comm.h"
 #include "process/attend.h"
 #include "tap/files.h"

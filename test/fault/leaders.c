@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/seeds.h"
 #include "tap/shiftlab.h"
 #include "tap/tap.h"

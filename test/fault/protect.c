@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "red/header.h"
 #include "red/redfile.h"
 #include "red/set.h"

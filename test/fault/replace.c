@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/seeds.h"

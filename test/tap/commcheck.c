@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/commcheck.h"
 
 #define WANT(cond)                                                                     \

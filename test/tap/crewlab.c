@@ -8,7 +8,7 @@
 
 #include "base/crc.h"
 #include "base/path.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "conf/conf.h"
 #include "meta/prefix.h"
 #include "tap/crewlab.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 
 enum { DAMAGE_NODES = 8, DAMAGE_TEXT = 1500 };
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/deltalab.h"
 #include "tap/files.h"
 #include "tap/indexlab.h"

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/fs_undo_log.h"
 
 enum { BLOCK = 4096 }; /* what a disk takes or loses as one */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "base/vec.h"
 #include "brain/leader.h"
 

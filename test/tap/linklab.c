@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sys/sock.h"
+#include "tap/manual_clock.h"
 #include "tap/linklab.h"
 #include "tap/tap.h"
 

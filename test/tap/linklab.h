@@ -5,6 +5,7 @@
 #define TEST_TAP_LINKLAB_H
 
 #include "link/link.h"
+#include "tap/manual_clock.h"
 
 enum { LINKLAB_SIDES = 400, LINKLAB_T = 1000 }; /* T in ms */
 

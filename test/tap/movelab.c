@@ -9,7 +9,8 @@
 
 #include "base/crc.h"
 #include "base/log.h"
-#include "base/rng.h"
+#include "tap/manual_clock.h"
+#include "tap/rng.h"
 #include "tap/files.h"
 #include "tap/movelab.h"
 #include "tap/tap.h"

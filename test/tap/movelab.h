@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "sys/clock.h"
+#include "tap/manual_clock.h"
 #include "xfer/transport.h"
 
 enum { MOVELAB_FILES = 3 };

@@ -5,7 +5,7 @@
 #ifndef TEST_TAP_PULLLAB_H
 #define TEST_TAP_PULLLAB_H
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "pull/pull.h"
 #include "red/layout.h"
 #include "view/view.h"

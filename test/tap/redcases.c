@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "red/plan.h"
 #include "red/set.h"
 #include "tap/fs_fault.h"

@@ -8,7 +8,7 @@
 
 #include "base/crc.h"
 #include "base/path.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "red/exec.h"
 #include "red/redfile.h"
 #include "sys/fs.h"

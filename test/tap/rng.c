@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 
 void vel_rng_init(struct vel_rng *rng, uint64_t seed)
 {

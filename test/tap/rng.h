@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rng - seeded random numbers (splitmix64) for tests, jitter and campaigns. Not for
+/* rng - seeded random numbers (splitmix64) for tests and campaigns. Not for
  * secrets. */
-#ifndef VEL_BASE_RNG_H
-#define VEL_BASE_RNG_H
+#ifndef TEST_TAP_RNG_H
+#define TEST_TAP_RNG_H
 
 #include <stddef.h>
 #include <stdint.h>

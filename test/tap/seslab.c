@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "base/path.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "conf/conf.h"
 #include "meta/cache.h"
 #include "meta/entry.h"

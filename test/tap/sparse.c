@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/redlab.h"
 #include "tap/sparse.h"
 

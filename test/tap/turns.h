@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "sys/fs.h"
 
 enum { TURNS_MOST = 6 };

@@ -5,7 +5,7 @@
 #ifndef TEST_TAP_VIEWLAB_H
 #define TEST_TAP_VIEWLAB_H
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "view/view.h"
 
 enum {

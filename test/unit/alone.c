@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sys/host.h"
+#include "tap/manual_clock.h"
 #include "tap/crowd.h"
 #include "tap/files.h"
 #include "tap/seslab.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/batchlab.h"
 #include "tap/files.h"
 #include "tap/seeds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "sys/clock.h"
+#include "tap/manual_clock.h"
 #include "tap/tap.h"
 
 static void system_clock(void)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "code/gf.h"
 #include "code/matrix.h"
 #include "tap/tap.h"

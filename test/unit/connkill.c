@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/fs_fault.h"
 #include "tap/filelab.h"
 #include "tap/tap.h"

@@ -11,7 +11,8 @@
 
 #include "base/crc.h"
 #include "base/path.h"
-#include "base/rng.h"
+#include "tap/manual_clock.h"
+#include "tap/rng.h"
 #include "tap/fs_fault.h"
 #include "tap/files.h"
 #include "tap/sweep.h"

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/manual_clock.h"
+#include "tap/rng.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 #include "xfer/copy.h"

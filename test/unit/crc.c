@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/tap.h"
 
 /* one bit after the other, from the definition */

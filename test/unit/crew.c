@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "tap/manual_clock.h"
 #include "tap/crewlab.h"
 #include "tap/crowd.h"
 #include "tap/indexlab.h"

@@ -12,6 +12,7 @@
 #include "comm/comm.h"
 #include "process/attend.h"
 #include "sdk/sdk.h"
+#include "tap/manual_clock.h"
 #include "tap/files.h"
 #include "tap/seslab.h"
 #include "tap/tap.h"

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tap/manual_clock.h"
 #include "tap/eventlab.h"
 #include "tap/files.h"
 #include "tap/sweep.h"

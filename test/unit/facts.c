@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "base/vec.h"
 #include "facts/catalog.h"
 #include "tap/files.h"

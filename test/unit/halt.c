@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "meta/halt_watch.h"
 #include "record/record.h"
+#include "tap/manual_clock.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"

@@ -10,7 +10,7 @@
 
 #include "api/image.h"
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/image.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

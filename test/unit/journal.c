@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "log/journal_in.h"
 #include "log/mend.h"
 #include "tap/deadlyfs.h"

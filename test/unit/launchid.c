@@ -10,6 +10,7 @@
 
 #include "ident/endpoint.h"
 #include "ident/launchid.h"
+#include "tap/manual_clock.h"
 #include "tap/launchlab.h"
 #include "tap/files.h"
 #include "tap/tap.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "ledger/carry.h"
 #include "tap/files.h"
 #include "tap/tap.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tap/manual_clock.h"
 #include "tap/linklab.h"
 #include "tap/tap.h"
 

@@ -9,6 +9,7 @@
 
 #include "link/link_in.h"
 #include "sys/sock.h"
+#include "tap/manual_clock.h"
 #include "tap/linklab.h"
 #include "tap/tap.h"
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sys/lock.h"
+#include "tap/manual_clock.h"
 #include "tap/files.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"

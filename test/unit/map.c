@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/tap.h"
 
 static void few(void)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "jobs/muster.h"
 #include "sys/clock.h"
 #include "tap/tap.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "tap/manual_clock.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 #include "xfer/paced.h"

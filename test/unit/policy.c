@@ -6,6 +6,7 @@
 
 #include "conf/file.h"
 #include "engine/policy.h"
+#include "tap/manual_clock.h"
 #include "tap/tap.h"
 
 static const struct vel_halt_verdict go_on = {.why = VEL_HALT_NONE};

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/ranges.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/tap.h"
 
 enum { NUMBERS = 40, STEPS = 4000 };

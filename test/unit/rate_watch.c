@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "conf/file.h"
 #include "engine/rate_watch.h"
+#include "tap/manual_clock.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

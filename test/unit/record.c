@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/crc.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "record/record.h"
 #include "tap/sweep.h"
 #include "tap/tap.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "red/set.h"
 #include "tap/fs_fault.h"
 #include "tap/crowd.h"

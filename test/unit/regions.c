@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/regions.h"
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/tap.h"
 
 static char memory[64];

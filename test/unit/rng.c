@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/tap.h"
 
 static void known_values(void)

@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "ident/role.h"
 #include "sys/sock.h"
+#include "tap/manual_clock.h"
 #include "tap/files.h"
 #include "tap/tap.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "base/runs.h"
 #include "tap/tap.h"
 

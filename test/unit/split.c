@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "base/scheme.h"
 #include "tap/seeds.h"
 #include "tap/splitlab.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "tap/manual_clock.h"
 #include "tap/tap.h"
 #include "xfer/throttle.h"
 

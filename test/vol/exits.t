@@ -88,7 +88,7 @@ ok 'nor does what is kept of launches' test "$(launches)" -le 4
 # --- an end that takes longer than 2 s says what it waits for
 anew
 out=$(tells_end=1 VELOC_FLUSH_BANDWIDTH=1000 run "$exits" plainly)
-like "$out" '7 *h5veloc: warn: *the program ends when *MB are protected and on the prefix, or when nothing has moved for 300 s (FLUSH_STALL)' \
+like "$out" '7 *h5veloc: warn: *the program ends when its last files are protected and on the prefix, or when nothing has moved for 300 s (FLUSH_STALL)' \
     'an end that takes its time says what it waits for'
 is "$(grep -c h5veloc: <<<"$out")" 1 'once'
 

@@ -12,7 +12,7 @@
 
 #include <hdf5.h>
 
-#include "base/rng.h"
+#include "tap/rng.h"
 #include "tap/tap.h"
 #include "vol/writer.h"
 
