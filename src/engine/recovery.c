@@ -263,7 +263,7 @@ static int bring_all(struct vel_session *s, struct vel_recovery *recovery,
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = settle_one(s, recovery, i, past, before[i], err);
     if (rc == 0)
-        rc = vel_session_miss(s, &past->entries, &recovery->ids, err);
+        rc = vel_session_miss(s, &past->entries, recovery, err);
     free(before);
     return rc;
 }

@@ -27,6 +27,8 @@
 #include "xfer/crew.h"
 #include "xfer/flush.h"
 
+struct vel_recovery;
+
 /* A complete dataset that this launch can restore without fetching it. */
 struct vel_held {
     struct vel_filemap map;
@@ -367,10 +369,10 @@ struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
 
 /* --- leftovers.c: datasets that nobody can restore --- */
 /* Collective. Of what is in the index (rank 0's) and was to be in caches, some is
- * nowhere: not held, and perhaps not among the ids that the caches had something of
- * (as vel_session_has_id). Said, and noted for a sweep. */
+ * nowhere: not held. Of that it is said what the caches had nothing of; and noted for
+ * a sweep. */
 int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
-                     const struct vel_vec *seen, struct vel_err *err);
+                     const struct vel_recovery *recovery, struct vel_err *err);
 /* Local. A newer dataset is complete: what was set aside before it goes, and the
  * entries of what is nowhere. */
 void vel_session_sweep(struct vel_session *s);

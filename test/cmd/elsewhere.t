@@ -29,4 +29,15 @@ rm .velocconf
 ok 'a program that starts with the other CACHE_BASE' steps 2 2
 like "$(<"$dir/out")" "*dataset 1 (steps 1) is not found: it was in caches only, and none of those that were looked at has any of it ($dir/d)*" \
     'is told which caches were looked at'
+
+# what is there and cannot be restored is not called nowhere, however many there are
+rm -rf "$dir/c" "$dir/d"
+mkdir "$dir/q" "$dir/c"
+cd "$dir/q" || bail_out "no $dir/q"
+export VELOC_CACHE_BASE="$dir/c" VELOC_CACHE_SIZE=3
+ok 'three checkpoints in the caches' steps 1 3
+find "$dir/c" -name 'part-*.bin' -delete
+ok 'of which no file is left' steps 4 4
+is "$(grep -c 'dataset [123] (steps [123])' "$dir/out")" 3 'are told, each once'
+is "$(grep -c 'is not found' "$dir/out")" 0 'and none as if nothing of it were there'
 done_testing
