@@ -130,6 +130,8 @@ int vel_bring_remove_copies(struct vel_bringing *b)
     }
     if (rc == 0) /* the marks are looked for until then */
         rc = vel_comm_barrier(b->world, b->err);
-    take_marks(b, mark);
+    if (rc ==
+        0) /* when it broke somebody may still look for them: a sweep takes them */
+        take_marks(b, mark);
     return rc;
 }
