@@ -191,19 +191,18 @@ static int bring(struct fetching *f, const struct vel_entry *entry)
     return rc;
 }
 
-/* By what all nodes have listed, which rank 0 alone knows of what leaders have flushed
- * meanwhile. */
+/* By what all nodes have listed; of what leaders have flushed meanwhile rank 0 alone
+ * knows how many lists that are. */
 int vel_session_check_in_place(struct vel_session *s, const struct vel_held *held,
                                struct vel_err *err)
 {
-    const struct vel_dataset *d = &held->map.dataset;
-    struct vel_entry known = {0}, entry = {0};
+    struct vel_entry known = held->entry, entry = {0}; /* borrows */
     struct vel_vec files;
-    int rc = s->world->rank == 0 ? vel_entry_load(s->index, d->id, &known, err) : 0;
+    int rc;
 
-    rc = vel_session_share_entry(s, rc, s->world->rank == 0 ? &known : NULL, &entry,
-                                 err);
-    vel_entry_fini(&known);
+    known.dataset = held->map.dataset;
+    rc =
+        vel_session_share_entry(s, 0, s->world->rank == 0 ? &known : NULL, &entry, err);
     if (rc == 0)
         rc = vel_fetch_lists(&s->crew, &entry, &files, err);
     if (rc == 0) {

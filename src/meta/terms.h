@@ -22,10 +22,9 @@ struct vel_terms_self {
 int vel_terms_chair(struct vel_fs *fs, const char *launch_dir, int64_t *ret_chair,
                     char **ret_node, struct vel_err *err);
 
-/* Become this chair, *ret_is_first: nothing of the launch was ever said; or go on as it
- * when its term cannot be written any more.
- * VEL_EEXIST: there is such a chair, or a later one; VEL_ECANCEL: the launch is over,
- * or to go on there is a newer chair. */
+/* Become this chair, *ret_is_first: nothing of the launch was said before; or go on as
+ * it when its term cannot be written any more. VEL_EEXIST: there is such a chair, or a
+ * later one; VEL_ECANCEL: the launch is over, or to go on there is a newer chair. */
 int vel_terms_claim(struct vel_fs *fs, const char *launch_dir, int64_t chair,
                     const struct vel_terms_self *self, struct vel_ledger **ret,
                     bool *ret_is_first, struct vel_err *err);

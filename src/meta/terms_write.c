@@ -221,7 +221,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
     rc = vel_buf_status(&address, err);
     if (rc == 0)
         rc = claim(dir, self, highest, address.data, &taking, err);
-    *ret_is_chair = taking.ledger;
+    *ret_is_chair = taking.ledger || rc == VEL_ECANCEL; /* its title has stood there */
     if (rc == 0) {
         *ret_is_first = !taking.counting.has && !taking.counting.damage.status;
         is_over = taking.counting.has && vel_terms_has_done(&taking.counting.text);
