@@ -192,7 +192,7 @@ void vel_ls_add_opened(struct vel_ls *ls, struct vel_ls_unit *unit, const char *
 
     vel_vec_init(&known, sizeof(struct vel_batch));
     vel_vec_init(&names, sizeof(char *));
-    vel_batches_read(ls->fs, home, &known, NULL); /* what it says so far */
+    vel_batches_read(ls->fs, home, 0, &known, NULL); /* what it says so far */
     if (vel_fs_list(ls->fs, home, &names, NULL) < 0)
         vel_vec_init(&names, sizeof(char *));
     for (size_t i = 0; i < names.n; i++)

@@ -18,15 +18,16 @@
 
 /* --- is it the anchor? --- */
 
-/* Untouched: of a stub its content tells, of a version its size and time, but while we
- * change it ourselves. */
+/* Untouched: of a stub its content tells, which a loss of power may have taken, of a
+ * version its size and time, but while we change it ourselves. */
 static bool is_untouched(struct vel_fs *fs, const char *path, const struct stat *st,
                          const struct vel_anchor *anchor)
 {
     struct vel_stub stub;
 
     if (anchor->is_stub)
-        return vel_stub_read(fs, path, &stub, NULL) == 0 && stub.mark == anchor->mark;
+        return st->st_size == 0 ||
+               (vel_stub_read(fs, path, &stub, NULL) == 0 && stub.mark == anchor->mark);
     if (anchor->is_patched)
         return true;
     return (uint64_t)st->st_size == anchor->size &&

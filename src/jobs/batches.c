@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "jobs/batches_in.h"
+#include "sys/host.h"
 #include "sys/entropy.h"
 
 int vel_batches_create(const struct vel_batches_of *of, struct vel_batches **ret,
@@ -62,6 +63,11 @@ void vel_batches_destroy(struct vel_batches *batches)
     free(batches);
 }
 
+int64_t vel_batches_boot(const struct vel_batches *batches)
+{
+    return batches->of.is_shared ? 0 : vel_host_boot_number(batches->of.fs);
+}
+
 const char *vel_batches_home(const struct vel_batches *batches)
 {
     return batches->of.home;
@@ -104,18 +110,30 @@ static int append(struct vel_batches *batches, const struct vel_buf *text,
     return vel_ledger_append(batches->ledger, vel_buf_text(text), text->len, err);
 }
 
-int vel_batches_tell(struct vel_batches *batches, const struct vel_buf *text,
-                     struct vel_err *err)
+static int put(struct vel_batches *batches, const struct vel_buf *text, bool is_synced,
+               struct vel_err *err)
 {
     int rc =
         vel_ledger_append_joined(batches->ledger, vel_buf_text(text), text->len, err);
 
-    if (rc == 0)
+    if (rc == 0 && is_synced)
         rc = vel_ledger_sync(batches->ledger, err);
     if (rc == 0)
         rc = vel_ledger_look(batches->ledger, err);
     batches->is_out = batches->is_out || rc == VEL_ECANCEL;
     return rc;
+}
+
+int vel_batches_tell(struct vel_batches *batches, const struct vel_buf *text,
+                     struct vel_err *err)
+{
+    return put(batches, text, true, err);
+}
+
+int vel_batches_join(struct vel_batches *batches, const struct vel_buf *text,
+                     struct vel_err *err)
+{
+    return put(batches, text, false, err);
 }
 
 int vel_batches_say(struct vel_batches *batches, const struct vel_fact *fact,
@@ -354,7 +372,8 @@ int vel_batches_list_all(struct vel_batches *batches, struct vel_vec *ret,
 
     vel_vec_init(&read, sizeof(struct vel_batch));
     if (rc == 0)
-        rc = vel_batches_read(batches->of.fs, batches->of.home, &read, err);
+        rc = vel_batches_read(batches->of.fs, batches->of.home,
+                              vel_batches_boot(batches), &read, err);
     for (size_t i = read.n; i-- > 0;) {
         struct vel_batch *batch = vel_vec_at(&read, i);
 

@@ -24,6 +24,9 @@ struct vel_batches_of {
     uint64_t limit; /* T: after a failure of the cache itself */
 };
 
+/* In which boot of this machine this is; 0: not known, or of no meaning here. */
+int64_t vel_batches_boot(const struct vel_batches *batches);
+
 /* Nothing is written before there is something to be said. */
 int vel_batches_create(const struct vel_batches_of *of, struct vel_batches **ret,
                        struct vel_err *err);
@@ -102,19 +105,21 @@ int64_t vel_batches_order(struct vel_batches *batches, const char *dir, int64_t 
                           const char *name);
 
 /* What ranks have closed up to an order is of a dataset now, which has it: say so in
- * the ledger, on the disk. Then, when that is said in all caches, its names go, and a
- * directory with its last file. What is no batch of this cache is left alone. */
+ * the ledger; synced: on the disk. Then, when that is said in all caches, its names go,
+ * and a directory with its last file. What is no batch of this cache is left alone. Is
+ * it said of a part? */
 struct vel_batches_taken {
     const char *dir;
     int64_t rank, upto;
 };
 
 int vel_batches_part(struct vel_batches *batches, int64_t id,
-                     const struct vel_batches_taken *taken, size_t n,
+                     const struct vel_batches_taken *taken, size_t n, bool is_synced,
                      struct vel_err *err);
 int vel_batches_leave(struct vel_batches *batches,
                       const struct vel_batches_taken *taken, size_t n,
                       struct vel_err *err);
+bool vel_batches_has_part(struct vel_batches *batches, int64_t id, int64_t rank);
 
 /* --- what else is said of files --- */
 

@@ -134,7 +134,8 @@ static int learn(struct vel_batches *batches, const struct vel_carry *carry,
         if (!is_known(batches, vel_vec_at(&carry->texts, i)))
             rc = vel_batches_fold_text(catalog, vel_vec_at(&carry->texts, i), err);
     if (rc == 0)
-        rc = vel_batches_fold(catalog, batches->of.home, &batches->all, err);
+        rc = vel_batches_fold(catalog, batches->of.home, vel_batches_boot(batches),
+                              &batches->all, err);
     if (rc == 0)
         rc = vel_batches_learn_notes(batches, catalog, err);
     batches->is_unread = batches->is_unread && rc < 0;
@@ -161,8 +162,7 @@ static int begin(struct vel_batches *batches, struct vel_carry *carry,
     for (size_t i = 0; rc == 0 && ends && i < ends->n; i++)
         rc = vel_carry_launch(carry, &self, *(int64_t *)vel_vec_at(ends, i), err);
     if (rc == 0 && batches->is_bare)
-        rc = vel_batches_put_launch(carry->own.launch, batches->of.launch,
-                                    batches->of.ranks, text, err);
+        rc = vel_batches_put_own(batches, carry->own.launch, text, err);
     else if (rc == 0)
         rc = learn(batches, carry, err);
     if (rc == 0 && !batches->is_bare)

@@ -53,6 +53,11 @@ int vel_batches_say(struct vel_batches *batches, const struct vel_fact *fact,
 int vel_batches_tell(struct vel_batches *batches, const struct vel_buf *text,
                      struct vel_err *err);
 
+/* The same, and what was said comes to the disk when the next thing does: it counts
+ * only with all that was said before it. */
+int vel_batches_join(struct vel_batches *batches, const struct vel_buf *text,
+                     struct vel_err *err);
+
 int vel_batches_unlink(struct vel_batches *batches, const char *dir, int64_t rank,
                        const char *name, struct vel_err *err);
 
@@ -99,8 +104,8 @@ int vel_batches_put_line(const struct vel_batch *batch, struct vel_buf *ret,
 int vel_batches_put_fact(const struct vel_fact *fact, struct vel_buf *ret,
                          struct vel_err *err);
 
-int vel_batches_put_launch(int64_t number, const char *name, int64_t ranks,
-                           struct vel_buf *ret, struct vel_err *err);
+int vel_batches_put_own(const struct vel_batches *batches, int64_t number,
+                        struct vel_buf *ret, struct vel_err *err);
 int vel_batches_put_all(const struct vel_batches *batches, int64_t number,
                         struct vel_buf *ret, struct vel_err *err);
 

@@ -52,7 +52,7 @@ static int learn_part(struct vel_batches *batches, int64_t id,
 /* What was said before comes to the disk with it: of two writes a loss of power may
  * take the first alone, and then the second one does not count. */
 int vel_batches_part(struct vel_batches *batches, int64_t id,
-                     const struct vel_batches_taken *taken, size_t n,
+                     const struct vel_batches_taken *taken, size_t n, bool is_synced,
                      struct vel_err *err)
 {
     struct vel_buf text;
@@ -65,12 +65,31 @@ int vel_batches_part(struct vel_batches *batches, int64_t id,
     if (rc == 0 && text.len > 0)
         rc = vel_batches_need(batches, err);
     if (rc == 0 && batches->ledger) /* or said before, and it is for us */
-        rc = vel_batches_tell(batches, &text, err);
+        rc = is_synced ? vel_batches_tell(batches, &text, err)
+                       : vel_batches_join(batches, &text, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = learn_part(batches, id, &taken[i], err);
     vel_batches_unlock(batches);
     vel_buf_fini(&text);
     return rc;
+}
+
+bool vel_batches_has_part(struct vel_batches *batches, int64_t id, int64_t rank)
+{
+    bool has = false;
+
+    pthread_mutex_lock(&batches->lock);
+    for (size_t i = 0; !has && i < batches->all.n; i++) {
+        const struct vel_batch *batch = vel_vec_at(&batches->all, i);
+
+        for (size_t k = 0; !has && k < batch->parts.n; k++) {
+            const struct vel_batch_part *part = vel_vec_at(&batch->parts, k);
+
+            has = part->id == id && part->rank == rank;
+        }
+    }
+    pthread_mutex_unlock(&batches->lock);
+    return has;
 }
 
 static int leave(struct vel_batches *batches, const struct vel_batches_taken *taken,

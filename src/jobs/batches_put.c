@@ -107,11 +107,24 @@ static int put_batch(const struct vel_batch *batch, struct vel_buf *ret,
     return rc;
 }
 
-int vel_batches_put_launch(int64_t number, const char *name, int64_t ranks,
-                           struct vel_buf *ret, struct vel_err *err)
+int vel_batches_put_own(const struct vel_batches *batches, int64_t number,
+                        struct vel_buf *ret, struct vel_err *err)
 {
     const struct vel_fact fact = {.kind = VEL_FACT_LAUNCH,
-                                  .u.launch = {number, ranks, (char *)(uintptr_t)name}};
+                                  .u.launch = {number, batches->of.ranks,
+                                               vel_batches_boot(batches),
+                                               (char *)(uintptr_t)batches->of.launch}};
+
+    return vel_batches_put_fact(&fact, ret, err);
+}
+
+static int put_launch(const struct vel_batch *batch, struct vel_buf *ret,
+                      struct vel_err *err)
+{
+    const struct vel_batch_key *key = &batch->key;
+    const struct vel_fact fact = {
+        .kind = VEL_FACT_LAUNCH,
+        .u.launch = {batch->id.launch, key->ranks, key->boot, key->launch}};
 
     return vel_batches_put_fact(&fact, ret, err);
 }
@@ -125,8 +138,7 @@ static int put_once(const struct vel_batch *batch, struct vel_map *has,
     int rc = line ? 0 : vel_out_of_memory(err, "a batch");
 
     if (rc == 0 && !vel_map_has(has, launch))
-        rc = vel_batches_put_launch(batch->id.launch, batch->key.launch,
-                                    batch->key.ranks, ret, err);
+        rc = put_launch(batch, ret, err);
     if (rc == 0 && !vel_map_has(has, line))
         rc = vel_batches_put_line(batch, ret, err);
     if (rc == 0 && (vel_map_set(has, launch, has, NULL) < 0 ||
@@ -141,8 +153,7 @@ int vel_batches_put_all(const struct vel_batches *batches, int64_t number,
                         struct vel_buf *ret, struct vel_err *err)
 {
     struct vel_map *has = vel_map_create();
-    int rc = has ? vel_batches_put_launch(number, batches->of.launch, batches->of.ranks,
-                                          ret, err)
+    int rc = has ? vel_batches_put_own(batches, number, ret, err)
                  : vel_out_of_memory(err, "batches");
 
     for (size_t i = 0; rc == 0 && i < batches->all.n; i++) {

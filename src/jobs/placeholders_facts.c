@@ -175,7 +175,7 @@ static int load(struct vel_placeholders *all, const char *home, struct vel_err *
     if (rc < 0)
         return rc;
     vel_vec_init(&told.batches, sizeof(struct vel_batch));
-    rc = vel_batches_fold(told.catalog, home, &told.batches, err);
+    rc = vel_batches_fold(told.catalog, home, 0, &told.batches, err);
     if (rc == 0)
         rc = load_all(all, &told, err);
     vel_batch_list_fini(&told.batches);

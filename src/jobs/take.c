@@ -301,13 +301,15 @@ static bool is_done(struct work *w, const struct vel_seal_member *member,
 }
 
 /* Was it taken, and is not as it was then? Its checksums of then, or its set, know what
- * was written: it does not get others. */
+ * was written: it does not get others. So it is where a loss of power has taken what
+ * said that its files are whole: they may be anything. */
 static bool is_lost(struct work *w, const struct vel_seal_member *member,
                     const char *dir)
 {
     return member->files > 0 && member->upto > 0 &&
            each_file(w, member, dir, false, there_is_one) == 0 &&
-           (w->take->seal->is_encoded || vel_take_was_protected(w->take, dir));
+           (w->take->seal->is_encoded || vel_take_was_protected(w->take, dir) ||
+            !vel_take_was_synced(w->take, member->rank));
 }
 
 static int take_part(struct work *w, const struct vel_seal_member *member)
@@ -375,6 +377,7 @@ static int promise(struct work *w)
 static int leave(struct work *w)
 {
     const struct vel_take *take = w->take;
+    bool is_synced = !vel_take_is_unsynced(take);
     struct vel_vec taken;
     int rc = 0;
 
@@ -390,11 +393,12 @@ static int leave(struct work *w)
                 rc = vel_out_of_memory(w->err, "a part");
         }
     if (rc == 0 && w->debtor)
-        rc = vel_batches_part(w->debtor, take->seal->id, taken.items, taken.n, w->err);
+        rc = vel_batches_part(w->debtor, take->seal->id, taken.items, taken.n,
+                              is_synced, w->err);
     for (size_t i = 0; rc == 0 && i < take->n_homes; i++)
         if (take->batches[i] != w->debtor)
             rc = vel_batches_part(take->batches[i], take->seal->id, taken.items,
-                                  taken.n, w->err);
+                                  taken.n, is_synced, w->err);
     for (size_t k = 0; rc == 0 && k < take->seal->members.n; k++)
         if (is_here(w, member_at(w, k)))
             rc = each_file(w, member_at(w, k), NULL, false, hand_over);
@@ -414,8 +418,9 @@ static int make_parts(struct work *w)
     for (size_t i = 0; rc == 0 && i < seal->members.n; i++)
         if (is_here(w, member_at(w, i)))
             rc = take_part(w, member_at(w, i));
-    if (rc == 0)
-        rc = vel_fs_sync_dir(w->take->fs, w->home, w->err);
+    if (rc < 0 || vel_take_is_unsynced(w->take))
+        return rc;
+    rc = vel_fs_sync_dir(w->take->fs, w->home, w->err);
     return rc == 0 ? vel_fs_sync_dir(w->take->fs, w->level, w->err) : rc;
 }
 

@@ -71,6 +71,13 @@ bool vel_take_holds(const struct vel_take *take, const uint8_t id[VEL_ENCODING_I
                     int64_t rank, const char *dir);
 bool vel_take_was_protected(const struct vel_take *take, const char *dir);
 
+/* What goes to the prefix at once, and survives nothing but its process until then, is
+ * not brought to the disk here. */
+bool vel_take_is_unsynced(const struct vel_take *take);
+
+/* Was a part of this node on the disk when it was told to be one? */
+bool vel_take_was_synced(const struct vel_take *take, int64_t rank);
+
 /* Nobody has taken its checksum yet, but it has the size that it was closed with; else
  * VEL_ECORRUPT. */
 int vel_take_check_size(struct vel_fs *fs, const char *path, int64_t size,

@@ -41,7 +41,7 @@ int vel_take_promise(const struct vel_take *take, const char *home, bool is_sync
     rc = list_ranks(take, &ranks, err);
     if (rc == 0 && *ret && take->seal->what && ranks.of.n > 0)
         rc = vel_promise_make(*ret, home, take->launch, &ranks, take->seal->what,
-                              is_synced, err);
+                              is_synced && !vel_take_is_unsynced(take), err);
     vel_ranges_fini(&ranks);
     return rc;
 }

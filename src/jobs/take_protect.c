@@ -18,6 +18,7 @@
 struct listing {
     struct vel_fs *fs;
     const char *dir;
+    bool is_unsynced;
     struct vel_vec names; /* char * */
 };
 
@@ -64,8 +65,11 @@ static int list_one(void *arg, enum vel_fs_visit what, const char *below,
     if (what == VEL_FS_ENTER || !*below || is_redundancy(below))
         return 0;
     path = vel_path_join(listing->dir, below);
-    rc = path ? sync_file(listing, path, what == VEL_FS_LEAVE, err)
-              : vel_out_of_memory(err, "a part");
+    if (!path)
+        rc = vel_out_of_memory(err, "a part");
+    else
+        rc = listing->is_unsynced ? 0
+                                  : sync_file(listing, path, what == VEL_FS_LEAVE, err);
     free(path);
     if (rc < 0 || what == VEL_FS_LEAVE)
         return rc;
@@ -74,6 +78,11 @@ static int list_one(void *arg, enum vel_fs_visit what, const char *below,
         return 0;
     free(name);
     return vel_out_of_memory(err, "a part");
+}
+
+bool vel_take_is_unsynced(const struct vel_take *take)
+{
+    return take->seal->what == VEL_OWED_FLUSH;
 }
 
 int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_ID],
@@ -90,8 +99,10 @@ int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_
                               .dir = dir,
                               .label = VEL_CACHE_LABEL,
                               .memory = (size_t)take->conf->memory,
-                              .id = id};
-    struct listing listing = {.fs = take->fs, .dir = dir};
+                              .id = id,
+                              .is_unsynced = vel_take_is_unsynced(take)};
+    struct listing listing = {
+        .fs = take->fs, .dir = dir, .is_unsynced = set.is_unsynced};
     struct vel_buf brief;
     int rc;
 
@@ -156,4 +167,13 @@ bool vel_take_was_protected(const struct vel_take *take, const char *dir)
         was |= vel_red_is_file_name(((char **)names.items)[i]);
     vel_fs_names_fini(&names);
     return was;
+}
+
+bool vel_take_was_synced(const struct vel_take *take, int64_t rank)
+{
+    bool is_told = false;
+
+    for (size_t i = 0; !is_told && i < take->n_homes; i++)
+        is_told = vel_batches_has_part(take->batches[i], take->seal->id, rank);
+    return is_told && !vel_take_is_unsynced(take);
 }

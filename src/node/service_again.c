@@ -113,7 +113,8 @@ int vel_service_opened(struct vel_service *service, struct vel_vec *ret,
 
     vel_vec_init(&found, sizeof(struct vel_batch));
     for (size_t i = 0; rc == 0 && i < service->n_homes; i++)
-        rc = vel_batches_read(service->fs, service->homes[i], &found, err);
+        rc = vel_batches_read(service->fs, service->homes[i],
+                              vel_batches_boot(service->batches[i]), &found, err);
     for (size_t i = 0; rc == 0 && i < found.n; i++)
         rc = add_part(service, vel_vec_at(&found, i), ret, err);
     vel_batch_list_fini(&found);

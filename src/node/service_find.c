@@ -220,8 +220,9 @@ static bool are_all_here(const struct vel_view *view, const struct vel_seal *sea
     return are;
 }
 
-/* A dataset of the connector's files that an earlier launch has left in the caches:
- * those of the API are owed again by sessions that recover them. Takes the seal. */
+/* A dataset of the connector's files that an earlier launch has left in the caches, or
+ * without all its names on the prefix: those of the API are owed again by sessions that
+ * recover them. Takes the seal. */
 static int add_old(struct vel_service *service, struct vel_seal *seal,
                    struct vel_vec *ret, struct vel_err *err)
 {
@@ -230,19 +231,17 @@ static int add_old(struct vel_service *service, struct vel_seal *seal,
         is_ours ? vel_view_find_dataset(service->view, seal->id) : NULL;
     struct vel_leader_found found = {.seal = *seal,
                                      .found = {.has_map = true, .seal = VEL_SEAL_MADE}};
+    bool is_left;
     int rc = 0;
 
     vel_seal_init(seal);
-    if (dataset ? !dataset->is_cached
-                : !is_ours || !are_all_here(service->view, &found.seal)) {
-        vel_seal_fini(&found.seal);
-        return 0;
-    }
-    if (dataset)
-        rc = place_parts(service->view, dataset, &found.seal, err);
-    if (rc == 0)
+    if (is_ours)
         rc = look_at(service, &found, err);
-    if (rc < 0) {
+    is_left = dataset ? dataset->is_cached || found.found.place == VEL_ON_STAGED
+                      : is_ours && are_all_here(service->view, &found.seal);
+    if (rc == 0 && is_left && dataset)
+        rc = place_parts(service->view, dataset, &found.seal, err);
+    if (rc < 0 || !is_left) {
         vel_seal_fini(&found.seal);
         return rc;
     }

@@ -26,6 +26,7 @@
 #include "red/redfile.h"
 #include "red/set.h"
 #include "sys/entropy.h"
+#include "sys/host.h"
 
 enum { TAG_LIST = 1 };
 
@@ -123,6 +124,8 @@ static int make_header(struct apply *a, const uint64_t *sizes)
     a->has_header = true;
     a->header.set = set->set;
     a->header.sets = set->sets;
+    if (set->is_unsynced)
+        a->header.boot = (uint64_t)vel_host_boot_number(set->fs);
     struct vel_manifest empty = a->header.list[0];
     a->header.list[0] = a->listing.own;
     a->listing.own = empty;
@@ -335,11 +338,16 @@ static int tell(struct apply *a, int rc)
 static int seal(struct apply *a)
 {
     struct vel_fs *fs = a->set->fs;
-    int rc = vel_redfile_seal(&a->member, &a->header, a->err);
+    const struct vel_red_header *before = a->listing.recorded;
+    int rc = 0;
 
+    if (before && before->boot && !a->header.boot)
+        rc = vel_redfile_sync_files(fs, a->set->dir, before, a->err);
+    if (rc == 0)
+        rc = vel_redfile_seal(&a->member, &a->header, a->err);
     if (rc == 0)
         rc = vel_fs_rename(fs, a->temporary, a->path, a->err);
-    return rc < 0 ? rc : vel_fs_sync_dir(fs, a->set->dir, a->err);
+    return rc < 0 || a->header.boot ? rc : vel_fs_sync_dir(fs, a->set->dir, a->err);
 }
 
 static void clear_before(struct apply *a)

@@ -122,7 +122,7 @@ static void put_fixed(const struct vel_red_header *h, uint64_t size,
     vel_le_put32(w, h->sets);
     vel_le_put32(w, (uint32_t)h->lists);
     vel_le_put32(w, h->crc_shift);
-    vel_le_put64(w, h->layout.block);
+    vel_le_put64(w, h->layout.scheme == VEL_SINGLE ? h->boot : h->layout.block);
     vel_le_put64(w, h->sequence);
 }
 
@@ -263,8 +263,10 @@ int vel_red_header_decode(const void *bytes, size_t len, uint64_t file_size,
     rc = get_layout(&r, scheme, n, m, member, &layout, err);
     if (rc < 0)
         return rc;
-    if (block != layout.block || payload != vel_layout_payload(&layout, member) ||
-        set >= sets || sequence >= INT64_MAX) {
+    bool is_single = layout.scheme == VEL_SINGLE;
+    if ((!is_single && block != layout.block) ||
+        payload != vel_layout_payload(&layout, member) || set >= sets ||
+        sequence >= INT64_MAX) {
         vel_layout_fini(&layout);
         return vel_fail(err, VEL_ECORRUPT, "numbers in the header do not fit the set");
     }
@@ -274,6 +276,7 @@ int vel_red_header_decode(const void *bytes, size_t len, uint64_t file_size,
     h.set = set;
     h.sets = sets;
     h.sequence = sequence;
+    h.boot = is_single ? block : 0;
     memcpy(h.id, id, sizeof h.id);
     rc = get_rest(&r, &h, lists, shift, err);
     if (rc < 0)

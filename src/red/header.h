@@ -18,6 +18,8 @@ enum { VEL_ENCODING_ID = 16 };
 struct vel_red_header {
     uint8_t id[VEL_ENCODING_ID];
     uint64_t sequence;
+    uint64_t boot; /* of SINGLE: of its machine, in which the files were not brought to
+                      the disk; 0: they were */
     struct vel_layout layout;
     uint32_t member;
     uint32_t set;

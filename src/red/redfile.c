@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "red/redfile.h"
+#include "sys/host.h"
+
+enum { PIECE = 1 << 20 };
 
 static int read_header(struct vel_fs *fs, int fd, const char *path,
                        struct vel_buf *bytes, uint64_t file_size,
@@ -189,34 +193,117 @@ const struct vel_redfile *vel_redfile_find(const struct vel_vec *redfiles,
     return NULL;
 }
 
+/* Called for each file of a list, with its path. */
+typedef int file_f(struct vel_fs *fs, const char *path, const struct vel_red_file *file,
+                   struct vel_err *err);
+
+static int each_file(struct vel_fs *fs, const char *dir,
+                     const struct vel_red_header *header, file_f *each,
+                     struct vel_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < header->list[0].files.n; i++) {
+        const struct vel_red_file *file = vel_manifest_file(&header->list[0], i);
+        char *path = vel_path_join(dir, file->name);
+
+        rc = path ? each(fs, path, file, err) : vel_out_of_memory(err, file->name);
+        free(path);
+    }
+    return rc;
+}
+
+static int check_file(struct vel_fs *fs, const char *path,
+                      const struct vel_red_file *file, struct vel_err *err)
+{
+    struct stat st;
+    int rc = fs->ops->lstat(fs, path, &st);
+
+    if (rc < 0)
+        return vel_fail_errno(err, -rc, "%s", path);
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != file->size)
+        return vel_fail(err, VEL_ECORRUPT, "%s: %lld bytes where %llu were protected",
+                        path, (long long)st.st_size, (unsigned long long)file->size);
+    if (file->is_dated && (st.st_mtim.tv_sec != file->mtime_s ||
+                           st.st_mtim.tv_nsec != (long)file->mtime_ns))
+        return vel_fail(err, VEL_ECORRUPT,
+                        "%s was written to after it was complete, before its "
+                        "checksum was taken",
+                        path);
+    return 0;
+}
+
+static int sum_up(struct vel_fs *fs, int fd, const char *path, uint64_t size,
+                  uint32_t *ret_crc, struct vel_err *err)
+{
+    uint8_t *bytes = malloc(PIECE);
+    uint32_t crc = 0;
+    int rc = bytes ? 0 : vel_out_of_memory(err, path);
+
+    for (uint64_t at = 0; rc == 0 && at < size;) {
+        size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+        rc = vel_fs_read_at(fs, fd, bytes, n, (off_t)at, path, err);
+        crc = rc == 0 ? vel_crc32c(crc, bytes, n) : crc;
+        at += n;
+    }
+    free(bytes);
+    *ret_crc = crc;
+    return rc;
+}
+
+static int check_bytes(struct vel_fs *fs, const char *path,
+                       const struct vel_red_file *file, struct vel_err *err)
+{
+    uint32_t crc = 0;
+    int fd, rc = vel_fs_open(fs, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+
+    if (rc < 0)
+        return rc;
+    rc = sum_up(fs, fd, path, file->size, &crc, err);
+    vel_fs_close(fs, fd, path, NULL);
+    if (rc == 0 && (file->is_dated || crc != file->crc))
+        rc = vel_fail(err, VEL_ECORRUPT,
+                      "%s was not on the disk yet when its machine stopped", path);
+    return rc;
+}
+
 int vel_redfile_check_files(struct vel_fs *fs, const char *dir,
                             const struct vel_red_header *header, struct vel_err *err)
 {
-    for (size_t i = 0; i < header->list[0].files.n; i++) {
-        const struct vel_red_file *file = vel_manifest_file(&header->list[0], i);
-        char *path = vel_path_join(dir, file->name);
-        struct stat st;
-        int rc;
+    int rc = each_file(fs, dir, header, check_file, err);
 
-        if (!path)
-            return vel_out_of_memory(err, file->name);
-        rc = fs->ops->lstat(fs, path, &st);
-        if (rc < 0)
-            rc = vel_fail_errno(err, -rc, "%s", path);
-        else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != file->size)
-            rc = vel_fail(err, VEL_ECORRUPT, "%s: %lld bytes where %llu were protected",
-                          path, (long long)st.st_size, (unsigned long long)file->size);
-        else if (file->is_dated && (st.st_mtim.tv_sec != file->mtime_s ||
-                                    st.st_mtim.tv_nsec != (long)file->mtime_ns))
-            rc = vel_fail(err, VEL_ECORRUPT,
-                          "%s was written to after it was complete, before its "
-                          "checksum was taken",
-                          path);
-        free(path);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
+    return rc == 0 && header->boot && header->boot != (uint64_t)vel_host_boot_number(fs)
+               ? each_file(fs, dir, header, check_bytes, err)
+               : rc;
+}
+
+static int sync_one(struct vel_fs *fs, const char *path,
+                    const struct vel_red_file *file, struct vel_err *err)
+{
+    int fd, rc = vel_fs_open(fs, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+
+    (void)file;
+    if (rc < 0)
+        return rc;
+    rc = vel_fs_sync(fs, fd, path, err);
+    vel_fs_close(fs, fd, path, NULL);
+    return rc < 0 ? rc : vel_fs_sync_parent(fs, path, err);
+}
+
+int vel_redfile_sync_files(struct vel_fs *fs, const char *dir,
+                           const struct vel_red_header *header, struct vel_err *err)
+{
+    char *above = vel_path_dir(dir);
+    int rc =
+        above ? each_file(fs, dir, header, sync_one, err) : vel_out_of_memory(err, dir);
+
+    if (rc == 0)
+        rc = vel_fs_sync_dir(fs, above, err);
+    if (rc == 0)
+        rc = vel_fs_sync_parent(fs, above, err);
+    free(above);
+    return rc;
 }
 
 int vel_redfile_seal(struct vel_member *member, const struct vel_red_header *header,
@@ -235,7 +322,7 @@ int vel_redfile_seal(struct vel_member *member, const struct vel_red_header *hea
         /* a payload that ends in bytes nobody wrote has its size all the same */
         rc = fs->ops->truncate(fs, member->payload_fd,
                                (off_t)(member->payload_begin + member->payload_size));
-        if (rc == 0)
+        if (rc == 0 && !header->boot)
             rc = fs->ops->fsync(fs, member->payload_fd);
         if (rc < 0)
             rc = vel_fail_errno(err, -rc, "%s: writing it to disk",

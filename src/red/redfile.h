@@ -37,13 +37,18 @@ const struct vel_redfile *vel_redfile_find(const struct vel_vec *redfiles,
                                            const uint8_t id[VEL_ENCODING_ID]);
 
 /* Are all files of list[0] in `dir`, with the recorded sizes, and times where they are
- * dated? The sentence names the first one that is missing or short. Their bytes are not
- * read. */
+ * dated? The sentence names the first one that is not. Their bytes are read only where
+ * they were not brought to the disk, and the machine has been started since. */
 int vel_redfile_check_files(struct vel_fs *fs, const char *dir,
                             const struct vel_red_header *header, struct vel_err *err);
 
+/* Bring them to the disk, with their names, and those of `dir` and the one above. */
+int vel_redfile_sync_files(struct vel_fs *fs, const char *dir,
+                           const struct vel_red_header *header, struct vel_err *err);
+
 /* Put the header in front of a payload that is complete, and make it survive a power
- * loss; the name is still the temporary one that the member was opened with. */
+ * loss, unless it is of this boot alone; the name is still the temporary one that the
+ * member was opened with. */
 int vel_redfile_seal(struct vel_member *member, const struct vel_red_header *header,
                      struct vel_err *err);
 

@@ -136,6 +136,7 @@ int vel_restore_settle(struct vel_restore *restore, struct vel_err *err)
     int rc;
 
     vel_member_store_crcs(&restore->member, restore->header);
+    restore->header->boot = 0; /* it is brought to the disk here */
     rc = vel_lofi_sync(restore->member.lofi, err);
     for (size_t i = 0; rc == 0 && i < count(restore); i++)
         rc = settle_file(restore, i, err);

@@ -48,8 +48,10 @@ struct vel_red_set {
                              somebody has drawn it for all sets, which then need not wait
                              for each other; NULL: the first of all draws it */
     const struct vel_map
-        *sums;     /* struct vel_red_sum, by the names of files: those are
-                      not read where no byte of them is needed; may be NULL */
+        *sums;        /* struct vel_red_sum, by the names of files: those are
+                         not read where no byte of them is needed; may be NULL */
+    bool is_unsynced; /* of SINGLE: nothing is brought to the disk, so that in another
+                         boot of the machine the bytes have to be looked at */
     bool is_dated; /* the others are not read there either: their times count until they
                       are protected again */
     char *const *older; /* directories, a NULL behind the last, in which older versions

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/le.h"
+#include "base/siphash.h"
 #include "sys/host.h"
 
 enum { STAT_MOST = 4096 };
@@ -153,6 +155,20 @@ int vel_host_boot(struct vel_fs *fs, char ret[VEL_HOST_BOOT], struct vel_err *er
     pthread_mutex_unlock(&lock);
     vel_buf_fini(&text);
     return rc;
+}
+
+int64_t vel_host_boot_number(struct vel_fs *fs)
+{
+    static const uint8_t key[VEL_SIPHASH_KEY];
+    uint8_t hash[VEL_SIPHASH_LEN];
+    char boot[VEL_HOST_BOOT];
+    struct vel_le_reader r;
+
+    if (vel_host_boot(fs, boot, NULL) < 0)
+        return 0;
+    vel_siphash(key, boot, sizeof boot, hash);
+    vel_le_read_init(&r, hash, sizeof hash);
+    return (int64_t)vel_le_get64(&r);
 }
 
 /* /proc/PID/stat: "PID (NAME) STATE PARENT ... UTIME STIME ... START ...". */

@@ -38,6 +38,8 @@ bool vel_host_is_name(const char *name);
 /* Of this machine since it was started: text, and zeros behind it. */
 enum { VEL_HOST_BOOT = 40 };
 int vel_host_boot(struct vel_fs *fs, char ret[VEL_HOST_BOOT], struct vel_err *err);
+/* The same as a number; 0: it is not known. */
+int64_t vel_host_boot_number(struct vel_fs *fs);
 
 /* A process of this machine, as the system tells of it. VEL_ENOENT: there is none. */
 struct vel_process {

@@ -25,6 +25,7 @@ struct vel_batch_key {
     int64_t generation;
     bool is_alone, is_late;
     int64_t ranks; /* of the launch; 0: not known */
+    int64_t boot;  /* of its machine, in which it was; 0: not known */
     int64_t above; /* no dataset was newer when the first file was made, but of its own
                       launch */
 };
@@ -126,8 +127,10 @@ int vel_batch_copy_left(const struct vel_batch *batch, struct vel_batch *ret,
 /* --- what ledgers say --- */
 
 /* All batches of a catalog, appended to *ret: struct vel_batch, with all files. What
- * facts are missing of is told in the log and left out. */
-int vel_batches_fold(const struct vel_catalog *catalog, const char *home,
+ * facts are missing of is told in the log and left out. What was closed in another boot
+ * (0: not known) of this machine, and is of no part, was not brought to the disk, and
+ * is open. */
+int vel_batches_fold(const struct vel_catalog *catalog, const char *home, int64_t boot,
                      struct vel_vec *ret, struct vel_err *err);
 
 /* Fold what a ledger says; a line that is no fact is told in the log. */
@@ -144,8 +147,8 @@ int vel_batches_read_catalog(struct vel_fs *fs, const char *home,
 
 /* Those of all ledgers below "CACHE/USER/ID" that have files of no dataset, or none at
  * all, with these alone, appended to *ret. */
-int vel_batches_read(struct vel_fs *fs, const char *home, struct vel_vec *ret,
-                     struct vel_err *err);
+int vel_batches_read(struct vel_fs *fs, const char *home, int64_t boot,
+                     struct vel_vec *ret, struct vel_err *err);
 
 /* The directory of a cache's ledgers, a new string; NULL: out of memory. */
 char *vel_batches_path(const char *home);

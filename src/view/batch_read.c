@@ -54,6 +54,7 @@ static int set_launch(const struct fold *f, struct vel_batch *batch)
     if (rc < 0)
         return rc;
     batch->key.ranks = fact.u.launch.ranks;
+    batch->key.boot = fact.u.launch.boot;
     if (vel_launch_is_name(fact.u.launch.name))
         batch->key.launch = strdup(fact.u.launch.name);
     rc = !vel_launch_is_name(fact.u.launch.name)
@@ -205,6 +206,27 @@ static int add_part(const struct fold *f, const struct vel_fact_part *part)
     return 0;
 }
 
+/* Its bytes need not be what they were. */
+static void open_again(const struct fold *f, int64_t boot)
+{
+    for (size_t i = 0; boot && i < f->ret->n; i++) {
+        struct vel_batch *batch = vel_vec_at(f->ret, i);
+
+        if (!batch->key.boot || batch->key.boot == boot)
+            continue;
+        for (size_t r = 0; r < batch->ranks.n; r++) {
+            struct vel_batch_rank *rank = vel_vec_at(&batch->ranks, r);
+
+            for (size_t k = 0; k < rank->files.n; k++) {
+                struct vel_batch_file *file = vel_vec_at(&rank->files, k);
+
+                if (vel_batch_is_left(rank, file))
+                    file->order = 0;
+            }
+        }
+    }
+}
+
 /* --- all --- */
 
 static int add_fact(const struct fold *f, const struct vel_fact *fact, bool is_again)
@@ -239,7 +261,7 @@ static int add_all(const struct fold *f, enum vel_fact_kind kind, bool is_again)
     return rc;
 }
 
-int vel_batches_fold(const struct vel_catalog *catalog, const char *home,
+int vel_batches_fold(const struct vel_catalog *catalog, const char *home, int64_t boot,
                      struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_err why = {0};
@@ -253,6 +275,8 @@ int vel_batches_fold(const struct vel_catalog *catalog, const char *home,
         rc = add_all(&f, VEL_FACT_OPEN, true);
     if (rc == 0)
         rc = add_all(&f, VEL_FACT_PART, false);
+    if (rc == 0)
+        open_again(&f, boot);
     if (f.at)
         vel_map_destroy(f.at, NULL);
     return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
@@ -353,8 +377,8 @@ int vel_batches_read_catalog(struct vel_fs *fs, const char *home,
     return rc;
 }
 
-int vel_batches_read(struct vel_fs *fs, const char *home, struct vel_vec *ret,
-                     struct vel_err *err)
+int vel_batches_read(struct vel_fs *fs, const char *home, int64_t boot,
+                     struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_catalog *catalog = NULL;
     struct vel_vec all;
@@ -362,7 +386,7 @@ int vel_batches_read(struct vel_fs *fs, const char *home, struct vel_vec *ret,
 
     vel_vec_init(&all, sizeof(struct vel_batch));
     if (rc == 0)
-        rc = vel_batches_fold(catalog, home, &all, err);
+        rc = vel_batches_fold(catalog, home, boot, &all, err);
     if (rc == 0)
         rc = keep_left(fs, &all, ret, err);
     vel_batch_list_fini(&all);

@@ -64,7 +64,7 @@ static void look_at_batches(const struct vel_catalog *catalog)
     struct vel_err err = {0};
 
     vel_vec_init(&batches, sizeof(struct vel_batch));
-    if (vel_batches_fold(catalog, "/c", &batches, &err) < 0 && !err.text[0])
+    if (vel_batches_fold(catalog, "/c", 0, &batches, &err) < 0 && !err.text[0])
         abort();
     for (size_t i = 0; i < batches.n; i++) {
         const struct vel_batch *batch = vel_vec_at(&batches, i);

@@ -170,7 +170,8 @@ static char *tell_read(void)
     struct vel_vec list;
 
     vel_vec_init(&list, sizeof(struct vel_batch));
-    batchlab_must(vel_batches_read(vel_fs_posix(), batchlab_home, &list, &err), &err);
+    batchlab_must(vel_batches_read(vel_fs_posix(), batchlab_home, 0, &list, &err),
+                  &err);
     return tell(&list);
 }
 

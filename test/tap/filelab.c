@@ -31,8 +31,9 @@ static void make_conf(struct filelab *lab, const char *text)
         bail_out("out of memory");
     sprintf(all,
             "PREFIX=%s\nCACHE_BASE=%s/cache\nCNTL_BASE=%s\nVIRTUAL_NODES=%d\n"
-            "SEAL_AFTER=1\n%s%s%s%s",
+            "%s%s%s%s%s",
             lab->prefix, lab->root, lab->cntl, lab->nodes,
+            strstr(text, "SEAL_AFTER") ? "" : "SEAL_AFTER=1\n",
             strstr(text, "COPY_TYPE") ? "" : "COPY_TYPE=XOR\n",
             strstr(text, "FLUSH_STALL") ? "" : "FLUSH_STALL=5\n",
             strstr(text, "PEER_TIMEOUT") ? "" : "PEER_TIMEOUT=5\n", text);

@@ -51,7 +51,7 @@ static void play_part(struct play *p, const char *dir)
         {dir, (int64_t)vel_rng_below(&p->rng, BATCHLAB_RANKS), p->order}};
     struct vel_err err = {0};
 
-    batchlab_must(vel_batches_part(p->batches, ++p->id, taken, 2, &err), &err);
+    batchlab_must(vel_batches_part(p->batches, ++p->id, taken, 2, true, &err), &err);
     if (vel_rng_below(&p->rng, 3) > 0) /* else killed between */
         batchlab_must(vel_batches_leave(p->batches, taken, 2, &err), &err);
 }

@@ -194,7 +194,8 @@ static void fenced(void)
     batchlab_must(vel_batches_adopt(new, &err), &err);
     all.dir = dir;
     is_int(vel_batches_look(old, &err), VEL_ECANCEL, "who thaws sees that he is out");
-    is_int(vel_batches_part(old, 5, &all, 1, &err), VEL_ECANCEL, "and can say nothing");
+    is_int(vel_batches_part(old, 5, &all, 1, true, &err), VEL_ECANCEL,
+           "and can say nothing");
     snprintf(path, sizeof path, "%s/rank.0/a.h5", dir);
     ok(access(path, F_OK) == 0 && batchlab_has(new, "L", "a.h5"),
        "nor take anything away");

@@ -16,6 +16,7 @@ node_tests = test/unit/about.t \
 	test/unit/mended.t \
 	test/unit/staged.t \
 	test/unit/filecost.t \
+	test/unit/poweroff.t \
 	test/unit/former.t \
 	test/unit/room.t \
 	test/unit/unfinished.t \
@@ -346,6 +347,10 @@ test_unit_sweepunseen_t_LDADD = $(test_ldadd)
 test_unit_filecost_t_SOURCES = %D%/filecost.c
 test_unit_filecost_t_CPPFLAGS = $(test_cppflags)
 test_unit_filecost_t_LDADD = $(test_ldadd)
+
+test_unit_poweroff_t_SOURCES = %D%/poweroff.c
+test_unit_poweroff_t_CPPFLAGS = $(test_cppflags)
+test_unit_poweroff_t_LDADD = $(test_ldadd)
 
 test_unit_former_t_SOURCES = %D%/former.c
 test_unit_former_t_CPPFLAGS = $(test_cppflags)

@@ -83,8 +83,10 @@ static bool is_listed(const char *dir)
     bool is = false;
 
     vel_vec_init(&found, sizeof(struct vel_batch));
-    if (vel_batches_read(vel_fs_posix(), partlab_in(dir, "c/u/id"), &found, NULL) < 0 ||
-        vel_batches_read(vel_fs_posix(), partlab_in(dir, "f/u/id"), &found, NULL) < 0)
+    if (vel_batches_read(vel_fs_posix(), partlab_in(dir, "c/u/id"), 0, &found, NULL) <
+            0 ||
+        vel_batches_read(vel_fs_posix(), partlab_in(dir, "f/u/id"), 0, &found, NULL) <
+            0)
         return true;
     for (size_t i = 0; i < found.n; i++) {
         const struct vel_batch_rank *rank = vel_batch_rank(vel_vec_at(&found, i), 0);
@@ -367,7 +369,8 @@ static enum sweep_state check_made(const char *dir, void *arg)
 
     (void)arg;
     vel_vec_init(&found, sizeof(struct vel_batch));
-    if (vel_batches_read(vel_fs_posix(), partlab_in(dir, "c/u/id"), &found, &err) < 0)
+    if (vel_batches_read(vel_fs_posix(), partlab_in(dir, "c/u/id"), 0, &found, &err) <
+        0)
         note("%s", err.text);
     for (size_t i = 0; i < found.n; i++) {
         const struct vel_batch *batch = vel_vec_at(&found, i);
