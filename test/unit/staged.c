@@ -93,12 +93,33 @@ static void renamed(void)
     filelab_fini(&lab);
 }
 
+/* All of it is on the prefix, and nowhere else. */
+static void uncached(void)
+{
+    struct filelab lab;
+
+    filelab_init(&lab, "uncached", NODES, NODES, "DATASET=s PATTERN=state.{rank}\n");
+    leave_staged(&lab);
+    for (int node = 0; node < NODES; node++)
+        filelab_lose(&lab, node);
+    filelab_begin(&lab, "L2");
+    ok(filelab_reads(&lab, 2, name_of(2), "first"),
+       "it is read, though caches are lost");
+    ok(filelab_stands(&lab, name_of(0), "first") &&
+           filelab_stands(&lab, name_of(1), "first") &&
+           filelab_stands(&lab, name_of(2), "first"),
+       "and all its files have got their names");
+    filelab_end(&lab);
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     struct filelab lab;
     struct vel_err err = {0};
 
     renamed();
+    uncached();
 
     filelab_init(&lab, "staged", NODES, NODES,
                  "DATASET=s PATTERN=state.{rank}\nDATASET=o PATTERN=out.h5\n");
