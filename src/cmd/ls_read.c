@@ -344,11 +344,13 @@ static void read_prefix(struct vel_ls *ls, struct vel_ls_unit *unit)
 {
     struct vel_err err = {0};
     struct vel_vec launches;
+    size_t left_out = 0;
 
     list_launches(ls, unit, &launches);
     if (vel_index_open(ls->fs, unit->dir, &unit->index, &err) < 0 ||
-        vel_evidence_load(unit->index, &launches, &unit->evidence, &err) < 0)
+        vel_evidence_load(unit->index, &launches, &left_out, &unit->evidence, &err) < 0)
         vel_tool_die(VEL_EXIT_FAILED, "%s", err.text);
+    ls->has_failed = ls->has_failed || left_out > 0;
     forget_makers(unit);
     find_unreadable(ls, unit);
     if (vel_current_find(unit->index, &unit->current, NULL) < 0)

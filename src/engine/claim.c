@@ -74,7 +74,7 @@ int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
 
     if (s->world->rank == 0) {
         vel_session_mark_all(s);
-        rc = vel_index_load(s->index, &entries, err);
+        rc = vel_index_load(s->index, NULL, &entries, err);
     }
     if (rc < 0)
         return rc;

@@ -36,7 +36,7 @@ int vel_past_open(struct vel_index *index, int64_t id, int list,
     *p = (struct vel_past){
         .fs = vel_index_fs(index), .dir = vel_index_dir(index), .id = id, .list = list};
     vel_vec_init(&p->known, sizeof(struct known *));
-    rc = vel_index_load(index, &p->entries, err);
+    rc = vel_index_load(index, NULL, &p->entries, err);
     if (rc == 0)
         *ret_past = p;
     else

@@ -323,10 +323,12 @@ static int mark_one(void *arg, struct vel_entry *e, struct vel_err *err)
 static int mark_replaced(const struct vel_flushing *f, const struct vel_entry *entry,
                          struct vel_err *err)
 {
+    size_t left_out = 0;
     const struct vel_index_range older = {.above = INT64_MIN,
                                           .below = entry->dataset.id,
                                           .over_below = entry->dataset.id,
-                                          .over = f->replaced};
+                                          .over = f->replaced,
+                                          .left_out = &left_out};
     struct taking t = {.of = f, .by = entry, .crew = vel_flushing_crew(f)};
     struct vel_map *names = NULL;
     int rc = own_names(f, entry, &names, err);

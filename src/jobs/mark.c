@@ -168,7 +168,9 @@ static int look_at(void *arg, struct vel_entry *e, struct vel_err *err)
 
 static int replace(const struct marking *m)
 {
-    const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
+    size_t left_out = 0;
+    const struct vel_index_range all = {
+        .above = INT64_MIN, .below = INT64_MAX, .left_out = &left_out};
     struct replacing r = {.m = m, .crew = vel_flushing_crew(m->f)};
 
     return vel_index_each(m->f->index, &all, look_at, &r, m->err);

@@ -152,7 +152,9 @@ static int remove_gone(struct vel_sweeping *s, int64_t id, struct vel_err *err)
 int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
                        struct vel_err *err)
 {
-    const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
+    size_t left_out = 0;
+    const struct vel_index_range all = {
+        .above = INT64_MIN, .below = INT64_MAX, .left_out = &left_out};
     int64_t id;
     int rc;
 

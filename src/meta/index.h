@@ -58,9 +58,10 @@ typedef int vel_index_files_f(void *arg, const struct vel_listed *file);
 int vel_index_each_file(struct vel_index *index, const struct vel_entry *entry,
                         vel_index_files_f *each, void *arg);
 
-/* All readable entries, newest first: items of *ret are struct vel_entry. A damaged one
- * is told in the log. No index is an empty one. */
-int vel_index_load(struct vel_index *index, struct vel_vec *ret, struct vel_err *err);
+/* All entries, newest first: items of *ret are struct vel_entry. A damaged one is told
+ * in the log and left out. No index is an empty one. left_out: as below. */
+int vel_index_load(struct vel_index *index, size_t *left_out, struct vel_vec *ret,
+                   struct vel_err *err);
 void vel_index_fini(struct vel_vec *entries);
 
 /* Those that are gone, of the launches that were read then. */
@@ -69,11 +70,16 @@ int vel_index_load_gone(struct vel_index *index, struct vel_ranges *ret,
 
 /* Which entries are read: of datasets between these two, but not those below
  * `over_below` that are in `over` (may be NULL), which forgets what the index does not
- * have any more. */
+ * have any more.
+ *
+ * A launch whose ledger cannot be read now may have anything. Who decides what is
+ * restored or published must know, and fails. Who cleans, tells people or looks for one
+ * entry leaves it out: it is told in the log, and counted. */
 struct vel_index_range {
     int64_t above, below, over_below;
     struct vel_over *over;
     const char *launch; /* of this one alone; NULL: of all */
+    size_t *left_out;   /* NULL: who must know */
 };
 
 /* One entry, which is the caller's; a result that is not 0 ends the reading, and is

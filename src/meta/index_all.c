@@ -109,7 +109,20 @@ static void forget_from(struct reading *reading, size_t n_all, size_t n_ids)
     reading->ids.n = n_ids;
 }
 
-/* One whose ledger nobody can read has none. */
+/* In vain: it is damaged for good, or cannot be read now. */
+static int miss_launch(const struct vel_index *index, const char *name,
+                       const struct vel_index_range *range, const struct vel_err *why,
+                       struct vel_err *err)
+{
+    if (!vel_status_is_final(why->status) && !range->left_out)
+        return vel_launch_fail_unread(index->dir, name, why, err);
+    vel_log(VEL_LOG_WARN, "datasets of launch %s are left out: %s", name, why->text);
+    if (range->left_out)
+        ++*range->left_out;
+    return 0;
+}
+
+/* One that has no directory any more has none. */
 static int collect_launch(struct vel_index *index, struct vel_index_half *half,
                           const char *name, const struct vel_index_range *range,
                           struct reading *reading, struct vel_err *err)
@@ -130,9 +143,7 @@ static int collect_launch(struct vel_index *index, struct vel_index_half *half,
         forget_from(reading, n_all, n_ids);
     if (rc == VEL_ENOMEM)
         return vel_out_of_memory(err, "the index");
-    if (rc < 0 && rc != VEL_ENOENT)
-        vel_log(VEL_LOG_WARN, "datasets of launch %s are left out: %s", name, why.text);
-    return 0;
+    return rc < 0 && rc != VEL_ENOENT ? miss_launch(index, name, range, &why, err) : 0;
 }
 
 int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
@@ -220,17 +231,18 @@ int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_
     struct vel_index_half *half = vel_index_lock_half(index);
     enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
     struct vel_index_launch *of;
-    int rc = vel_index_get_launch(index, half, launch, &of, err);
+    struct vel_err why = {0};
+    int rc = vel_index_get_launch(index, half, launch, &of, &why);
 
     if (rc == 0 && of->is_over)
         fate = VEL_LAUNCH_ENDED;
     else if (rc == 0)
-        rc = vel_launch_fate(index->fs, index->dir, launch, &fate, err);
+        rc = vel_launch_fate(index->fs, index->dir, launch, &fate, &why);
     if (rc == 0)
         of->is_over = fate == VEL_LAUNCH_ENDED;
     vel_index_unlock_half(half);
     *ret_is_over = fate != VEL_LAUNCH_OPEN;
-    return rc;
+    return rc < 0 ? vel_launch_fail_unread(index->dir, launch, &why, err) : 0;
 }
 
 static int keep_entry(void *arg, struct vel_entry *entry, struct vel_err *err)
@@ -241,9 +253,11 @@ static int keep_entry(void *arg, struct vel_entry *entry, struct vel_err *err)
     return vel_out_of_memory(err, "the index");
 }
 
-int vel_index_load(struct vel_index *index, struct vel_vec *ret, struct vel_err *err)
+int vel_index_load(struct vel_index *index, size_t *left_out, struct vel_vec *ret,
+                   struct vel_err *err)
 {
-    const struct vel_index_range all = {.above = INT64_MIN, .below = INT64_MAX};
+    const struct vel_index_range all = {
+        .above = INT64_MIN, .below = INT64_MAX, .left_out = left_out};
     struct vel_vec entries;
     int rc;
 

@@ -61,6 +61,15 @@ char *vel_launch_path(const char *dir, const char *launch, const char *name)
     return path;
 }
 
+int vel_launch_fail_unread(const char *dir, const char *launch,
+                           const struct vel_err *why, struct vel_err *err)
+{
+    return vel_fail(err, why->status,
+                    "what launch %s has saved is not known (%s): try again when that "
+                    "can be read, or move %s/launch.%s away to go on without it",
+                    launch, why->text, dir, launch);
+}
+
 static int find_past(const struct vel_vec *names, struct vel_map *ret)
 {
     int rc = 0;

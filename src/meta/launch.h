@@ -29,6 +29,11 @@ const char *vel_launch_past_of(const char *name);
 int vel_launch_is_gone(struct vel_fs *fs, const char *dir, const char *launch,
                        bool *ret_is, struct vel_err *err);
 
+/* Its ledger cannot be read now: the status and the sentence for who must know what it
+ * says. */
+int vel_launch_fail_unread(const char *dir, const char *launch,
+                           const struct vel_err *why, struct vel_err *err);
+
 /* Append the launches that have a directory, and are not gone, char *. */
 int vel_launch_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                     struct vel_err *err);

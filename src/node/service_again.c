@@ -228,7 +228,7 @@ int vel_service_drop_replaced(struct vel_service *service, const struct vel_vec 
         vel_fs_names_fini(&over);
         return rc;
     }
-    rc = vel_evidence_load(service->index, &over, &evidence, err);
+    rc = vel_evidence_load(service->index, &over, NULL, &evidence, err);
     if (rc < 0)
         return rc;
     of.seals = evidence.seals.items;

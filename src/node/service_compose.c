@@ -46,10 +46,11 @@ static int next_checkpoint(struct vel_service *service, int64_t *ret,
                            struct vel_err *err)
 {
     struct vel_vec entries;
+    size_t left_out = 0;
     int rc = 0;
 
     if (service->checkpoints == 0) {
-        rc = vel_index_load(service->index, &entries, err);
+        rc = vel_index_load(service->index, &left_out, &entries, err);
         if (rc < 0)
             return rc;
         for (size_t i = 0; i < entries.n; i++)

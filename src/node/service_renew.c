@@ -57,7 +57,8 @@ bool vel_service_renew_touched(struct vel_service *service, int64_t id,
 {
     const struct vel_stub_maker maker = {.launch = service->launch,
                                          .drafts = service->launch_dir};
-    const struct vel_index_range older = {.below = id};
+    size_t left_out = 0;
+    const struct vel_index_range older = {.below = id, .left_out = &left_out};
     struct touched t = {.service = service, .name = of->name, .path = path};
 
     return vel_index_each(service->index, &older, has_bytes, &t, NULL) > 0 &&

@@ -53,7 +53,7 @@ static int load_evidence(struct vel_service *service, struct vel_evidence *ret,
     vel_vec_init(&over, sizeof(char *));
     rc = vel_service_ended(service, &over, err);
     if (rc == 0)
-        return vel_evidence_load(service->index, &over, ret, err);
+        return vel_evidence_load(service->index, &over, NULL, ret, err);
     vel_fs_names_fini(&over);
     return rc;
 }

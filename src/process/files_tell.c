@@ -343,10 +343,12 @@ static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
 static void say_datasets(struct vel_buf *text)
 {
     char *dir = vel_files_launch_dir();
+    size_t left_out = 0;
     const struct vel_index_range newer = {
         .above = told.above,
         .below = INT64_MAX,
-        .launch = dir ? vel_launch_of(vel_path_base(dir)) : NULL};
+        .launch = dir ? vel_launch_of(vel_path_base(dir)) : NULL,
+        .left_out = &left_out};
     struct datasets all = {.seals = {.fs = vel_fs_posix(), .dir = vel_files_dir()}};
 
     if (newer.launch)

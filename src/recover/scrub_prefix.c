@@ -138,7 +138,7 @@ int vel_scrub_prefix(struct vel_scrub *s, const char *prefix)
                             : vel_out_of_memory(s->err, "scrubbing");
 
     if (rc == 0)
-        rc = vel_index_load(t.index, &entries, s->err);
+        rc = vel_index_load(t.index, NULL, &entries, s->err);
     e = entries.items;
     for (size_t i = 0; rc == 0 && i < entries.n; i++) {
         if (e[i].place < VEL_ON_STAGED)

@@ -15,6 +15,7 @@ struct gather {
     struct vel_fs *fs;
     const char *dir;
     struct vel_evidence *all;
+    size_t *left_out; /* NULL: who must know */
 };
 
 static int no_memory(struct vel_err *err)
@@ -136,8 +137,8 @@ static int add_launches(struct gather *g, struct vel_err *err)
         struct vel_err why = {0};
         int rc = add_seals(g, launch, &why);
 
-        if (rc < 0 && !vel_status_is_final(rc))
-            return vel_fail(err, (enum vel_status)rc, "%s", why.text);
+        if (rc < 0 && !vel_status_is_final(rc) && !g->left_out)
+            return vel_launch_fail_unread(g->dir, launch, &why, err);
         if (rc < 0 && !is_removed(g, launch, rc))
             vel_log(VEL_LOG_WARN, "datasets of launch %s do not count: %s", launch,
                     why.text);
@@ -186,12 +187,14 @@ static int add_gone(struct gather *g, struct vel_err *err)
 
 /* --- all --- */
 
-int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
+int vel_evidence_load(struct vel_index *index, struct vel_vec *over, size_t *left_out,
                       struct vel_evidence *ret, struct vel_err *err)
 {
     struct vel_evidence all = {.over = *over};
-    struct gather g = {
-        .fs = vel_index_fs(index), .dir = vel_index_dir(index), .all = &all};
+    struct gather g = {.fs = vel_index_fs(index),
+                       .dir = vel_index_dir(index),
+                       .all = &all,
+                       .left_out = left_out};
     int rc;
 
     vel_vec_init(over, sizeof(char *));
@@ -204,7 +207,7 @@ int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
     /* after the seals: one is removed when the entry says that the prefix has it; and
      * before the makers: who has an entry without one was made without a leader */
     if (rc == 0)
-        rc = vel_index_load(index, &all.entries, err);
+        rc = vel_index_load(index, left_out, &all.entries, err);
     if (rc == 0)
         rc = vel_index_load_gone(index, &all.gone, err);
     if (rc == 0)

@@ -24,8 +24,10 @@ struct vel_evidence {
 
 /* Of a prefix. Items of *over are char *, launches that are over, and are
  * the evidence's from now on, also on failure. One among them that has no end is taken
- * as if it ended now: its seals count as they are there. */
-int vel_evidence_load(struct vel_index *index, struct vel_vec *over,
+ * as if it ended now: its seals count as they are there. left_out: what counts launches
+ * whose ledgers cannot be read, which are left out then; NULL: that fails (struct
+ * vel_index_range). */
+int vel_evidence_load(struct vel_index *index, struct vel_vec *over, size_t *left_out,
                       struct vel_evidence *ret, struct vel_err *err);
 void vel_evidence_fini(struct vel_evidence *evidence);
 

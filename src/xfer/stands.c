@@ -170,6 +170,9 @@ bool vel_stands_put(struct vel_index *index, const struct vel_index_range *range
                     const char *name, const char *path)
 {
     struct putting p = {.index = index, .name = name, .path = path};
+    struct vel_index_range readable = *range;
+    size_t left_out = 0;
 
-    return vel_index_each(index, range, has_put, &p, NULL) > 0;
+    readable.left_out = &left_out;
+    return vel_index_each(index, &readable, has_put, &p, NULL) > 0;
 }

@@ -131,6 +131,13 @@ mkdir p/.veloc/dataset.2 # where its lists were
 sed -i 's/"place"/"plaCe"/' p/.veloc/launch.lab/1.*
 expected unreadable -l
 
+anew
+lab part 1 10 XOR
+lab publish 1
+ln -s launch.bad p/.veloc/launch.bad # "too many levels of symbolic links"
+like "$(list 2>&1) $?" '*1 heat*yes, cache*launch bad are left out: cannot list */launch.bad: * 1' \
+    'a launch whose records cannot be read is left out: that is told, and no success'
+
 # --- files of the connector that are of no dataset yet
 anew
 lab part 1 10 XOR

@@ -129,7 +129,7 @@ static int evidence_of(struct vel_fs *fs, struct vel_vec *over,
 
     if (vel_index_open(fs, "/p/.veloc", &index, err) < 0)
         abort();
-    rc = vel_evidence_load(index, over, ret, err);
+    rc = vel_evidence_load(index, over, NULL, ret, err);
     vel_index_close(index);
     return rc;
 }

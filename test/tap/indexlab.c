@@ -127,7 +127,7 @@ int indexlab_load_all(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
                       struct vel_err *err)
 {
     struct vel_index *index = open_only(fs, dir);
-    int rc = vel_index_load(index, ret, err);
+    int rc = vel_index_load(index, NULL, ret, err);
 
     vel_index_close(index);
     return rc;

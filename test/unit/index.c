@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "meta/current.h"
 #include "meta/ids.h"
 #include "meta/index.h"
 #include "meta/launch.h"
@@ -92,14 +93,16 @@ static bool is_absent(int64_t id)
     return place_of(id, &why) == -1 && why == VEL_ENOENT;
 }
 
-/* The ids in the order of the index. */
+static size_t left_out; /* launches, so far */
+
+/* The ids in the order of the index, without what cannot be read. */
 static const char *order(void)
 {
     static char text[128];
     struct vel_vec entries;
 
     text[0] = '\0';
-    must(indexlab_load_all(fs, dir, &entries, &err));
+    must(vel_index_load(indexlab_keep(fs, dir), &left_out, &entries, &err));
     for (size_t i = 0; i < entries.n; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%lld ",
                  (long long)((struct vel_entry *)entries.items)[i].dataset.id);
@@ -332,6 +335,50 @@ static void replaced(void)
        whole);
 }
 
+/* --- what cannot be read --- */
+
+static void unread(void)
+{
+    static char launch[600];
+    const struct vel_fs_fault_plan none = {.mode = VEL_FS_FAULT_NONE},
+                                   plan = {.mode = VEL_FS_FAULT_LASTING,
+                                           .kinds = VEL_FS_KIND_READ,
+                                           .at = 1,
+                                           .below = launch};
+    struct vel_fs_fault *fault;
+    struct vel_index *index;
+    struct vel_vec entries;
+    struct vel_fs *real = fs;
+    int64_t current = 0;
+
+    fresh("unread");
+    make(1, "a");
+    make(2, "b");
+    must(save(1, 1, VEL_ON_PREFIX));
+    must(save(2, 1, VEL_ON_PREFIX));
+    snprintf(launch, sizeof launch, "%s/launch.b", dir);
+    must(vel_fs_fault_create(fs, NULL, &fault, &err));
+    vel_fs_fault_arm(fault, &plan);
+    fs = vel_fs_fault_fs(fault);
+    index = indexlab_keep(fs, dir);
+    is_int(vel_index_load(index, NULL, &entries, &err), VEL_EIO,
+           "who must know all fails when a ledger cannot be read");
+    ok(strstr(err.text, launch) && strstr(err.text, "Input/output error") &&
+           strstr(err.text, "away"),
+       "and says which, why, and what to do: %s", err.text);
+    is_int(vel_current_find(index, &current, &err), VEL_EIO,
+           "so does who looks for the dataset to take first");
+    left_out = 0;
+    is_str(order(), "1 ", "who need not know has the others");
+    is_int((long long)left_out, 1, "and how many launches were left out");
+    vel_fs_fault_arm(fault, &none);
+    must(vel_index_load(index, NULL, &entries, &err));
+    is_int((long long)entries.n, 2, "when it can be read all are there");
+    vel_index_fini(&entries);
+    fs = real;
+    vel_fs_fault_destroy(fault);
+}
+
 /* --- what is gone, or damaged --- */
 
 static char heard[4096];
@@ -418,6 +465,7 @@ int main(void)
     owners();
     chairs();
     replaced();
+    unread();
     damaged();
     sweep_run(&publishing);
     return done_testing();
