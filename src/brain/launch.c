@@ -265,6 +265,24 @@ static void act(struct vel_leader *leader, unsigned action)
     }
 }
 
+/* Programs wait for the view: that is told once. */
+static void tell_put_off(struct vel_leader *leader, unsigned record,
+                         const struct vel_err *why)
+{
+    double pause = (double)leader->conf.limit / 4e9;
+
+    if (record == VEL_LAUNCH_RECORD_VIEW && !leader->has_told_view) {
+        leader->has_told_view = true;
+        vel_log(VEL_LOG_WARN,
+                "launch %s cannot decide yet what can be restored (it tries again "
+                "every %.1f s): %s",
+                leader->conf.launch, pause, why->text);
+    } else {
+        vel_log(VEL_LOG_DEBUG, "launch %s: tried again in %.1f s: %s",
+                leader->conf.launch, pause, why->text);
+    }
+}
+
 bool vel_launch_event(struct vel_leader *leader, enum vel_launch_event event)
 {
     const struct vel_machine_row *row =
@@ -286,8 +304,7 @@ bool vel_launch_event(struct vel_leader *leader, enum vel_launch_event event)
             vel_leader_at(leader, VEL_TIMER_LOOK, leader->now); /* another leads */
             return false;
         }
-        vel_log(VEL_LOG_DEBUG, "launch %s: tried again in %.1f s: %s",
-                leader->conf.launch, (double)leader->conf.limit / 4e9, err.text);
+        tell_put_off(leader, row->record, &err);
         leader->again_at = leader->now + leader->conf.limit / 4;
         vel_leader_at(leader, VEL_TIMER_SOON, leader->again_at);
         vel_leader_at(leader, VEL_TIMER_LOOK,

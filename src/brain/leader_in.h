@@ -195,9 +195,10 @@ struct vel_leader {
     /* as the chair */
     struct vel_roster roster;
     uint64_t claimed_at, view_since;
-    uint64_t asked_at; /* what the nodes hold */
-    uint64_t again_at; /* a record could not be written */
-    int seal_rc;       /* of the last seal */
+    uint64_t asked_at;  /* what the nodes hold */
+    uint64_t again_at;  /* a record could not be written */
+    bool has_told_view; /* that it cannot be made now */
+    int seal_rc;        /* of the last seal */
     int64_t beat;
     uint64_t others_at, begun_at; /* looked again who of `others` lives, has begun */
     struct vel_vec others;        /* struct vel_leader_other, as they were first seen */

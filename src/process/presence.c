@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "ident/role.h"
+#include "meta/index.h"
 #include "meta/launch.h"
 #include "node/about.h"
 #include "node/agent.h"
@@ -226,6 +227,25 @@ static int connect(struct vel_presence *p, bool is_tool, struct vel_client **ret
                    : vel_client_open(&conf, ret, err);
 }
 
+/* What the leaders could not read this process may not be able to read either. */
+static int fail_without_view(const struct vel_presence *p, const char *path,
+                             struct vel_err *err)
+{
+    struct vel_index *index = NULL;
+    struct vel_vec entries;
+    struct vel_err why = {0};
+    int rc = vel_index_open(p->of.fs, p->of.dir, &index, &why);
+
+    if (rc == 0 && vel_index_load(index, NULL, &entries, &why) == 0)
+        vel_index_fini(&entries);
+    vel_index_close(index);
+    return vel_fail(err, VEL_ETIMEOUT,
+                    "the leaders of launch %s have not decided what can be restored: "
+                    "%s%s",
+                    p->launch, why.status ? why.text : path,
+                    why.status ? "" : " is not there");
+}
+
 int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
 {
     uint64_t limit =
@@ -244,10 +264,7 @@ int vel_presence_wait_for_view(struct vel_presence *p, struct vel_err *err)
                           "as one that does not answer; start it again",
                           p->launch);
         else if (vel_clock_monotonic(p->of.clock) > until)
-            rc = vel_fail(err, VEL_ETIMEOUT,
-                          "the leaders of launch %s have not decided what can be "
-                          "restored (%s)",
-                          p->launch, path);
+            rc = fail_without_view(p, path, err);
         else
             rc = vel_client_ping(p->client, 0, &value, err);
         vel_clock_sleep(p->of.clock, 5 * VEL_CLOCK_MS);

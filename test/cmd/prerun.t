@@ -191,6 +191,10 @@ is "$(cat out/step-4/part-3.bin)" mine 'what a user has put there stays'
 export VELOC_PEER_TIMEOUT=1 VELOC_VIEW_WAIT=0
 like "$(prerun --recover --nodes=3 --node=0 2>&1) $?" '*of 3 tools 1 came; missing: number 1* 1' 'one that stays alone says who is missing'
 like "$(prerun --recover --nodes=3 --node=2 2>&1) $?" '*the tool of number 0 has not come* 1' 'or that the first is'
+ln -s launch.bad .veloc/launch.bad # "too many levels of symbolic links"
+like "$(prerun --recover 2>&1) $?" '*not decided what can be restored: what launch bad has saved is not known (*/launch.bad: *): * 1' \
+    'what a launch has saved that cannot be read may be the newest: that is a failure'
+rm .veloc/launch.bad
 export VELOC_PEER_TIMEOUT=1000 VELOC_VIEW_WAIT=1000
 prerun --recover --nodes=2 --node=0 >/dev/null 2>err.0 &
 prerun --recover --nodes=2 --node=1 >/dev/null 2>err.1

@@ -80,6 +80,7 @@ node_tests = test/unit/about.t \
 	test/unit/tally.t \
 	test/unit/template.t \
 	test/unit/view.t \
+	test/unit/viewunread.t \
 	test/unit/viewunseen.t \
 	test/unit/work.t
 unit_tests += $(node_tests)
@@ -223,6 +224,9 @@ test_unit_pullwire_t_LDADD = $(test_ldadd)
 test_unit_view_t_SOURCES = %D%/view.c
 test_unit_view_t_CPPFLAGS = $(test_cppflags)
 test_unit_view_t_LDADD = $(test_ldadd)
+test_unit_viewunread_t_SOURCES = %D%/viewunread.c
+test_unit_viewunread_t_CPPFLAGS = $(test_cppflags)
+test_unit_viewunread_t_LDADD = $(test_ldadd) -lpthread
 test_unit_viewunseen_t_SOURCES = %D%/viewunseen.c
 test_unit_viewunseen_t_CPPFLAGS = $(test_cppflags)
 test_unit_viewunseen_t_LDADD = $(test_ldadd)
