@@ -25,26 +25,46 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch)
 /* Leaders have datasets of HDF5 files that programs make outside of checkpoints: a
  * session lets them be. What the dataset's own record says (says_leaders) counts where
  * the claim is gone. */
-static bool is_anothers(const struct vel_session *s, int64_t id, bool says_leaders)
+static int find_whose(const struct vel_session *s, int64_t id, bool says_leaders,
+                      bool *ret_is_anothers, struct vel_err *err)
 {
     char *launch = NULL;
     bool is_leaders, is_ours;
-    int rc = vel_index_maker(s->index, id, &launch, &is_leaders, NULL);
+    struct vel_err why = {0};
+    int rc = vel_index_maker(s->index, id, &launch, &is_leaders, &why);
 
-    if (rc == VEL_ENOENT) /* its block was removed, or nobody else was there */
-        return says_leaders;
-    if (rc < 0) /* nobody knows */
-        return true;
-    is_ours = !is_leaders &&
-              (vel_session_has_nobody(s) || /* nobody else can be here */
-               strcmp(launch, s->launch) == 0 || vel_session_is_over(s, launch));
-    free(launch);
-    return !is_ours;
+    /* VEL_ENOENT: its block was removed, or nobody else was there */
+    *ret_is_anothers = rc != VEL_ENOENT || says_leaders;
+    if (rc == 0) {
+        is_ours =
+            !is_leaders && (vel_session_has_nobody(s) || /* nobody else can be here */
+                            strcmp(launch, s->launch) == 0);
+        if (!is_ours && !is_leaders)
+            rc = vel_index_is_over(s->index, launch, &is_ours, &why);
+        if (rc == VEL_EBUSY) /* another is just ending it */
+            rc = 0;
+        *ret_is_anothers = !is_ours;
+        free(launch);
+    }
+    return rc < 0 && !vel_status_is_final(rc)
+               ? vel_fail(err, (enum vel_status)rc,
+                          "whose dataset %" PRId64 " is cannot be told now: %s", id,
+                          why.text)
+               : 0;
+}
+
+int vel_session_find_whose(const struct vel_session *s, int64_t id,
+                           bool *ret_is_anothers, struct vel_err *err)
+{
+    return find_whose(s, id, false, ret_is_anothers, err);
 }
 
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id)
 {
-    return is_anothers(s, id, false);
+    bool is_anothers;
+
+    find_whose(s, id, false, &is_anothers, NULL);
+    return is_anothers;
 }
 
 bool vel_session_is_own(const struct vel_session *s, int64_t id)
@@ -66,28 +86,33 @@ bool vel_session_is_ended(const struct vel_session *s)
            (vel_index_is_over(s->index, s->launch, &is_over, NULL) < 0 || is_over);
 }
 
-int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
-                           struct vel_err *err)
+int vel_session_load_index(struct vel_session *s, size_t *left_out,
+                           struct vel_vec *ret_entries, struct vel_err *err)
 {
     struct vel_vec entries = {0};
     int rc = 0;
 
     if (s->world->rank == 0) {
         vel_session_mark_all(s);
-        rc = vel_index_load(s->index, NULL, &entries, err);
+        rc = vel_index_load(s->index, left_out, &entries, err);
     }
-    if (rc < 0)
-        return rc;
-    for (size_t i = entries.n; i-- > 0;) {
+    for (size_t i = entries.n; rc == 0 && i-- > 0;) {
         struct vel_entry *e = vel_vec_at(&entries, i);
+        bool is_anothers;
 
-        if (!is_anothers(s, e->dataset.id, e->dataset.is_leaders))
+        rc = find_whose(s, e->dataset.id, e->dataset.is_leaders, &is_anothers, err);
+        if (rc < 0 && left_out)
+            rc = 0; /* as another's */
+        if (rc < 0 || !is_anothers)
             continue;
         vel_entry_fini(e);
         vel_vec_remove(&entries, i);
     }
-    *ret_entries = entries;
-    return 0;
+    if (rc == 0)
+        *ret_entries = entries;
+    else
+        vel_index_fini(&entries);
+    return rc;
 }
 
 const struct vel_entry *vel_session_newest_entry(const struct vel_vec *entries,

@@ -316,21 +316,22 @@ int vel_session_fetch(struct vel_session *s, const struct vel_entry *entry,
 }
 
 /* The one that is marked as current comes first, whatever its age. */
-static void current_first(struct vel_session *s, struct vel_vec *entries)
+static int current_first(struct vel_session *s, struct vel_vec *entries,
+                         struct vel_err *err)
 {
     struct vel_entry *e = entries->items;
     int64_t current = 0;
+    int rc = entries->n ? vel_current_find(s->index, &current, err) : 0;
 
-    if (entries->n)
-        vel_current_find(s->index, &current, NULL);
-    for (size_t i = 0; i < entries->n; i++)
+    for (size_t i = 0; rc == 0 && i < entries->n; i++)
         if (e[i].dataset.id == current) {
             struct vel_entry first = e[i];
 
             memmove(&e[1], &e[0], i * sizeof *e);
             e[0] = first;
-            return;
+            break;
         }
+    return rc;
 }
 
 static bool is_restartable(const struct vel_entry *entry)
@@ -338,15 +339,17 @@ static bool is_restartable(const struct vel_entry *entry)
     return entry->dataset.use & VEL_USE_CHECKPOINT && vel_entry_is_fetchable(entry);
 }
 
-int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
+int vel_session_fetch_newest(struct vel_session *s, bool *ret_is_put_off,
+                             struct vel_err *err)
 {
     struct vel_vec entries = {0}; /* rank 0's */
     bool is_fetched = false, is_spared = false;
     size_t at = 0;
-    int rc = vel_session_load_index(s, &entries, err);
+    int rc = vel_session_load_index(s, NULL, &entries, err);
     const struct vel_entry *e = entries.items;
 
-    current_first(s, &entries);
+    if (rc == 0)
+        rc = current_first(s, &entries, err);
     while (!is_fetched) {
         struct vel_err why = {0};
         struct vel_entry entry;
@@ -368,11 +371,11 @@ int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err)
         }
     }
     vel_index_fini(&entries);
-    if (rc == 0 && !is_fetched && is_spared)
-        rc = vel_fail(err, VEL_EIO,
-                      "none that is older can be had: what failed is tried again when "
-                      "the program asks for it");
-    else if (rc == 0 && !is_fetched)
-        rc = vel_fail(err, VEL_ENOENT, "there is no checkpoint on the prefix");
+    *ret_is_put_off = rc == 0 && !is_fetched && is_spared;
+    if (*ret_is_put_off)
+        vel_log_shared(
+            VEL_LOG_WARN,
+            "nothing was fetched: none that is older can be had: what failed "
+            "is tried again when the program asks for it");
     return rc;
 }

@@ -99,7 +99,8 @@ static void sweep_index(struct vel_session *s, int64_t newest)
     struct vel_vec entries;
     struct vel_entry *e;
     struct vel_err why = {0};
-    int rc = vel_session_load_index(s, &entries, &why);
+    size_t left_out = 0;
+    int rc = vel_session_load_index(s, &left_out, &entries, &why);
 
     if (rc < 0) {
         vel_log(VEL_LOG_WARN, "entries of lost datasets stay in the index: %s",

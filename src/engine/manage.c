@@ -19,7 +19,7 @@ static int find(struct vel_session *s, const char *name, int64_t version,
 
     if (rc < 0)
         return rc;
-    rc = vel_session_load_index(s, &entries, err);
+    rc = vel_session_load_index(s, NULL, &entries, err);
     rc = vel_session_share_entry(
         s, rc, vel_session_newest_entry(&entries, name, version), ret, err);
     vel_index_fini(&entries);
@@ -88,7 +88,7 @@ int vel_session_drop(struct vel_session *session, const char *name, int64_t vers
 static int drop_newer(struct vel_session *s, int64_t id, struct vel_err *err)
 {
     struct vel_vec entries = {0};
-    int rc = vel_session_load_index(s, &entries, err);
+    int rc = vel_session_load_index(s, NULL, &entries, err);
     const struct vel_entry *e = entries.items;
     size_t at = 0;
 

@@ -61,12 +61,13 @@ int vel_session_slide(struct vel_session *s, struct vel_err *err)
 {
     struct vel_vec entries;
     struct vel_buf held;
+    size_t left_out = 0;
     int rc;
 
     if (!s->conf->prefix_size)
         return 0;
     vel_buf_init(&held);
-    rc = vel_session_load_index(s, &entries, err);
+    rc = vel_session_load_index(s, &left_out, &entries, err);
     if (rc == 0) {
         slide(s, &entries, &held);
         vel_index_fini(&entries);

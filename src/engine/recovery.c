@@ -194,6 +194,11 @@ static bool is_not_ours(void *arg, int64_t id)
     return vel_session_is_anothers(arg, id);
 }
 
+static int find_whose(void *arg, int64_t id, bool *ret_is_anothers, struct vel_err *err)
+{
+    return vel_session_find_whose(arg, id, ret_is_anothers, err);
+}
+
 static struct vel_recovery_id *id_at(const struct vel_recovery *recovery, size_t i)
 {
     return vel_vec_at(&recovery->ids, i);
@@ -278,6 +283,7 @@ static int search_caches(struct vel_session *s, const struct past *past,
                                        .node = s->node,
                                        .memory = (size_t)s->conf->memory,
                                        .others = {.is_anothers = is_not_ours, .arg = s},
+                                       .find_whose = find_whose,
                                        .dropped = &past->dropped,
                                        .refused = &past->refused,
                                        .throttles = s->throttles,
@@ -301,7 +307,7 @@ static int search_caches(struct vel_session *s, const struct past *past,
 static int learn_past(struct vel_session *s, struct past *past, struct vel_err *err)
 {
     int64_t last[] = {0, 0};
-    int rc = vel_session_load_index(s, &past->entries, err);
+    int rc = vel_session_load_index(s, NULL, &past->entries, err);
 
     if (rc == 0 && s->world->rank == 0)
         rc = vel_index_last(s->index, &last[0], err);
@@ -364,7 +370,7 @@ static int flush_newest(struct vel_session *s, struct vel_err *err)
 static int recover(struct vel_session *s, struct vel_err *err)
 {
     struct past past = {0};
-    struct vel_err why = {0};
+    bool is_put_off = false;
     int rc;
 
     vel_vec_init(&past.refused, sizeof(int64_t));
@@ -379,12 +385,9 @@ static int recover(struct vel_session *s, struct vel_err *err)
         rc = search_caches(s, &past, err);
     if (rc == 0 && (s->conf->flush_on_restart || s->conf->global_restart))
         rc = flush_newest(s, err);
-    if (rc == 0 && s->held.n == 0 && s->conf->fetch && !s->conf->global_restart &&
-        vel_session_fetch_newest(s, &why) < 0)
-        rc = vel_comm_barrier(s->world, err);
-    if (rc == 0 && why.status && why.status != VEL_ENOENT)
-        vel_log_shared(VEL_LOG_WARN, "nothing was fetched: %s", why.text);
-    else if (rc == 0 && s->held.n == 0 && s->has_leftovers)
+    if (rc == 0 && s->held.n == 0 && s->conf->fetch && !s->conf->global_restart)
+        rc = vel_session_fetch_newest(s, &is_put_off, err);
+    if (rc == 0 && s->held.n == 0 && s->has_leftovers && !is_put_off)
         vel_log_shared(VEL_LOG_WARN, "nothing can be restored, neither from the caches "
                                      "nor from the prefix: the program begins anew");
     vel_vec_fini(&past.refused);

@@ -99,7 +99,7 @@ int vel_session_restart_test(struct vel_session *session, const char *name,
     if (rc == 0 && s->state != VEL_READING)
         rc = forget_vanished(s, err);
     if (rc == 0)
-        rc = vel_session_load_index(s, &entries, err);
+        rc = vel_session_load_index(s, NULL, &entries, err);
     rc = vel_comm_agree(s->world, rc, err);
     entry = find_entry(s, &entries, &wanted);
     if (entry)
@@ -154,7 +154,7 @@ static int fetch_version(struct vel_session *s, const char *name, int64_t versio
     const struct vel_entry *chosen;
     struct vel_vec entries = {0};
     struct vel_entry entry;
-    int rc = vel_session_load_index(s, &entries, err);
+    int rc = vel_session_load_index(s, NULL, &entries, err);
 
     chosen = find_entry(s, &entries, &wanted);
     if (!chosen) {
@@ -334,7 +334,7 @@ int vel_session_where(struct vel_session *session, const char *name,
     int rc = 0;
 
     if (s->world->rank == 0 && where == VEL_WHERE_NONE) {
-        rc = vel_session_load_index(s, &entries, err);
+        rc = vel_session_load_index(s, NULL, &entries, err);
         if (rc == 0 && (held || find_entry(s, &entries, &wanted)))
             where = VEL_WHERE_PREFIX;
         vel_index_fini(&entries);

@@ -196,7 +196,10 @@ void vel_session_claim_late(struct vel_session *s);
 int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
                       struct vel_err *err);
 /* Local. Does its claim say that it is no session's, or that of a launch that is
- * neither ours nor over? Then we neither offer nor change it. */
+ * neither ours nor over? Then we neither offer nor change it. Who decides what can be
+ * restored must know, and fails; to others it is another's while nobody knows. */
+int vel_session_find_whose(const struct vel_session *s, int64_t id,
+                           bool *ret_is_anothers, struct vel_err *err);
 bool vel_session_is_anothers(const struct vel_session *s, int64_t id);
 /* Local. Has this launch made it, and no leader of it? */
 bool vel_session_is_own(const struct vel_session *s, int64_t id);
@@ -205,9 +208,10 @@ bool vel_session_is_over(const struct vel_session *s, const char *launch);
 /* Local. Has another launch decided that ours is over? */
 bool vel_session_is_ended(const struct vel_session *s);
 /* Local. Rank 0: the index, without datasets of others: items struct vel_entry, newest
- * first. Elsewhere it is empty. */
-int vel_session_load_index(struct vel_session *s, struct vel_vec *ret_entries,
-                           struct vel_err *err);
+ * first. Elsewhere it is empty. left_out: NULL, or of who only cleans (struct
+ * vel_index_range). */
+int vel_session_load_index(struct vel_session *s, size_t *left_out,
+                           struct vel_vec *ret_entries, struct vel_err *err);
 /* Local. The newest one of that name and version; NULL: there is none. */
 const struct vel_entry *vel_session_newest_entry(const struct vel_vec *entries,
                                                  const char *name, int64_t version);
@@ -457,8 +461,11 @@ int vel_session_fetch(struct vel_session *s, const struct vel_entry *entry,
 /* Collective. Are the files of a dataset on the prefix still those of its flush? */
 int vel_session_check_in_place(struct vel_session *s, const struct vel_held *held,
                                struct vel_err *err);
-/* Collective. The current one, else the newest that can be fetched; VEL_ENOENT. */
-int vel_session_fetch_newest(struct vel_session *s, struct vel_err *err);
+/* Collective. The current one, else the newest that can be fetched, if there is any.
+ * What fails is told in the log; *ret_is_put_off: nothing came, but some may when the
+ * program asks for it. A failure: nobody knows what there is. */
+int vel_session_fetch_newest(struct vel_session *s, bool *ret_is_put_off,
+                             struct vel_err *err);
 
 /* Rank 0 writes an event; others do nothing. Local. */
 void vel_session_tell(struct vel_session *s, struct vel_event event,

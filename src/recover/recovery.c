@@ -103,14 +103,20 @@ static int judge(struct vel_recovery *r, struct vel_err *err)
     int64_t *is = calloc(3 * n + 1, sizeof *is);
     int rc = vel_comm_agree(r->of.world, is ? 0 : vel_recovery_no_memory(err), err);
 
-    for (size_t i = 0; rc == 0 && r->of.world->rank == 0 && i < n; i++) {
-        is[i] =
-            r->of.others.is_anothers(r->of.others.arg, vel_recovery_id_at(r, i)->id);
-        is[n + i] = vel_vec_has_number(r->of.dropped, vel_recovery_id_at(r, i)->id);
-        is[2 * n + i] = vel_vec_has_number(r->of.refused, vel_recovery_id_at(r, i)->id);
+    if (rc < 0) {
+        free(is);
+        return rc;
     }
-    if (rc == 0)
-        rc = vel_comm_allreduce(r->of.world, VEL_COMM_MAX, is, 3 * n, err);
+    for (size_t i = 0; rc == 0 && r->of.world->rank == 0 && i < n; i++) {
+        int64_t id = vel_recovery_id_at(r, i)->id;
+        bool is_anothers;
+
+        rc = r->of.find_whose(r->of.others.arg, id, &is_anothers, err);
+        is[i] = is_anothers;
+        is[n + i] = vel_vec_has_number(r->of.dropped, id);
+        is[2 * n + i] = vel_vec_has_number(r->of.refused, id);
+    }
+    rc = vel_comm_agree_fold(r->of.world, rc, VEL_COMM_MAX, is, 3 * n, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         vel_recovery_id_at(r, i)->is_theirs = is[i];
         vel_recovery_id_at(r, i)->is_dropped = is[n + i];

@@ -28,7 +28,10 @@ struct vel_recovery_of {
     const struct vel_reddesc_owner *owner;
     const char *node;               /* where this rank runs */
     size_t memory;                  /* for buffers of a rebuild; 0: the default */
-    struct vel_cache_others others; /* what is not ours; by rank 0's look */
+    struct vel_cache_others others; /* what is not ours, or nobody knows whose */
+    /* the same of one dataset, by rank 0's look, which fails when nobody knows */
+    int (*find_whose)(void *arg, int64_t id, bool *ret_is_anothers,
+                      struct vel_err *err);
     const struct vel_vec *dropped;  /* rank 0's: int64_t */
     const struct vel_vec *refused;  /* and these are not valid, as a program has said */
     struct vel_throttle *throttles; /* one per store; NULL: no limits */
