@@ -25,12 +25,6 @@ static int lister_of(const struct vel_prerun *p, int rank)
     return -1;
 }
 
-/* The tool on the node that has it; -1: nobody has it, or no tool is there. */
-static int holder_of(const struct vel_prerun *p, const struct vel_view_place *part)
-{
-    return part->node < 0 ? -1 : p->tools[part->node];
-}
-
 int vel_prerun_place(const struct vel_prerun *p, const struct vel_view_dataset *d,
                      const struct vel_view_place *part)
 {
@@ -41,6 +35,5 @@ int vel_prerun_place(const struct vel_prerun *p, const struct vel_view_dataset *
         return tool;
     if (!p->has_lists && !p->of->keeps && !is_member)
         return block_of(p, part->rank, d->about.ranks);
-    tool = holder_of(p, part);
-    return tool >= 0 ? tool : vel_view_spare(d, p->tools, p->of->nodes, part->rank);
+    return vel_view_keeper(d, part, p->tools, p->of->nodes);
 }

@@ -188,46 +188,33 @@ int vel_bring_add(struct vel_bringing *b, int rank, bool has_come, char **dir)
 
 /* --- another number of ranks --- */
 
-/* The reader of the node that has it; or of one that has least of its set. */
-static int keeper_of(const struct vel_bringing *b, const int *nodes,
-                     const struct vel_view_place *part)
-{
-    int node = part->node;
-
-    if (node < 0)
-        node = vel_view_spare(b->d, nodes, (int)b->r->view.nodes.n, part->rank);
-    return node < 0 ? VEL_ENOMEM : b->r->reader[node];
-}
-
 /* Members without files are nobody's part. */
 static int name_keepers(struct vel_bringing *b)
 {
-    int ranks = b->d->about.ranks, rc = 0;
-    int *nodes = calloc(b->r->view.nodes.n + 1, sizeof *nodes);
+    const struct vel_recovery *r = b->r;
+    int ranks = b->d->about.ranks;
 
-    b->keeper = calloc((size_t)ranks + 1, sizeof *b->keeper);
-    if (!nodes || !b->keeper) {
-        free(nodes);
+    b->keeper = malloc(((size_t)ranks + 1) * sizeof *b->keeper);
+    if (!b->keeper)
         return vel_bring_no_memory(b->err);
-    }
-    for (size_t i = 0; i < b->r->view.nodes.n; i++)
-        nodes[i] = (int)i;
     for (int rank = 0; rank < ranks; rank++)
         b->keeper[rank] = -1;
-    for (size_t s = 0; rc == 0 && s < b->d->sets.n; s++) {
+    for (size_t s = 0; s < b->d->sets.n; s++) {
         const struct vel_view_set *set = vel_vec_at(&b->d->sets, s);
 
-        for (size_t i = 0; rc == 0 && i < set->places.n; i++) {
+        for (size_t i = 0; i < set->places.n; i++) {
             const struct vel_view_place *part = vel_view_place_at(set, i);
+            int node;
 
-            if (part->rank < ranks)
-                b->keeper[part->rank] = keeper_of(b, nodes, part);
-            if (part->rank < ranks && b->keeper[part->rank] < 0)
-                rc = vel_bring_no_memory(b->err);
+            if (part->rank >= ranks)
+                continue;
+            node = vel_view_keeper(b->d, part, NULL, (int)r->view.nodes.n);
+            if (node < 0)
+                return vel_bring_no_memory(b->err);
+            b->keeper[part->rank] = r->reader[node];
         }
     }
-    free(nodes);
-    return rc;
+    return 0;
 }
 
 /* Its bytes are compared when it is flushed; one that is not whole is made again. */

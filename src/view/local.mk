@@ -5,11 +5,11 @@ core_sources += \
 	%D%/evidence.c %D%/evidence.h \
 	%D%/inventory.c %D%/inventory.h \
 	%D%/inventory_record.c \
+	%D%/keeper.c \
 	%D%/left.c %D%/left.h \
 	%D%/left_weigh.c \
 	%D%/point.c %D%/point.h \
 	%D%/seals.c %D%/seals.h \
-	%D%/spare.c \
 	%D%/view.c %D%/view.h %D%/view_in.h \
 	%D%/view_make.c \
 	%D%/view_names.c \

@@ -145,11 +145,12 @@ bool vel_view_has_node(const struct vel_view *view, const char *node);
 bool vel_view_find_place(const struct vel_view_dataset *dataset, int rank,
                          size_t *ret_set, size_t *ret_place);
 
-/* Where a part that nobody has is made again so that it does its set least harm, one
- * after the other: a number below `places`, of which place_of tells that of each node
- * of the view; below 0: it is none. Returns below 0 when out of memory. */
-int vel_view_spare(const struct vel_view_dataset *dataset, const int *place_of,
-                   int places, int rank);
+/* Who keeps a part, a number below `places`: whoever has it; or else where it is made
+ * again so that it does its set least harm, one after the other. place_of tells the
+ * place of each node of the view, below 0: it is none; NULL: nodes are the places.
+ * Returns below 0 when out of memory. */
+int vel_view_keeper(const struct vel_view_dataset *dataset,
+                    const struct vel_view_place *part, const int *place_of, int places);
 
 /* The sentence for a name that is lost: which dataset, why, and what can be restored
  * instead. Appended to *ret. */

@@ -8,6 +8,12 @@
 /* What a place has of the dataset: nothing, others' parts, parts of the set. */
 enum { EMPTY, STRANGER, MEMBER };
 
+/* Below 0: nobody has it, or no place is there. */
+static int holder_of(const struct vel_view_place *part, const int *place_of)
+{
+    return part->node < 0 || !place_of ? part->node : place_of[part->node];
+}
+
 /* Of each place; and how many parts of lower ranks nobody has, either. */
 static int weigh(const struct vel_view_dataset *d, const int *place_of, int rank,
                  uint8_t *weight)
@@ -22,7 +28,7 @@ static int weigh(const struct vel_view_dataset *d, const int *place_of, int rank
             is_its |= vel_view_place_at(set, i)->rank == rank;
         for (size_t i = 0; i < set->places.n; i++) {
             const struct vel_view_place *part = vel_view_place_at(set, i);
-            int place = part->node < 0 ? -1 : place_of[part->node];
+            int place = holder_of(part, place_of);
 
             if (place < 0)
                 before += part->rank < rank;
@@ -33,15 +39,17 @@ static int weigh(const struct vel_view_dataset *d, const int *place_of, int rank
     return before;
 }
 
-int vel_view_spare(const struct vel_view_dataset *dataset, const int *place_of,
-                   int places, int rank)
+/* Where a part that nobody has is made again so that it does its set least harm, one
+ * after the other. */
+static int find_spare(const struct vel_view_dataset *d, const int *place_of, int places,
+                      int rank)
 {
     int n = 0, at, place = 0;
     uint8_t *weight = calloc((size_t)places, 1), least = MEMBER;
 
     if (!weight)
         return -1;
-    at = weigh(dataset, place_of, rank, weight);
+    at = weigh(d, place_of, rank, weight);
     for (int i = 0; i < places; i++)
         if (weight[i] < least)
             least = weight[i];
@@ -53,4 +61,12 @@ int vel_view_spare(const struct vel_view_dataset *dataset, const int *place_of,
             place = i;
     free(weight);
     return place;
+}
+
+int vel_view_keeper(const struct vel_view_dataset *dataset,
+                    const struct vel_view_place *part, const int *place_of, int places)
+{
+    int place = holder_of(part, place_of);
+
+    return place >= 0 ? place : find_spare(dataset, place_of, places, part->rank);
 }
