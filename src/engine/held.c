@@ -15,11 +15,7 @@
 
 void vel_held_fini(struct vel_held *held)
 {
-    struct vel_brought_part *p = held->parts.items;
-
-    for (size_t i = 0; i < held->parts.n; i++)
-        free(p[i].dir);
-    vel_vec_fini(&held->parts);
+    vel_brought_parts_fini(&held->parts);
     vel_filemap_fini(&held->map);
     free(held->level);
     free(held->dir);

@@ -24,7 +24,6 @@ struct vel_prerun_dataset {
     int64_t rebuilt;              /* from the others of their sets */
     int64_t on_prefix;            /* whose files stand there, in no cache any more */
     int64_t exposed;              /* sets that have several parts on one node now */
-    uint64_t bytes;               /* read of other nodes, or here instead */
     double seconds;
     bool is_encoded, is_flushed; /* now, since that was still owed */
 };

@@ -7,11 +7,10 @@
 #include "comm/comm.h"
 #include "engine/background.h"
 #include "meta/index.h"
-#include "meta/filemap.h"
 #include "meta/launch.h"
 #include "meta/prefix.h"
 #include "process/prerun.h"
-#include "pull/pull.h"
+#include "recover/kept.h"
 #include "topo/group.h"
 #include "topo/store.h"
 #include "view/view.h"
@@ -56,9 +55,8 @@ void vel_prerun_forgo(const struct vel_prerun *p);
 
 /* --- prerun_place.c: where parts are to be --- */
 
-/* The number of the tool on whose node this part of a dataset is to be; below 0: no
- * memory. */
-int vel_prerun_place(const struct vel_prerun *p, const struct vel_view_dataset *d,
+/* The number of the tool on whose node a part is to be; below 0: no memory. */
+int vel_prerun_place(const void *prerun, const struct vel_view_dataset *d,
                      const struct vel_view_place *part);
 
 /* --- prerun_roll.c: record "roll", who came --- */
@@ -77,25 +75,15 @@ struct vel_prerun_work {
     struct vel_err why;     /* it failed */
     struct vel_entry entry; /* of the prefix */
     bool has_entry;
-    struct vel_filemap map; /* of some part: level and store */
-    bool has_map;
-    const char *home;      /* where parts come to lie here */
-    struct vel_vec ranks;  /* int: that are to be here, */
-    struct vel_vec dirs;   /* char *: and where their parts are */
-    struct vel_vec before; /* int: all of which something may be owed here */
+    struct vel_kept kept; /* parts that are to be here */
     bool is_newest;
     int64_t owed[3]; /* of any part, until now: encode, flush; on the prefix already */
 };
 
-static inline int vel_prerun_rank(const struct vel_vec *ranks, size_t i)
-{
-    return *(int *)vel_vec_at(ranks, i);
-}
-bool vel_prerun_has(const struct vel_vec *ranks, int rank);
-
-/* Tell the leader of this node that nothing is owed, or that it rests: as in
- * engine/background.h. */
-int vel_prerun_tell(struct vel_prerun_work *w, int rank, unsigned what,
+/* Tell the leader of this node that nothing is owed, or that it rests, as in
+ * engine/background.h: of each part that is to be here, and of each other that was here
+ * when it began; only_others: of these alone. *ret_before: of any. */
+int vel_prerun_tell(struct vel_prerun_work *w, bool only_others, unsigned what,
                     unsigned *ret_before, struct vel_err *err);
 
 /* Collective. Its parts come to their nodes; and then it is owed what is still due. A

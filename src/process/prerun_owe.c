@@ -11,12 +11,12 @@
 static int look_at_parts(const struct vel_prerun_work *w, struct vel_vec *ret,
                          int64_t *ret_lacks, struct vel_err *err)
 {
+    const struct vel_brought_part *p = w->kept.parts.items;
     int rc = 0;
 
     *ret_lacks = 0;
-    for (size_t i = 0; rc == 0 && i < w->ranks.n; i++) {
-        struct vel_settle_part part = {.rank = vel_prerun_rank(&w->ranks, i),
-                                       .dir = *(char **)vel_vec_at(&w->dirs, i)};
+    for (size_t i = 0; rc == 0 && i < w->kept.parts.n; i++) {
+        struct vel_settle_part part = {.rank = p[i].rank, .dir = p[i].dir};
         bool lacks = false;
 
         if (part.rank >= w->d->about.ranks)
@@ -26,19 +26,6 @@ static int look_at_parts(const struct vel_prerun_work *w, struct vel_vec *ret,
         if (rc == 0 && !vel_vec_push(ret, &part))
             rc = vel_out_of_memory(err, "recovering");
     }
-    return rc;
-}
-
-/* What has moved away is owed nothing where it was. */
-static int let_go(struct vel_prerun_work *w, unsigned owed, struct vel_err *err)
-{
-    unsigned before;
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < w->before.n; i++)
-        if (!owed || !vel_prerun_has(&w->ranks, vel_prerun_rank(&w->before, i)))
-            rc = vel_prerun_tell(w, vel_prerun_rank(&w->before, i), VEL_OWE_NOTHING,
-                                 &before, err);
     return rc;
 }
 
@@ -60,16 +47,19 @@ static int owe(struct vel_prerun_work *w, const struct vel_vec *parts, int64_t l
     struct vel_settle settle = {.comm = p->world,
                                 .background = p->background,
                                 .node = p->node,
-                                .map = &w->map,
+                                .map = &w->kept.map,
                                 .parts = parts->items,
                                 .n = parts->n,
                                 .owed = owed,
                                 .is_plain = p->of->conf->global_restart};
+    unsigned before;
     int rc;
 
     if (!owed && !w->owed[0] && !w->owed[1])
         return 0;
-    rc = vel_comm_agree(p->world, let_go(w, owed, err), err);
+    /* what has moved away is owed nothing where it was */
+    rc = vel_prerun_tell(w, owed, VEL_OWE_NOTHING, &before, err);
+    rc = vel_comm_agree(p->world, rc, err);
     if (rc == 0 && owed)
         rc = vel_settle(&settle, err);
     w->ret.is_encoded = rc == 0 && owed & VEL_OWE_ENCODE;

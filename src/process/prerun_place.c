@@ -25,9 +25,10 @@ static int lister_of(const struct vel_prerun *p, int rank)
     return -1;
 }
 
-int vel_prerun_place(const struct vel_prerun *p, const struct vel_view_dataset *d,
+int vel_prerun_place(const void *prerun, const struct vel_view_dataset *d,
                      const struct vel_view_place *part)
 {
+    const struct vel_prerun *p = prerun;
     bool is_member = part->rank >= d->about.ranks; /* without files: no rank's */
     int tool = p->has_lists && !is_member ? lister_of(p, part->rank) : -1;
 

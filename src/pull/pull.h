@@ -77,6 +77,7 @@ struct vel_pull_how {
     bool may_fetch;                 /* out of containers there, to a cache (FETCH) */
     struct vel_pull_source *source; /* NULL: no other node can be asked */
     bool asks_itself;               /* this node is read through the source, too */
+    bool trusts_sizes;              /* what is here is whole when its sizes are right */
     size_t window;                  /* bytes under way; 0: VEL_PULL_WINDOW */
     const struct vel_watch *watch;  /* told the bytes that have come; may say stop */
     struct vel_pulls *pulls;        /* NULL: the caller pulls one at a time */
@@ -98,6 +99,7 @@ enum vel_pull_way {
     VEL_PULL_REBUILT, /* from the others of its set */
     VEL_PULL_NATIVE,  /* nothing came: its files stand on the prefix, whole */
     VEL_PULL_FETCHED, /* out of containers on the prefix, without redundancy */
+    VEL_PULL_WAYS
 };
 
 struct vel_pulled {

@@ -8,22 +8,15 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "meta/paths.h"
 #include "recover/bring_in.h"
 #include "recover/rounds.h"
 #include "red/redfile.h"
-#include "view/inventory.h"
-#include "view/view_in.h"
 
 enum { WINDOW = 16 << 20 }; /* of a pull: a round is worth its messages */
 
 void vel_brought_fini(struct vel_brought *brought)
 {
-    struct vel_brought_part *p = brought->parts.items;
-
-    for (size_t i = 0; i < brought->parts.n; i++)
-        free(p[i].dir);
-    vel_vec_fini(&brought->parts);
+    vel_brought_parts_fini(&brought->parts);
     vel_filemap_fini(&brought->map);
     free(brought->level);
     free(brought->rebuilt_ranks);
@@ -31,15 +24,6 @@ void vel_brought_fini(struct vel_brought *brought)
 }
 
 /* --- where --- */
-
-char *vel_bring_dir(const struct vel_bringing *b, size_t store, int rank)
-{
-    char *level = vel_path_level(b->r->homes[store], b->d->index);
-    char *dir = level ? vel_cache_rank_dir(level, b->d->about.id, rank) : NULL;
-
-    free(level);
-    return dir;
-}
 
 /* Is it of that encoding? */
 static bool look_into(const struct vel_bringing *b, const char *dir, int rank,
@@ -63,7 +47,7 @@ char *vel_bring_where(const struct vel_bringing *b, int rank, size_t *ret_store,
     bool is_whole = false;
 
     for (size_t i = 0; !is_whole && i < b->r->of.stores->n; i++) {
-        char *dir = vel_bring_dir(b, i, rank);
+        char *dir = vel_kept_dir(&b->kept, i, rank);
 
         if (dir && look_into(b, dir, rank, &is_whole) && (is_whole || !found)) {
             free(found);
@@ -77,62 +61,7 @@ char *vel_bring_where(const struct vel_bringing *b, int rank, size_t *ret_store,
     return found;
 }
 
-bool vel_bring_has(const struct vel_bringing *b, int rank)
-{
-    bool has = false;
-
-    for (size_t i = 0; !has && i < b->r->of.stores->n; i++) {
-        char *dir = vel_bring_dir(b, i, rank);
-
-        has = !dir || vel_fs_exists(b->r->of.fs, dir);
-        free(dir);
-    }
-    return has;
-}
-
-int vel_bring_choose(struct vel_bringing *b)
-{
-    const struct vel_store *store;
-    int rc = vel_reddesc_home(b->map.descriptor, b->r->of.stores, &store, b->err);
-
-    if (rc == 0)
-        b->store = store->index;
-    return rc;
-}
-
-/* Collective. What it is. */
-static int learn(struct vel_bringing *b)
-{
-    bool has = vel_parts_map(b->r->of.fs, &b->r->spoken, b->d->about.id, b->d->encoding,
-                             &b->map);
-    int rc = vel_filemap_share(b->world, &b->map, &has, b->err);
-
-    if (rc == 0 && !has)
-        rc = vel_fail(b->err, VEL_ECORRUPT, "none of its redundancy files can be read");
-    return rc;
-}
-
-/* --- pulls --- */
-
-int vel_bring_pull(struct vel_bringing *b, struct vel_pull_source *source, int rank,
-                   bool no_rebuild, struct vel_pulled *ret, struct vel_err *err)
-{
-    const struct vel_recovery *r = b->r;
-    const struct vel_pull_how how = {.fs = r->of.fs,
-                                     .node = r->of.node,
-                                     .homes = r->homes,
-                                     .n_homes = r->of.stores->n,
-                                     .source = source,
-                                     .asks_itself = true,
-                                     .window = WINDOW};
-    const struct vel_pull what = {.dataset = b->d,
-                                  .view = &r->view,
-                                  .rank = rank,
-                                  .home = r->homes[b->store],
-                                  .no_rebuild = no_rebuild};
-
-    return vel_pull(&how, &what, ret, err);
-}
+/* --- rounds --- */
 
 /* Where a part lies does not change while others read it. */
 static char *find_part(void *arg, int rank)
@@ -168,108 +97,47 @@ int vel_bring_rounds(struct vel_bringing *b,
                                          .homes = r->homes,
                                          .n_homes = r->of.stores->n,
                                          .throttles = r->of.throttles,
-                                         .into = b->store};
+                                         .into = b->kept.store};
 
     return vel_rounds_run(&rounds, work, b, b->err);
 }
 
-/* --- the result --- */
-
-int vel_bring_add(struct vel_bringing *b, int rank, bool has_come, char **dir)
-{
-    const struct vel_brought_part part = {
-        .rank = rank, .dir = *dir, .has_come = has_come};
-
-    if (!vel_vec_push(&b->out->parts, &part))
-        return vel_bring_no_memory(b->err);
-    *dir = NULL;
-    return 0;
-}
-
 /* --- another number of ranks --- */
 
-/* Members without files are nobody's part. */
-static int name_keepers(struct vel_bringing *b)
+/* The reader of the node that has it, or where it is made again. */
+static int place_at_reader(const void *arg, const struct vel_view_dataset *dataset,
+                           const struct vel_view_place *part)
 {
-    const struct vel_recovery *r = b->r;
-    int ranks = b->d->about.ranks;
+    const struct vel_recovery *r = arg;
+    int node = vel_view_keeper(dataset, part, NULL, (int)r->view.nodes.n);
 
-    b->keeper = malloc(((size_t)ranks + 1) * sizeof *b->keeper);
-    if (!b->keeper)
-        return vel_bring_no_memory(b->err);
-    for (int rank = 0; rank < ranks; rank++)
-        b->keeper[rank] = -1;
-    for (size_t s = 0; s < b->d->sets.n; s++) {
-        const struct vel_view_set *set = vel_vec_at(&b->d->sets, s);
-
-        for (size_t i = 0; i < set->places.n; i++) {
-            const struct vel_view_place *part = vel_view_place_at(set, i);
-            int node;
-
-            if (part->rank >= ranks)
-                continue;
-            node = vel_view_keeper(b->d, part, NULL, (int)r->view.nodes.n);
-            if (node < 0)
-                return vel_bring_no_memory(b->err);
-            b->keeper[part->rank] = r->reader[node];
-        }
-    }
-    return 0;
-}
-
-/* Its bytes are compared when it is flushed; one that is not whole is made again. */
-static int keep_or_pull(struct vel_bringing *b, struct vel_pull_source *source,
-                        int rank, struct vel_err *err)
-{
-    struct vel_pulled pulled;
-    bool is_whole, was_here = vel_bring_has(b, rank);
-    size_t store;
-    char *dir = vel_bring_where(b, rank, &store, &is_whole);
-    int rc;
-
-    if (dir && is_whole) {
-        rc = vel_bring_add(b, rank, false, &dir);
-        free(dir);
-        return rc;
-    }
-    free(dir);
-    rc = vel_store_check(&b->r->of.stores->items[b->store], b->r->of.fs, err);
-    if (rc == 0)
-        rc = vel_bring_pull(b, source, rank, false, &pulled, err);
-    if (rc < 0)
-        return rc;
-    b->out->rebuilt += pulled.way == VEL_PULL_REBUILT;
-    rc = vel_bring_add(b, rank, !was_here, &pulled.dir);
-    vel_pulled_fini(&pulled);
-    return rc;
+    return node < 0 ? node : r->reader[node];
 }
 
 static int keep_all(void *arg, struct vel_pull_source *source, struct vel_err *err)
 {
     struct vel_bringing *b = arg;
-    int rc = 0;
 
-    for (int rank = 0; rc == 0 && rank < b->d->about.ranks; rank++)
-        if (b->keeper[rank] == b->world->rank)
-            rc = keep_or_pull(b, source, rank, err);
-    return rc;
+    return vel_kept_bring(&b->kept, source, err);
 }
 
 static int bring_foreign(struct vel_bringing *b)
 {
-    int rc = name_keepers(b);
+    struct vel_kept *kept = &b->kept;
+    int rc = vel_kept_list(kept, place_at_reader, b->r, b->err);
 
     if (rc == 0)
-        rc = vel_bring_choose(b);
+        rc = vel_kept_choose(kept, b->err);
     rc = vel_comm_agree(b->world, rc, b->err);
-
-    b->out->is_foreign = true;
     if (rc == 0)
         rc = vel_bring_rounds(b, keep_all);
     if (rc == 0)
-        rc = vel_comm_allreduce(b->world, VEL_COMM_SUM, &b->out->rebuilt, 1, b->err);
-    b->out->map = b->map;
-    memset(&b->map, 0, sizeof b->map);
+        rc = vel_comm_allreduce(b->world, VEL_COMM_SUM, kept->came, VEL_PULL_WAYS,
+                                b->err);
+    b->out->is_foreign = true;
+    b->out->rebuilt = kept->came[VEL_PULL_REBUILT];
+    b->out->map = kept->map;
+    memset(&kept->map, 0, sizeof kept->map);
     return rc;
 }
 
@@ -290,11 +158,11 @@ static void take_back(struct vel_bringing *b, const char *dir, int rank)
  * may have taken it for restored: nobody removes anything then. */
 static void leave(struct vel_bringing *b)
 {
-    const struct vel_brought_part *p = b->out->parts.items;
+    const struct vel_brought_part *p = b->kept.parts.items;
 
     if (vel_comm_barrier(b->world, NULL) < 0)
         return;
-    for (size_t i = 0; i < b->out->parts.n; i++)
+    for (size_t i = 0; i < b->kept.parts.n; i++)
         if (p[i].has_come)
             take_back(b, p[i].dir, p[i].rank);
     if (b->dir && !b->was_here)
@@ -305,7 +173,7 @@ static void leave(struct vel_bringing *b)
 static int bring(struct vel_bringing *b)
 {
     int64_t id = b->d->about.id;
-    int rc = learn(b);
+    int rc = vel_kept_learn(&b->kept, &b->r->spoken, true, b->err);
 
     if (rc == 0)
         rc = b->d->about.ranks == b->world->size ? vel_bring_own(b) : bring_foreign(b);
@@ -320,8 +188,8 @@ static int bring(struct vel_bringing *b)
     for (size_t i = 0; i < b->lent.n; i++)
         free(((struct vel_lent *)vel_vec_at(&b->lent, i))->dir);
     vel_vec_fini(&b->lent);
-    vel_filemap_fini(&b->map);
-    free(b->keeper);
+    b->out->parts = b->kept.parts;
+    vel_filemap_fini(&b->kept.map);
     free(b->dir);
     return rc < 0 ? vel_wrap(b->err, rc, "dataset %" PRId64 " (%s %" PRId64 ")", id,
                              b->d->about.name, b->d->about.version)
@@ -355,17 +223,27 @@ static int fail_lost(struct vel_recovery *r, int64_t id, struct vel_err *err)
 static int try_once(struct vel_recovery *r, int64_t id, struct vel_brought *ret,
                     struct vel_err *err)
 {
+    const struct vel_view_dataset *d = vel_view_find_dataset(&r->view, id);
     struct vel_brought out = {0};
     struct vel_bringing b = {.r = r,
                              .world = r->of.world,
-                             .d = vel_view_find_dataset(&r->view, id),
+                             .d = d,
+                             .kept = {.comm = r->of.world,
+                                      .stores = r->of.stores,
+                                      .how = {.fs = r->of.fs,
+                                              .node = r->of.node,
+                                              .homes = r->homes,
+                                              .n_homes = r->of.stores->n,
+                                              .asks_itself = true,
+                                              .trusts_sizes = true,
+                                              .window = WINDOW},
+                                      .what = {.dataset = d, .view = &r->view}},
                              .out = &out,
                              .err = err};
     int rc;
 
-    if (!b.d)
+    if (!d)
         return fail_lost(r, id, err);
-    vel_vec_init(&out.parts, sizeof(struct vel_brought_part));
     vel_vec_init(&b.lent, sizeof(struct vel_lent));
     rc = bring(&b);
     if (rc < 0)

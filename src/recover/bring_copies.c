@@ -26,11 +26,11 @@ static char *path_in(const char *dir, uint64_t mark)
 /* False: some cannot be put. */
 static bool put_marks(const struct vel_bringing *b, uint64_t mark)
 {
-    const struct vel_brought_part *p = b->out->parts.items;
+    const struct vel_brought_part *p = b->kept.parts.items;
     struct vel_fs *fs = b->r->of.fs;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < b->out->parts.n; i++) {
+    for (size_t i = 0; rc == 0 && i < b->kept.parts.n; i++) {
         char *path = path_in(p[i].dir, mark);
         int fd = -1;
 
@@ -46,9 +46,9 @@ static bool put_marks(const struct vel_bringing *b, uint64_t mark)
 
 static void take_marks(const struct vel_bringing *b, uint64_t mark)
 {
-    const struct vel_brought_part *p = b->out->parts.items;
+    const struct vel_brought_part *p = b->kept.parts.items;
 
-    for (size_t i = 0; i < b->out->parts.n; i++) {
+    for (size_t i = 0; i < b->kept.parts.n; i++) {
         char *path = path_in(p[i].dir, mark);
 
         if (path)
@@ -63,8 +63,7 @@ static const struct vel_part *spoken_at(const struct vel_bringing *b, size_t i)
     const struct vel_spoken *s = vel_vec_at(&b->r->spoken, i);
 
     return s->part.id == b->d->about.id && !s->is_theirs &&
-                   s->part.rank < b->d->about.ranks &&
-                   (!b->keeper || b->keeper[s->part.rank] >= 0)
+                   s->part.rank < b->d->about.ranks
                ? &s->part
                : NULL;
 }
@@ -91,13 +90,13 @@ static void remove_unmarked(const struct vel_bringing *b, const struct vel_part 
  * *ret_mark is the mark, on all ranks; else 0. */
 static int suspect(const struct vel_bringing *b, uint64_t *ret_mark)
 {
-    const struct vel_brought_part *p = b->out->parts.items;
+    const struct vel_brought_part *p = b->kept.parts.items;
     int64_t sums[3] = {0};
     int rc = b->world->rank == 0 ? vel_entropy(&sums[2], sizeof sums[2], b->err) : 0;
 
     for (size_t i = 0; i < b->r->spoken.n; i++)
         sums[0] += spoken_at(b, i) != NULL;
-    for (size_t i = 0; i < b->out->parts.n; i++)
+    for (size_t i = 0; i < b->kept.parts.n; i++)
         sums[1] += p[i].has_come;
     sums[2] = sums[2] & INT64_MAX;
     rc = vel_comm_agree_fold(b->world, rc, VEL_COMM_SUM, sums, 3, b->err);

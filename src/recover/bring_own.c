@@ -20,6 +20,8 @@
 static int pull_own(void *arg, struct vel_pull_source *source, struct vel_err *err)
 {
     struct vel_bringing *b = arg;
+    struct vel_pull_how how = b->kept.how;
+    struct vel_pull what = b->kept.what;
     struct vel_pulled pulled;
     struct vel_err why = {0};
     size_t set, place;
@@ -31,7 +33,11 @@ static int pull_own(void *arg, struct vel_pull_source *source, struct vel_err *e
         strcmp(*(char **)vel_vec_at(&b->r->view.nodes, (size_t)node), b->r->of.node) ==
             0)
         return 0;
-    rc = vel_bring_pull(b, source, b->world->rank, true, &pulled, &why);
+    how.source = source;
+    what.rank = b->world->rank;
+    what.home = b->r->homes[b->kept.store];
+    what.no_rebuild = true;
+    rc = vel_pull(&how, &what, &pulled, &why);
     if (rc == VEL_ENOMEM)
         return vel_fail(err, VEL_ENOMEM, "%s", why.text);
     if (rc < 0) {
@@ -52,17 +58,17 @@ static int prepare(struct vel_bringing *b)
     char *above;
     int rc = 0;
 
-    b->dir = vel_bring_where(b, b->world->rank, &b->store, &b->is_whole);
+    b->dir = vel_bring_where(b, b->world->rank, &b->kept.store, &b->is_whole);
     if (!b->dir)
-        rc = vel_bring_choose(b);
+        rc = vel_kept_choose(&b->kept, b->err);
     if (rc == 0 && !b->dir)
-        b->dir = vel_bring_dir(b, b->store, b->world->rank);
+        b->dir = vel_kept_dir(&b->kept, b->kept.store, b->world->rank);
     above = b->dir ? vel_path_dir(b->dir) : NULL;
     if (rc == 0 && !above)
         rc = vel_bring_no_memory(b->err);
     if (rc == 0) {
-        b->was_here = vel_bring_has(b, b->world->rank);
-        rc = vel_store_check(&b->r->of.stores->items[b->store], fs, b->err);
+        b->was_here = vel_kept_has(&b->kept, b->world->rank);
+        rc = vel_store_check(&b->r->of.stores->items[b->kept.store], fs, b->err);
     }
     if (rc == 0)
         rc = vel_cache_make_dir(fs, above, b->err);
@@ -74,7 +80,7 @@ static int prepare(struct vel_bringing *b)
 static void tell_rebuilt(struct vel_bringing *b, size_t place,
                          struct vel_buf *sentences)
 {
-    const struct vel_dataset *d = &b->map.dataset;
+    const struct vel_dataset *d = &b->kept.map.dataset;
     const char *line = vel_buf_text(sentences);
     char mine[32];
     size_t len = (size_t)snprintf(mine, sizeof mine, "member %zu: ", place);
@@ -142,12 +148,17 @@ static int tell_ranks(struct vel_bringing *b, int rc)
 
 static int hold(struct vel_bringing *b)
 {
+    const struct vel_brought_part own = {
+        .rank = b->world->rank, .dir = b->dir, .has_come = !b->was_here};
     char *above = vel_path_dir(b->dir);
 
     b->out->level = above ? vel_path_dir(above) : NULL;
     free(above);
-    return b->out->level ? vel_bring_add(b, b->world->rank, !b->was_here, &b->dir)
-                         : vel_bring_no_memory(b->err);
+    vel_vec_init(&b->kept.parts, sizeof own);
+    if (!b->out->level || !vel_vec_push(&b->kept.parts, &own))
+        return vel_bring_no_memory(b->err);
+    b->dir = NULL;
+    return 0;
 }
 
 int vel_bring_own(struct vel_bringing *b)

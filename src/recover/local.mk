@@ -1,6 +1,7 @@
 # recover - datasets of earlier launches: found, brought to their ranks, rebuilt.
 core_sources += \
 	%D%/bring.c %D%/bring_copies.c %D%/bring_in.h %D%/bring_own.c \
+	%D%/kept.c %D%/kept.h \
 	%D%/look.c \
 	%D%/ranks.c %D%/ranks.h \
 	%D%/recovery.c %D%/recovery.h \

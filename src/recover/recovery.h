@@ -14,6 +14,7 @@
 #include "comm/comm.h"
 #include "meta/cache.h"
 #include "meta/filemap.h"
+#include "recover/kept.h"
 #include "sys/fs.h"
 #include "topo/reddesc.h"
 #include "topo/store.h"
@@ -91,13 +92,6 @@ void vel_recovery_fini(struct vel_recovery *recovery);
 
 /* Collective. Which of them can be restored: nothing changes them any more. */
 int vel_recovery_look(struct vel_recovery *recovery, struct vel_err *err);
-
-/* Where a part lies that this process uses. */
-struct vel_brought_part {
-    int rank;
-    char *dir;
-    bool has_come; /* it was not there before */
-};
 
 struct vel_brought {
     struct vel_filemap map; /* of this rank; of a foreign dataset, of some rank */
