@@ -20,7 +20,7 @@ bool vel_session_is_plain(const struct vel_session *s,
 /* Collective. Its sets are those of a level; below 0: its own. `rc`: of this rank,
  * until now. */
 static int promise(struct vel_session *s, int rc, const struct vel_filemap *map,
-                   const struct vel_settle_part *parts, size_t n, int level,
+                   const struct vel_brought_part *parts, size_t n, int level,
                    unsigned owed, struct vel_err *err)
 {
     struct vel_settle settle = {.comm = s->world,
@@ -43,10 +43,10 @@ static int promise(struct vel_session *s, int rc, const struct vel_filemap *map,
     return rc;
 }
 
-int vel_session_promise(struct vel_session *s, const struct vel_filemap *map,
-                        const char *dir, int level, unsigned owed, struct vel_err *err)
+int vel_session_promise(struct vel_session *s, const struct vel_filemap *map, char *dir,
+                        int level, unsigned owed, struct vel_err *err)
 {
-    struct vel_settle_part own = {.rank = s->world->rank, .dir = dir};
+    struct vel_brought_part own = {.rank = s->world->rank, .dir = dir};
     struct vel_reddesc desc;
     int rc = vel_reddesc_from_node(map->descriptor, &desc, err);
 
@@ -61,18 +61,11 @@ int vel_session_promise(struct vel_session *s, const struct vel_filemap *map,
 static int promise_parts(struct vel_session *s, const struct vel_held *held,
                          unsigned owed, struct vel_err *err)
 {
-    const struct vel_brought_part *p = held->parts.items;
-    struct vel_settle_part *parts = calloc(held->parts.n + 1, sizeof *parts);
-    bool lacks;
-    int rc = parts ? 0 : vel_out_of_memory(err, "a promise");
+    int64_t lacks;
+    int rc = vel_settle_look(s->fs, held->map.dataset.ranks, held->parts.items,
+                             held->parts.n, &lacks, err);
 
-    for (size_t i = 0; rc == 0 && i < held->parts.n; i++) {
-        parts[i] = (struct vel_settle_part){.rank = p[i].rank, .dir = p[i].dir};
-        rc = vel_settle_look(s->fs, &parts[i], &lacks, err);
-    }
-    rc = promise(s, rc, &held->map, parts, held->parts.n, -1, owed, err);
-    free(parts);
-    return rc;
+    return promise(s, rc, &held->map, held->parts.items, held->parts.n, -1, owed, err);
 }
 
 int vel_session_owe_flush(struct vel_session *s, struct vel_held *held,
@@ -106,10 +99,10 @@ int vel_session_take_back(struct vel_session *s, int64_t id, unsigned what,
 
 static bool lacks_scheme(struct vel_session *s, const struct vel_held *held)
 {
-    struct vel_settle_part own = {.rank = s->world->rank, .dir = held->dir};
-    bool lacks = false;
+    struct vel_brought_part own = {.rank = s->world->rank, .dir = held->dir};
+    int64_t lacks;
 
-    return vel_settle_look(s->fs, &own, &lacks, NULL) == 0 && lacks;
+    return vel_settle_look(s->fs, s->world->size, &own, 1, &lacks, NULL) == 0 && lacks;
 }
 
 int vel_session_rest(struct vel_session *s, int64_t id, unsigned *ret_before,

@@ -238,8 +238,8 @@ void vel_freeing_wait(struct vel_session *s);
 /* Collective. All ranks owe bits of enum vel_background_owed for their parts of a
  * dataset in `dir`, and rank 0 settles it. `level`: its index among the descriptors,
  * when its sets are those; else negative. */
-int vel_session_promise(struct vel_session *s, const struct vel_filemap *map,
-                        const char *dir, int level, unsigned owed, struct vel_err *err);
+int vel_session_promise(struct vel_session *s, const struct vel_filemap *map, char *dir,
+                        int level, unsigned owed, struct vel_err *err);
 /* Local. Are its files to be read on the prefix by name, and go into no container? */
 bool vel_session_is_plain(const struct vel_session *s,
                           const struct vel_dataset *dataset);

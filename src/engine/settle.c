@@ -6,6 +6,7 @@
 
 #include "base/le.h"
 #include "engine/settle.h"
+#include "topo/reddesc.h"
 #include "view/inventory.h"
 
 /* --- who sits where --- */
@@ -40,6 +41,8 @@ static int tell_seats(const struct vel_settle *of, struct vel_buf *ret,
 
     vel_buf_append(ret, of->node, strlen(of->node) + 1);
     for (size_t i = 0; i < of->n; i++) {
+        if (of->parts[i].rank >= of->map->dataset.ranks)
+            continue;
         vel_le_write_init(&w, bytes, SEAT);
         vel_le_put32(&w, (uint32_t)of->parts[i].rank);
         vel_le_put32(&w, of->parts[i].place.set);
@@ -72,8 +75,8 @@ static int gather_seats(const struct vel_settle *of, struct vel_seal *ret,
     return rc;
 }
 
-int vel_settle_look(struct vel_fs *fs, struct vel_settle_part *part, bool *ret_lacks,
-                    struct vel_err *err)
+static int look_at(struct vel_fs *fs, struct vel_brought_part *part, int64_t *lacks,
+                   struct vel_err *err)
 {
     struct vel_filemap map;
     struct vel_reddesc desc;
@@ -87,9 +90,21 @@ int vel_settle_look(struct vel_fs *fs, struct vel_settle_part *part, bool *ret_l
     if (rc < 0)
         return rc;
     part->place = desc.place;
-    *ret_lacks = desc.scheme != VEL_SINGLE && scheme == VEL_SINGLE;
+    *lacks |= desc.scheme != VEL_SINGLE && scheme == VEL_SINGLE;
     vel_reddesc_fini(&desc);
     return 0;
+}
+
+int vel_settle_look(struct vel_fs *fs, int ranks, struct vel_brought_part *parts,
+                    size_t n, int64_t *ret_lacks, struct vel_err *err)
+{
+    int rc = 0;
+
+    *ret_lacks = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (parts[i].rank < ranks)
+            rc = look_at(fs, &parts[i], ret_lacks, err);
+    return rc;
 }
 
 /* --- all of it --- */
@@ -142,8 +157,9 @@ int vel_settle(struct vel_settle *of, struct vel_err *err)
     if (of->seats)
         *of->is_seated |= rc == 0;
     for (size_t i = 0; rc == 0 && i < of->n; i++)
-        rc = b->ops->owe(b, of->map->dataset.id, of->parts[i].rank, of->owed,
-                         of->parts[i].dir, &before, err);
+        if (of->parts[i].rank < of->map->dataset.ranks)
+            rc = b->ops->owe(b, of->map->dataset.id, of->parts[i].rank, of->owed,
+                             of->parts[i].dir, &before, err);
     rc = vel_comm_agree(of->comm, rc, err);
     of->is_settling = rc == 0;
     if (rc == 0) {

@@ -10,24 +10,17 @@
 #include "comm/comm.h"
 #include "engine/background.h"
 #include "meta/filemap.h"
-#include "topo/reddesc.h"
-
-/* A part for which a process owes. */
-struct vel_settle_part {
-    int rank;
-    const char *dir;
-    struct vel_place place; /* in the sets of its level */
-};
+#include "recover/kept.h"
 
 struct vel_settle {
     struct vel_comm *comm;
     struct vel_background *background;
     const char *node;
-    const struct vel_filemap *map; /* of any part: dataset and level */
-    const struct vel_settle_part *parts;
-    size_t n;
-    unsigned owed; /* bits of enum vel_background_owed */
-    bool is_plain; /* as in the seal */
+    const struct vel_filemap *map;        /* of any part: dataset and level */
+    const struct vel_brought_part *parts; /* with their places */
+    size_t n;                             /* members without files owe nothing */
+    unsigned owed;                        /* bits of enum vel_background_owed */
+    bool is_plain;                        /* as in the seal */
 
     /* Where everyone has one part, and always the same place: the first one's members,
      * asked for once. NULL: they are this dataset's. */
@@ -40,9 +33,9 @@ struct vel_settle {
 /* Collective. */
 int vel_settle(struct vel_settle *of, struct vel_err *err);
 
-/* Local. The place of a part, as its map says. *ret_lacks: it has no redundancy yet,
- * and its level has some. */
-int vel_settle_look(struct vel_fs *fs, struct vel_settle_part *part, bool *ret_lacks,
-                    struct vel_err *err);
+/* Local. The places of parts of a dataset of so many ranks, as their maps say.
+ * *ret_lacks: some have no redundancy yet, and their level has some. */
+int vel_settle_look(struct vel_fs *fs, int ranks, struct vel_brought_part *parts,
+                    size_t n, int64_t *ret_lacks, struct vel_err *err);
 
 #endif

@@ -6,29 +6,6 @@
 #include "engine/settle.h"
 #include "process/prerun_in.h"
 
-/* *ret: struct vel_settle_part, of ranks that are to be here. Does any of them lack the
- * redundancy of its level? */
-static int look_at_parts(const struct vel_prerun_work *w, struct vel_vec *ret,
-                         int64_t *ret_lacks, struct vel_err *err)
-{
-    const struct vel_brought_part *p = w->kept.parts.items;
-    int rc = 0;
-
-    *ret_lacks = 0;
-    for (size_t i = 0; rc == 0 && i < w->kept.parts.n; i++) {
-        struct vel_settle_part part = {.rank = p[i].rank, .dir = p[i].dir};
-        bool lacks = false;
-
-        if (part.rank >= w->d->about.ranks)
-            continue;
-        rc = vel_settle_look(w->p->of->fs, &part, &lacks, err);
-        *ret_lacks |= lacks;
-        if (rc == 0 && !vel_vec_push(ret, &part))
-            rc = vel_out_of_memory(err, "recovering");
-    }
-    return rc;
-}
-
 /* The checkpoint that the program restarts from may be due only now. */
 static bool is_due(const struct vel_prerun_work *w)
 {
@@ -39,8 +16,7 @@ static bool is_due(const struct vel_prerun_work *w)
     return (w->owed[1] || is_on_restart) && !w->owed[2];
 }
 
-static int owe(struct vel_prerun_work *w, const struct vel_vec *parts, int64_t lacks,
-               struct vel_err *err)
+static int owe(struct vel_prerun_work *w, int64_t lacks, struct vel_err *err)
 {
     struct vel_prerun *p = w->p;
     unsigned owed = (lacks ? VEL_OWE_ENCODE : 0) | (is_due(w) ? VEL_OWE_FLUSH : 0);
@@ -48,8 +24,8 @@ static int owe(struct vel_prerun_work *w, const struct vel_vec *parts, int64_t l
                                 .background = p->background,
                                 .node = p->node,
                                 .map = &w->kept.map,
-                                .parts = parts->items,
-                                .n = parts->n,
+                                .parts = w->kept.parts.items,
+                                .n = w->kept.parts.n,
                                 .owed = owed,
                                 .is_plain = p->of->conf->global_restart};
     unsigned before;
@@ -69,15 +45,11 @@ static int owe(struct vel_prerun_work *w, const struct vel_vec *parts, int64_t l
 
 int vel_prerun_owe_again(struct vel_prerun_work *w, struct vel_err *err)
 {
-    struct vel_vec parts;
+    struct vel_vec *parts = &w->kept.parts;
     int64_t lacks;
-    int rc;
+    int rc = vel_settle_look(w->p->of->fs, w->d->about.ranks, parts->items, parts->n,
+                             &lacks, err);
 
-    vel_vec_init(&parts, sizeof(struct vel_settle_part));
-    rc = look_at_parts(w, &parts, &lacks, err);
     rc = vel_comm_agree_fold(w->p->world, rc, VEL_COMM_MAX, &lacks, 1, err);
-    if (rc == 0)
-        rc = owe(w, &parts, lacks, err);
-    vel_vec_fini(&parts);
-    return rc;
+    return rc < 0 ? rc : owe(w, lacks, err);
 }

@@ -9,15 +9,17 @@
 #include "comm/comm.h"
 #include "meta/filemap.h"
 #include "pull/pull.h"
+#include "topo/split.h"
 #include "topo/store.h"
 #include "view/view.h"
 
 /* A part that a process uses, and where. */
 struct vel_brought_part {
     int rank;
-    char *dir;     /* NULL: none yet, or its files stand on the prefix */
-    int way;       /* enum vel_pull_way; below 0: it has not come */
-    bool has_come; /* nothing of it was there before */
+    char *dir;              /* NULL: none yet, or its files stand on the prefix */
+    int way;                /* enum vel_pull_way; below 0: it has not come */
+    bool has_come;          /* nothing of it was there before */
+    struct vel_place place; /* in the sets of its level; known when it is asked for */
 };
 
 void vel_brought_parts_fini(struct vel_vec *parts);
