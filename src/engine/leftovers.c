@@ -23,15 +23,6 @@ static bool is_nowhere(const struct vel_session *s, const struct vel_entry *entr
     return entry->place < VEL_ON_STAGED && !vel_session_held_of(s, entry->dataset.id);
 }
 
-static bool is_seen(const struct vel_recovery *recovery, int64_t id)
-{
-    bool is = false;
-
-    for (size_t i = 0; i < recovery->ids.n && !is; i++)
-        is = vel_recovery_id_at(recovery, i)->id == id;
-    return is;
-}
-
 int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
                      const struct vel_recovery *recovery, struct vel_err *err)
 {
@@ -49,7 +40,7 @@ int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
         if (!is_nowhere(s, &e[i]))
             continue;
         has_leftovers = true;
-        if (!is_seen(recovery, d->id))
+        if (!vel_recovery_find(recovery, d->id))
             vel_log(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
                     "dataset %" PRId64 " (%s %" PRId64
                     ") is not found: it was in caches only, and none of those "

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "engine/session_in.h"

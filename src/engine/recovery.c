@@ -199,11 +199,6 @@ static int find_whose(void *arg, int64_t id, bool *ret_is_anothers, struct vel_e
     return vel_session_find_whose(arg, id, ret_is_anothers, err);
 }
 
-static struct vel_recovery_id *id_at(const struct vel_recovery *recovery, size_t i)
-{
-    return vel_vec_at(&recovery->ids, i);
-}
-
 /* What becomes of it? */
 enum { LEAVE, REMOVE, REFUSED, BRING };
 
@@ -223,7 +218,7 @@ static int rest_all(struct vel_session *s, const struct vel_recovery *recovery,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < recovery->ids.n; i++) {
-        const struct vel_recovery_id *known = id_at(recovery, i);
+        const struct vel_recovery_id *known = vel_recovery_id_at(recovery, i);
         int what = choose(s, known);
 
         if (what == REMOVE || what == BRING)
@@ -235,7 +230,7 @@ static int rest_all(struct vel_session *s, const struct vel_recovery *recovery,
 static int settle_one(struct vel_session *s, struct vel_recovery *recovery, size_t i,
                       const struct past *past, unsigned before, struct vel_err *err)
 {
-    const struct vel_recovery_id *known = id_at(recovery, i);
+    const struct vel_recovery_id *known = vel_recovery_id_at(recovery, i);
 
     switch (choose(s, known)) {
     case REMOVE:
@@ -259,8 +254,8 @@ static int bring_all(struct vel_session *s, struct vel_recovery *recovery,
     int rc = before ? 0 : vel_out_of_memory(err, "what the caches hold");
 
     rc = vel_comm_agree(s->world, rc, err);
-    if (rc == 0 && n > 0 && id_at(recovery, 0)->id > s->last_id)
-        s->last_id = id_at(recovery, 0)->id;
+    if (rc == 0 && n > 0 && vel_recovery_id_at(recovery, 0)->id > s->last_id)
+        s->last_id = vel_recovery_id_at(recovery, 0)->id;
     if (rc == 0)
         rc = rest_all(s, recovery, before, err);
     if (rc == 0)

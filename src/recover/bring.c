@@ -200,15 +200,9 @@ static int bring(struct vel_bringing *b)
 static int fail_lost(struct vel_recovery *r, int64_t id, struct vel_err *err)
 {
     const struct vel_view_lost *lost = vel_view_find_lost(&r->view, id);
-    bool is_past = true;
+    const struct vel_recovery_id *known = vel_recovery_find(r, id);
 
-    for (size_t i = 0; i < r->ids.n; i++) {
-        const struct vel_recovery_id *known = vel_vec_at(&r->ids, i);
-
-        if (known->id == id)
-            is_past = known->is_past;
-    }
-    if (!is_past) {
+    if (known && !known->is_past) {
         if (!r->of.keeps)
             vel_recovery_remove(r, id);
         return vel_fail(err, VEL_ENOENT, "it was never complete");

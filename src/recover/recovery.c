@@ -170,6 +170,15 @@ void vel_recovery_fini(struct vel_recovery *recovery)
     *recovery = (struct vel_recovery){0};
 }
 
+const struct vel_recovery_id *vel_recovery_find(const struct vel_recovery *r,
+                                                int64_t id)
+{
+    for (size_t i = 0; i < r->ids.n; i++)
+        if (vel_recovery_id_at(r, i)->id == id)
+            return vel_recovery_id_at(r, i);
+    return NULL;
+}
+
 /* --- parts that this rank speaks for --- */
 
 void vel_recovery_remove(struct vel_recovery *recovery, int64_t id)

@@ -79,6 +79,10 @@ static inline struct vel_recovery_id *vel_recovery_id_at(const struct vel_recove
     return vel_vec_at(&r->ids, i);
 }
 
+/* NULL: no part of it lies in any cache. */
+const struct vel_recovery_id *vel_recovery_find(const struct vel_recovery *r,
+                                                int64_t id);
+
 static inline int vel_recovery_no_memory(struct vel_err *err)
 {
     return vel_out_of_memory(err, "what the caches hold");
