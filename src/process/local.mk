@@ -27,7 +27,6 @@ core_sources += \
 	%D%/prerun.c %D%/prerun.h %D%/prerun_in.h \
 	%D%/prerun_dataset.c \
 	%D%/prerun_meet.c \
-	%D%/prerun_owe.c \
 	%D%/prerun_place.c \
 	%D%/prerun_roll.c \
 	%D%/presence.c %D%/presence.h

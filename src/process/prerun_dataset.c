@@ -7,10 +7,12 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "engine/settle.h"
 #include "process/prerun_in.h"
 
 /* --- what was owed --- */
 
+/* Tell the leader of this node. */
 static int tell(struct vel_prerun_work *w, int rank, unsigned what,
                 unsigned *ret_before, struct vel_err *err)
 {
@@ -32,7 +34,9 @@ static bool keeps(const struct vel_prerun_work *w, int rank)
     return false;
 }
 
-int vel_prerun_tell(struct vel_prerun_work *w, bool only_others, unsigned what,
+/* Each part that is to be here, and each other that was here when it began; or these
+ * others alone. *ret_before: what was owed of any. */
+static int tell_all(struct vel_prerun_work *w, bool only_others, unsigned what,
                     unsigned *ret_before, struct vel_err *err)
 {
     const struct vel_brought_part *p = w->kept.parts.items;
@@ -51,7 +55,7 @@ int vel_prerun_tell(struct vel_prerun_work *w, bool only_others, unsigned what,
 static int rest(struct vel_prerun_work *w, struct vel_err *err)
 {
     unsigned before;
-    int rc = vel_prerun_tell(w, false, VEL_OWE_REST, &before, err);
+    int rc = tell_all(w, false, VEL_OWE_REST, &before, err);
 
     w->owed[0] = !!(before & VEL_OWE_ENCODE);
     w->owed[1] = !!(before & VEL_OWE_FLUSH);
@@ -102,6 +106,48 @@ static int sum_up(struct vel_prerun_work *w, struct vel_err *err)
     w->ret.rebuilt = came[VEL_PULL_REBUILT];
     w->ret.on_prefix = came[VEL_PULL_NATIVE] + came[VEL_PULL_FETCHED];
     w->ret.exposed = w->kept.exposed;
+    return rc;
+}
+
+/* --- what it is owed now --- */
+
+/* The checkpoint that the program restarts from may be due only now. */
+static bool is_due(const struct vel_prerun_work *w)
+{
+    const struct vel_conf *conf = w->p->of->conf;
+    bool is_on_restart =
+        (conf->flush_on_restart || conf->global_restart) && w->is_newest;
+
+    return (w->owed[1] || is_on_restart) && !w->owed[2];
+}
+
+static int owe(struct vel_prerun_work *w, struct vel_err *err)
+{
+    const struct vel_prerun *p = w->p;
+    struct vel_vec *parts = &w->kept.parts;
+    struct vel_settle settle = {.comm = p->world,
+                                .background = p->background,
+                                .node = p->node,
+                                .map = &w->kept.map,
+                                .parts = parts->items,
+                                .n = parts->n,
+                                .is_plain = p->of->conf->global_restart};
+    int64_t lacks;
+    unsigned before;
+    int rc = vel_settle_look(p->of->fs, w->d->about.ranks, parts->items, parts->n,
+                             &lacks, err);
+
+    rc = vel_comm_agree_fold(p->world, rc, VEL_COMM_MAX, &lacks, 1, err);
+    settle.owed = (lacks ? VEL_OWE_ENCODE : 0) | (is_due(w) ? VEL_OWE_FLUSH : 0);
+    if (rc < 0 || (!settle.owed && !w->owed[0] && !w->owed[1]))
+        return rc;
+    /* what has moved away is owed nothing where it was */
+    rc = tell_all(w, settle.owed, VEL_OWE_NOTHING, &before, err);
+    rc = vel_comm_agree(p->world, rc, err);
+    if (rc == 0 && settle.owed)
+        rc = vel_settle(&settle, err);
+    w->ret.is_encoded = rc == 0 && settle.owed & VEL_OWE_ENCODE;
+    w->ret.is_flushed = rc == 0 && settle.owed & VEL_OWE_FLUSH;
     return rc;
 }
 
@@ -194,7 +240,7 @@ int vel_prerun_owe(struct vel_prerun_work *w, struct vel_err *err)
     /* what is no cache's any more, its readers know where it stands */
     if (w->ret.failed || w->ret.on_prefix > 0)
         return 0;
-    rc = vel_prerun_owe_again(w, &w->why);
+    rc = owe(w, &w->why);
     if (rc < 0)
         rest_again(w);
     return go_on(w, rc, err);

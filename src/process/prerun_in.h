@@ -66,7 +66,7 @@ int vel_prerun_place(const void *prerun, const struct vel_view_dataset *d,
  * were brought may be on any of these nodes, and on no other. */
 int vel_prerun_roll(const struct vel_prerun *p, bool is_ours, struct vel_err *err);
 
-/* --- prerun_dataset.c, prerun_owe.c --- */
+/* --- prerun_dataset.c --- */
 
 struct vel_prerun_work {
     struct vel_prerun *p;
@@ -80,12 +80,6 @@ struct vel_prerun_work {
     int64_t owed[3]; /* of any part, until now: encode, flush; on the prefix already */
 };
 
-/* Tell the leader of this node that nothing is owed, or that it rests, as in
- * engine/background.h: of each part that is to be here, and of each other that was here
- * when it began; only_others: of these alone. *ret_before: of any. */
-int vel_prerun_tell(struct vel_prerun_work *w, bool only_others, unsigned what,
-                    unsigned *ret_before, struct vel_err *err);
-
 /* Collective. Its parts come to their nodes; and then it is owed what is still due. A
  * failure of the dataset is in its result alone: what is returned is a world that
  * broke. *ret is to be destroyed in any case. */
@@ -93,8 +87,5 @@ int vel_prerun_bring(struct vel_prerun *p, const struct vel_view_dataset *d,
                      struct vel_prerun_work **ret, struct vel_err *err);
 int vel_prerun_owe(struct vel_prerun_work *w, struct vel_err *err);
 void vel_prerun_work_destroy(struct vel_prerun_work *w); /* accepts NULL */
-
-/* Collective. The second half; a failure is the dataset's. */
-int vel_prerun_owe_again(struct vel_prerun_work *w, struct vel_err *err);
 
 #endif
