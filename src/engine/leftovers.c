@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "engine/session_in.h"
@@ -60,14 +59,11 @@ static void sweep_caches(struct vel_session *s, int64_t newest)
         const struct vel_store *store = &s->stores->items[i];
         struct vel_vec parts;
         struct vel_part *p;
-        char *home;
 
         if (store->comm->rank != 0)
             continue;
         vel_vec_init(&parts, sizeof *p);
-        home = vel_cache_home(s->fs, store->base, s->owner.user, s->prefix_id);
-        if (home)
-            vel_cache_scan(s->fs, home, &parts, NULL);
+        vel_cache_scan(s->fs, s->store_homes[i], &parts, NULL);
         p = parts.items;
         for (size_t k = 0; k < parts.n; k++) {
             struct vel_err why = {0};
@@ -81,7 +77,6 @@ static void sweep_caches(struct vel_session *s, int64_t newest)
                         p[k].id, why.text);
         }
         vel_parts_fini(&parts);
-        free(home);
     }
 }
 

@@ -11,7 +11,6 @@
 #include "engine/health.h"
 #include "engine/session_in.h"
 #include "brain/seal.h"
-#include "meta/cache.h"
 #include "sys/entropy.h"
 
 enum { DIFFERS, FROM }; /* what a rank says of its launch */
@@ -77,22 +76,13 @@ static int choose_launch(struct vel_session *s, const struct vel_background_of *
     return rc;
 }
 
-/* Where datasets of this prefix are on this node. */
+/* Where leaders find datasets of this prefix on this node. */
 static int list_homes(struct vel_session *s, struct vel_err *err)
 {
     s->homes = calloc(s->stores->n + 1, sizeof *s->homes);
-    for (size_t i = 0; s->homes && i < s->stores->n; i++) {
-        char *home;
-
-        if (!s->is_usable[i])
-            continue;
-        home = vel_cache_home(s->fs, s->stores->items[i].base, s->owner.user,
-                              s->prefix_id);
-
-        if (!home)
-            return vel_out_of_memory(err, "the background");
-        s->homes[s->n_homes++] = home;
-    }
+    for (size_t i = 0; s->homes && i < s->stores->n; i++)
+        if (s->is_usable[i])
+            s->homes[s->n_homes++] = s->store_homes[i];
     return s->homes ? 0 : vel_out_of_memory(err, "the background");
 }
 
@@ -207,8 +197,6 @@ void vel_session_part(struct vel_session *s, bool is_well)
     s->claimed = 0;
     for (size_t i = 0; s->seats && i < s->descs->n; i++)
         vel_seal_fini(&s->seats[i]);
-    for (size_t i = 0; i < s->n_homes; i++)
-        free(s->homes[i]);
     free(s->homes);
     s->homes = NULL;
     s->n_homes = 0;

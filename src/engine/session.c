@@ -153,22 +153,26 @@ static int make_caches(struct vel_session *s, struct vel_err *err)
     int64_t *usable = calloc(n + 1, sizeof *usable);
     int rc = 0;
 
+    s->store_homes = calloc(n + 1, sizeof *s->store_homes);
     s->is_usable = calloc(n + 1, sizeof *s->is_usable);
     s->is_full = calloc(n + 1, sizeof *s->is_full);
     s->refused = malloc((n + 1) * sizeof *s->refused);
-    if (!usable || !s->is_usable || !s->is_full || !s->refused)
+    if (!usable || !s->store_homes || !s->is_usable || !s->is_full || !s->refused)
         rc = vel_out_of_memory(err, "the caches");
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const struct vel_store *store = &s->stores->items[i];
         struct vel_err why = {0};
-        char *home = NULL;
+        char **home = &s->store_homes[i];
 
         usable[i] = vel_store_check(store, s->fs, &why) == 0 &&
                     vel_cache_make_home(s->fs, store->base, s->owner.user, s->prefix_id,
-                                        &home, &why) == 0;
-        if (!usable[i])
+                                        home, &why) == 0;
+        if (!usable[i]) { /* but what lies there is looked at */
             vel_log(VEL_LOG_WARN, "store %s is not used: %s", store->name, why.text);
-        free(home);
+            *home = vel_cache_home(s->fs, store->base, s->owner.user, s->prefix_id);
+        }
+        if (!*home)
+            rc = vel_out_of_memory(err, "the caches");
         s->refused[i] = UINT64_MAX;
     }
     rc = vel_comm_agree(s->world, rc, err);
@@ -296,6 +300,9 @@ static void tear_down(struct vel_session *s)
     vel_comm_destroy(s->leaders);
     vel_comm_destroy(s->alone);
     vel_reddescs_destroy(s->descs);
+    for (size_t i = 0; s->store_homes && i < s->stores->n; i++)
+        free(s->store_homes[i]);
+    free(s->store_homes);
     vel_stores_destroy(s->stores);
     vel_groups_destroy(s->groups);
     vel_freeing_wait(s);

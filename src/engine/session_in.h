@@ -83,10 +83,11 @@ struct vel_session {
     struct vel_groups *groups;
     struct vel_stores *stores;
     struct vel_reddescs *descs;
-    bool *is_usable;   /* per store: its directory is there on all ranks */
-    bool *is_full;     /* per store: it refused the dataset that is being started */
-    uint64_t *refused; /* per store: what was too much for it, whatever space it says
-                          that it has */
+    char **store_homes; /* per store: "CACHE/USER/ID" on this node */
+    bool *is_usable;    /* per store: its directory is there on all ranks */
+    bool *is_full;      /* per store: it refused the dataset that is being started */
+    uint64_t *refused;  /* per store: what was too much for it, whatever space it says
+                           that it has */
 
     struct vel_comm *leaders; /* of nodes */
     struct vel_comm *alone;   /* this rank: the set of a level that is not encoded */
@@ -98,7 +99,7 @@ struct vel_session {
     struct vel_background *offered;    /* who it is else */
     bool is_met;                       /* the leader of this node knows us */
     char launch[VEL_LAUNCH_ROOM];
-    char **homes; /* where datasets of this prefix are on this node */
+    char **homes; /* those of the stores that were usable then */
     size_t n_homes;
     struct vel_seal *seats; /* per level, rank 0's: who sits where */
     bool *is_seated;        /* per level, everyone's: it is known there */

@@ -35,7 +35,7 @@ static int pull_own(void *arg, struct vel_pull_source *source, struct vel_err *e
         return 0;
     how.source = source;
     what.rank = b->world->rank;
-    what.home = b->r->homes[b->kept.store];
+    what.home = b->r->of.homes[b->kept.store];
     what.no_rebuild = true;
     rc = vel_pull(&how, &what, &pulled, &why);
     if (rc == VEL_ENOMEM)

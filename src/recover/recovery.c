@@ -11,20 +11,6 @@
 
 /* --- what lies in the stores that this rank speaks for --- */
 
-static int find_homes(struct vel_recovery *r, struct vel_err *err)
-{
-    const struct vel_stores *stores = r->of.stores;
-
-    r->homes = calloc(stores->n + 1, sizeof *r->homes);
-    for (size_t i = 0; r->homes && i < stores->n; i++) {
-        r->homes[i] = vel_cache_home(r->of.fs, stores->items[i].base, r->of.owner->user,
-                                     r->of.owner->prefix_id);
-        if (!r->homes[i])
-            return vel_recovery_no_memory(err);
-    }
-    return r->homes ? 0 : vel_recovery_no_memory(err);
-}
-
 /* Two stores may be one directory, by whatever names. */
 static bool is_same(const struct vel_recovery *r, const char *a, const char *b)
 {
@@ -39,7 +25,7 @@ static bool is_same(const struct vel_recovery *r, const char *a, const char *b)
 static bool speaks_for(const struct vel_recovery *r, size_t store)
 {
     for (size_t i = 0; i < store; i++)
-        if (is_same(r, r->homes[i], r->homes[store]))
+        if (is_same(r, r->of.homes[i], r->of.homes[store]))
             return false;
     return r->of.stores->items[store].comm->rank == 0;
 }
@@ -66,18 +52,18 @@ static int add_spoken(struct vel_recovery *r, const char *home, struct vel_err *
 
 static int scan(struct vel_recovery *r, struct vel_err *err)
 {
-    int rc = find_homes(r, err);
+    int rc = 0;
 
     r->spoken_homes = calloc(r->of.stores->n + 1, sizeof *r->spoken_homes);
-    if (rc == 0 && !r->spoken_homes)
+    if (!r->spoken_homes)
         rc = vel_recovery_no_memory(err);
     for (size_t i = 0; rc == 0 && i < r->of.stores->n; i++) {
         if (!speaks_for(r, i))
             continue;
-        r->spoken_homes[r->n_spoken_homes++] = r->homes[i];
+        r->spoken_homes[r->n_spoken_homes++] = r->of.homes[i];
         if (!r->of.keeps)
-            vel_cache_sweep(r->of.fs, r->homes[i], &r->of.others);
-        rc = add_spoken(r, r->homes[i], err);
+            vel_cache_sweep(r->of.fs, r->of.homes[i], &r->of.others);
+        rc = add_spoken(r, r->of.homes[i], err);
     }
     return rc;
 }
@@ -158,9 +144,6 @@ void vel_recovery_fini(struct vel_recovery *recovery)
     for (size_t i = 0; i < recovery->spoken.n; i++)
         free(vel_spoken_at(recovery, i)->part.level);
     vel_vec_fini(&recovery->spoken);
-    for (size_t i = 0; recovery->homes && i < recovery->of.stores->n; i++)
-        free(recovery->homes[i]);
-    free(recovery->homes);
     free(recovery->spoken_homes);
     if (recovery->has_view)
         vel_view_fini(&recovery->view);

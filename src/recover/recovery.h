@@ -26,6 +26,7 @@ struct vel_recovery_of {
     struct vel_comm *world;
     struct vel_fs *fs;
     const struct vel_stores *stores;
+    char *const *homes; /* of each store, "CACHE/USER/ID" here */
     const struct vel_reddesc_owner *owner;
     const char *node;               /* where this rank runs */
     size_t memory;                  /* for buffers of a rebuild; 0: the default */
@@ -42,7 +43,6 @@ struct vel_recovery_of {
 
 struct vel_recovery {
     struct vel_recovery_of of;
-    char **homes;        /* of each store, "CACHE/USER/ID" here */
     char **spoken_homes; /* those for which this rank speaks, as the lowest that
                             shares the store */
     size_t n_spoken_homes;
