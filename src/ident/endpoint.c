@@ -369,7 +369,7 @@ int vel_beat_save(struct vel_fs *fs, const char *dir, const struct vel_beat *bea
         (beat->is_new && vel_node_set_int(body, "new", 1) < 0))
         rc = vel_out_of_memory(err, "the beat of a launch");
     else
-        rc = vel_record_save_by(fs, path, writer, beat_type, FORMAT, body, err);
+        rc = vel_record_save_unsynced(fs, path, writer, beat_type, FORMAT, body, err);
 out:
     free(path);
     vel_node_destroy(body);

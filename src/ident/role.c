@@ -76,12 +76,12 @@ static int check_length(const char *base, const char *dir, struct vel_err *err)
     return 0;
 }
 
-/* One attempt. */
+/* One attempt. Nothing below CNTL_BASE outlives the machine. */
 static int try_dir(struct vel_role *role, struct vel_err *err)
 {
     struct stat st;
     char *above = vel_path_dir(role->dir);
-    int rc = above ? vel_fs_make_dirs(role->fs, role->dir, 0700, err)
+    int rc = above ? vel_fs_make_dirs_unsynced(role->fs, role->dir, 0700, err)
                    : vel_out_of_memory(err, role->dir);
 
     if (rc == 0)
@@ -311,7 +311,7 @@ static void tell_name(struct vel_role *role)
     vel_buf_printf(&text, "launch %s on node %s\n", role->launch ? role->launch : "any",
                    role->host->node);
     if (path && vel_buf_status(&text, NULL) == 0)
-        vel_fs_replace(role->fs, path, text.data, text.len, 0600, NULL);
+        vel_fs_replace_unsynced(role->fs, path, 0, text.data, text.len, 0600, NULL);
     vel_buf_fini(&text);
     free(path);
 }
@@ -375,8 +375,9 @@ bool vel_role_is_held(const struct vel_role *role)
 
 int vel_role_mark(struct vel_role *role, bool is_agents, struct vel_err *err)
 {
-    return is_agents ? vel_fs_replace(role->fs, role->mark_path, "", 0, 0600, err)
-                     : vel_fs_unlink(role->fs, role->mark_path, err);
+    return is_agents
+               ? vel_fs_replace_unsynced(role->fs, role->mark_path, 0, "", 0, 0600, err)
+               : vel_fs_unlink(role->fs, role->mark_path, err);
 }
 
 bool vel_role_is_agents(const struct vel_role *role)

@@ -153,15 +153,12 @@ int vel_record_decode(const void *bytes, size_t len, const char *type, int newes
     return 0;
 }
 
-int vel_record_save(struct vel_fs *fs, const char *path, const char *type, int version,
-                    const struct vel_node *body, struct vel_err *err)
-{
-    return vel_record_save_by(fs, path, 0, type, version, body, err);
-}
+typedef int replace_f(struct vel_fs *fs, const char *path, int64_t writer,
+                      const void *bytes, size_t len, mode_t mode, struct vel_err *err);
 
-int vel_record_save_by(struct vel_fs *fs, const char *path, int64_t writer,
-                       const char *type, int version, const struct vel_node *body,
-                       struct vel_err *err)
+static int save(struct vel_fs *fs, const char *path, int64_t writer, replace_f *replace,
+                const char *type, int version, const struct vel_node *body,
+                struct vel_err *err)
 {
     struct vel_buf buf;
     int rc;
@@ -169,9 +166,22 @@ int vel_record_save_by(struct vel_fs *fs, const char *path, int64_t writer,
     vel_buf_init(&buf);
     rc = vel_record_encode(type, version, body, &buf, err);
     if (rc == 0)
-        rc = vel_fs_replace_by(fs, path, writer, buf.data, buf.len, 0600, err);
+        rc = replace(fs, path, writer, buf.data, buf.len, 0600, err);
     vel_buf_fini(&buf);
     return rc < 0 ? vel_wrap(err, rc, "saving %s record", type) : 0;
+}
+
+int vel_record_save(struct vel_fs *fs, const char *path, const char *type, int version,
+                    const struct vel_node *body, struct vel_err *err)
+{
+    return save(fs, path, 0, vel_fs_replace_by, type, version, body, err);
+}
+
+int vel_record_save_unsynced(struct vel_fs *fs, const char *path, int64_t writer,
+                             const char *type, int version, const struct vel_node *body,
+                             struct vel_err *err)
+{
+    return save(fs, path, writer, vel_fs_replace_unsynced, type, version, body, err);
 }
 
 int vel_record_load(struct vel_fs *fs, const char *path, const char *type, int newest,

@@ -32,10 +32,11 @@ int vel_record_decode(const void *bytes, size_t len, const char *type, int newes
 int vel_record_save(struct vel_fs *fs, const char *path, const char *type, int version,
                     const struct vel_node *body, struct vel_err *err);
 
-/* The same as vel_fs_replace_by(). */
-int vel_record_save_by(struct vel_fs *fs, const char *path, int64_t writer,
-                       const char *type, int version, const struct vel_node *body,
-                       struct vel_err *err);
+/* The same by one of several writers, and a loss of power may leave it torn: see
+ * vel_fs_replace_unsynced(). */
+int vel_record_save_unsynced(struct vel_fs *fs, const char *path, int64_t writer,
+                             const char *type, int version, const struct vel_node *body,
+                             struct vel_err *err);
 int vel_record_load(struct vel_fs *fs, const char *path, const char *type, int newest,
                     int *ret_version, struct vel_node **ret_body, struct vel_err *err);
 

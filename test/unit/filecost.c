@@ -15,7 +15,7 @@
 
 /* Of a node without others: what survives nothing but its program is brought to the
  * disk on the prefix alone. */
-enum { FILES = 200, SYNCS = 5, NAMES = 5, BESIDE = 20 };
+enum { FILES = 200, SYNCS = 5, NAMES = 5, BESIDE = 20, LAUNCH = 21 };
 
 static atomic_int syncs, names;
 
@@ -82,7 +82,7 @@ int main(void)
     static struct vel_fs fs = {&ops};
     struct filelab lab;
     struct vel_err err = {0};
-    int of_syncs[FILES], of_names[FILES];
+    int of_syncs[FILES], of_names[FILES], of_launch;
 
     ops = *vel_fs_posix()->ops;
     ops.fsync = count_sync;
@@ -91,6 +91,7 @@ int main(void)
     filelab_init(&lab, "cost", 1, 1, "DATASET=ck PATTERN=ck.{step}\n");
     lab.fs = &fs;
     filelab_begin(&lab, "L1");
+    of_launch = syncs;
     for (int i = 0; i < FILES; i++) {
         int before = syncs, named = names;
         char name[32];
@@ -102,7 +103,9 @@ int main(void)
         of_syncs[i] = syncs - before;
         of_names[i] = names - named;
     }
+    of_launch -= syncs;
     filelab_end(&lab);
+    of_launch += syncs;
     is_int(filelab_published(&lab), FILES, "each file is a dataset on the prefix");
     note("the last: %d to the disk, %d names", usual(of_syncs + FILES / 2, FILES / 2),
          usual(of_names + FILES / 2, FILES / 2));
@@ -115,8 +118,9 @@ int main(void)
        "later ones cost no more than the first");
     ok(count_beside(lab.prefix) <= BESIDE && count_beside(lab.home[0]) <= BESIDE,
        "on the prefix and in the cache few files tell of all");
-    note("%d on the prefix, %d in the cache", count_beside(lab.prefix),
-         count_beside(lab.home[0]));
+    ok(of_launch <= LAUNCH, "its launch begins and ends with %d more", LAUNCH);
+    note("%d of the launch; %d on the prefix, %d in the cache", of_launch,
+         count_beside(lab.prefix), count_beside(lab.home[0]));
     filelab_fini(&lab);
     return done_testing();
 }
