@@ -64,6 +64,9 @@ struct vel_fs_ops {
     int (*mkdir)(struct vel_fs *fs, const char *path, mode_t mode);
     int (*rmdir)(struct vel_fs *fs, const char *path);
     int (*space)(struct vel_fs *fs, const char *path, struct statvfs *ret);
+    /* 1: what anybody has done in a directory is seen at once, as in the file systems of
+     * one machine; 0: nobody knows */
+    int (*shows_all)(struct vel_fs *fs, const char *path);
 };
 
 /* The operating system's files. Never destroyed, used by any thread. */
@@ -210,7 +213,8 @@ void vel_fs_names_fini(struct vel_vec *names);
 
 /* What others have done in a directory is seen from now on: a client of NFS remembers
  * what was not there until the directory changes, which it knows best when it has
- * changed it. *ret_now (may be NULL): what time it was, by the file system's clock. */
+ * changed it: by a name that comes and goes, where the file system does not show all.
+ * *ret_now (may be NULL): what time it was, by the file system's clock. */
 int vel_fs_see_anew(struct vel_fs *fs, const char *dir, struct timespec *ret_now,
                     struct vel_err *err);
 

@@ -273,6 +273,12 @@ static int posix_space(struct vel_fs *fs, const char *path, struct statvfs *ret)
     return outcome(rc);
 }
 
+static int posix_shows_all(struct vel_fs *fs, const char *path)
+{
+    (void)fs;
+    return vel_fs_is_local(path);
+}
+
 static const struct vel_fs_ops posix_ops = {
     .open = posix_open,
     .close = posix_close,
@@ -296,6 +302,7 @@ static const struct vel_fs_ops posix_ops = {
     .mkdir = posix_mkdir,
     .rmdir = posix_rmdir,
     .space = posix_space,
+    .shows_all = posix_shows_all,
 };
 
 struct vel_fs *vel_fs_posix(void)

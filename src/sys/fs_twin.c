@@ -56,6 +56,8 @@ ssize_t vel_fs_call_run(struct vel_fs *under, const struct vel_fs_call *c)
         return ops->rmdir(under, c->path);
     case VEL_FS_OP_SPACE:
         return ops->space(under, c->path, c->ret);
+    case VEL_FS_OP_SHOWS_ALL:
+        return ops->shows_all(under, c->path);
     }
     return 0;
 }
@@ -253,6 +255,13 @@ static int twin_space(struct vel_fs *fs, const char *path, struct statvfs *ret)
     return (int)call_with_path(fs, &call);
 }
 
+static int twin_shows_all(struct vel_fs *fs, const char *path)
+{
+    struct vel_fs_call call = {.op = VEL_FS_OP_SHOWS_ALL, .path = path};
+
+    return (int)call_with_path(fs, &call);
+}
+
 static const struct vel_fs_ops twin_ops = {
     .open = twin_open,
     .close = twin_close,
@@ -276,6 +285,7 @@ static const struct vel_fs_ops twin_ops = {
     .mkdir = twin_mkdir,
     .rmdir = twin_rmdir,
     .space = twin_space,
+    .shows_all = twin_shows_all,
 };
 
 void vel_fs_twin_init(struct vel_fs_twin *twin, struct vel_fs *under,

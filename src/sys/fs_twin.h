@@ -34,6 +34,7 @@ enum vel_fs_op {
     VEL_FS_OP_MKDIR,
     VEL_FS_OP_RMDIR,
     VEL_FS_OP_SPACE,
+    VEL_FS_OP_SHOWS_ALL,
 };
 
 /* An operation and its arguments. `path` or `fd` is what the operation looks at or

@@ -39,6 +39,7 @@ static const char *const doing[] = {
     [VEL_FS_OP_MKDIR] = "making",
     [VEL_FS_OP_RMDIR] = "removing",
     [VEL_FS_OP_SPACE] = "asking for the space of",
+    [VEL_FS_OP_SHOWS_ALL] = "asking for the kind of",
 };
 
 /* One that is under way, on the stack of who waits for it. */

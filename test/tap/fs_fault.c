@@ -107,6 +107,7 @@ static const enum vel_fs_kind kinds[] = {
     [VEL_FS_OP_MKDIR] = VEL_FS_KIND_MKDIR,
     [VEL_FS_OP_RMDIR] = VEL_FS_KIND_RMDIR,
     [VEL_FS_OP_SPACE] = VEL_FS_KIND_SPACE,
+    [VEL_FS_OP_SHOWS_ALL] = VEL_FS_KIND_SPACE,
 };
 
 static ssize_t fault_call(struct vel_fs_twin *twin, struct vel_fs_call *call)

@@ -321,6 +321,7 @@ static bool changes_nothing(const struct vel_fs_call *call)
     case VEL_FS_OP_LSTAT:
     case VEL_FS_OP_LIST:
     case VEL_FS_OP_SPACE:
+    case VEL_FS_OP_SHOWS_ALL:
         return true;
     default:
         return false;

@@ -333,9 +333,49 @@ static void sweeps(void)
     sweep_run(&finding);
 }
 
+static int made;
+
+static int count_open(struct vel_fs *fs, const char *path, int flags, mode_t mode)
+{
+    (void)fs;
+    made += (flags & O_CREAT) != 0;
+    return vel_fs_posix()->ops->open(vel_fs_posix(), path, flags, mode);
+}
+
+static int show_all(struct vel_fs *fs, const char *path)
+{
+    (void)fs, (void)path;
+    return 1;
+}
+
+static int show_some(struct vel_fs *fs, const char *path)
+{
+    (void)fs, (void)path;
+    return 0;
+}
+
+static void looks(void)
+{
+    struct vel_fs_ops ops = *vel_fs_posix()->ops;
+    struct vel_fs fs = {&ops};
+    struct timespec now = {0};
+    struct vel_err err = {0};
+
+    ops.open = count_open;
+    ops.shows_all = show_some;
+    ok(vel_fs_see_anew(&fs, tap_dir(), NULL, &err) == 0 && made == 1,
+       "a name that comes and goes shows what others have done");
+    ops.shows_all = show_all;
+    ok(vel_fs_see_anew(&fs, tap_dir(), NULL, &err) == 0 && made == 1,
+       "where all is seen at once none is needed");
+    ok(vel_fs_see_anew(&fs, tap_dir(), &now, &err) == 0 && made == 2 && now.tv_sec > 0,
+       "but to tell the time");
+}
+
 int main(void)
 {
     umask(022);
+    looks();
     making();
     race();
     privacy();

@@ -129,6 +129,9 @@ static void changes_names(void)
     ok(o->space(fs, dir, &space) == 0 && is_on_path(VEL_FS_OP_SPACE, dir, NULL) &&
            space.f_bsize > 0,
        "space");
+    ok(o->shows_all(fs, dir) == vel_fs_posix()->ops->shows_all(vel_fs_posix(), dir) &&
+           is_on_path(VEL_FS_OP_SHOWS_ALL, dir, NULL),
+       "shows_all");
     ok(o->rmdir(fs, dir) == 0 && is_on_path(VEL_FS_OP_RMDIR, dir, NULL), "rmdir");
 }
 
