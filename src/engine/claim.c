@@ -154,14 +154,14 @@ int vel_session_share_entry(struct vel_session *s, int rc,
 /* --- ids --- */
 
 /* Does no other launch work with the prefix, as far as could be seen last? */
-static bool is_alone(struct vel_session *s)
+static bool is_alone(struct vel_session *s, struct vel_fs *fs)
 {
     struct vel_vec launches;
     bool is = true;
     int rc;
 
     vel_vec_init(&launches, sizeof(char *));
-    rc = vel_launch_list(s->fs, s->dir, &launches, NULL);
+    rc = vel_launch_list(fs, s->dir, &launches, NULL);
     for (size_t i = 0; rc == 0 && is && i < launches.n; i++) {
         const char *launch = *(char **)vel_vec_at(&launches, i);
 
@@ -177,16 +177,17 @@ static bool is_alone(struct vel_session *s)
 void vel_session_begin_claims(struct vel_session *s)
 {
     if (s->world->rank == 0)
-        is_alone(s);
+        is_alone(s, s->fs);
 }
 
 /* Those that were given while the prefix could not be written. */
 void vel_session_claim_late(struct vel_session *s)
 {
     const struct vel_id_owner owner = {.launch = s->launch};
+    struct vel_fs *fs = vel_session_limited(s);
 
     for (; s->unclaimed && s->unclaimed <= s->last_id; s->unclaimed++)
-        vel_ids_claim_late(s->fs, s->dir, s->unclaimed, &owner, NULL);
+        vel_ids_claim_late(fs, s->dir, s->unclaimed, &owner, NULL);
     s->unclaimed = 0;
 }
 
@@ -197,13 +198,14 @@ int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
                       struct vel_err *err)
 {
     const struct vel_id_owner owner = {.launch = s->launch};
+    struct vel_fs *fs = vel_session_limited(s);
     struct vel_err why = {0};
     struct timespec now;
     int rc;
 
     if (s->claimed > s->last_id && s->claimed + 1 == s->ids.next)
         s->ids.next--; /* it was for one that could not be begun */
-    rc = vel_ids_give(s->fs, s->dir, &s->ids, s->last_id, &owner, &ret->id, &now, &why);
+    rc = vel_ids_give(fs, s->dir, &s->ids, s->last_id, &owner, &ret->id, &now, &why);
     if (rc == 0) {
         ret->created = now.tv_sec;
         ret->created_ns = (int)now.tv_nsec;
@@ -211,7 +213,7 @@ int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
         vel_session_claim_late(s);
         return 0;
     }
-    if (!vel_session_has_nobody(s) && !is_alone(s))
+    if (!vel_session_has_nobody(s) && !is_alone(s, fs))
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     /* nobody else can claim one now */
     if (!s->unclaimed)

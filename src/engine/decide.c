@@ -20,6 +20,7 @@ static int spread(struct vel_session *s, int64_t answer, bool *ret, struct vel_e
 
 static void ask_halt(struct vel_session *s, struct vel_halt_verdict *ret)
 {
+    vel_session_limited(s);
     vel_policy_exit(&s->policy, s->conf, vel_halt_watch_look(&s->halt),
                     vel_conf_end_time(s->conf), ret);
 }

@@ -54,6 +54,7 @@ void vel_session_tell(struct vel_session *s, struct vel_event event,
     if (dataset)
         vel_event_about(&event, dataset);
     was_deaf = s->is_deaf;
+    vel_session_limited(s);
     s->is_deaf = vel_event_log_add(&s->events, &event, &why) < 0;
     if (s->is_deaf)
         vel_log(was_deaf ? VEL_LOG_DEBUG : VEL_LOG_WARN, "event not recorded: %s",

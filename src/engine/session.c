@@ -222,6 +222,26 @@ size_t vel_session_count_groups(void *arg, const char *name)
     return group ? group->count : 1;
 }
 
+/* No checkpoint waits for a prefix that hangs: when something does not come back, it is
+ * away. Without that, it waits. */
+static void limit_prefix(struct vel_session *s, struct vel_fs *fs)
+{
+    struct vel_err why = {0};
+
+    if (s->world->rank == 0 &&
+        vel_fs_limit_create(fs, s->dir, (uint64_t)s->conf->peer_timeout * VEL_CLOCK_S,
+                            &s->limit, &why) < 0)
+        vel_log(VEL_LOG_WARN, "%s", why.text);
+}
+
+struct vel_fs *vel_session_limited(struct vel_session *s)
+{
+    if (!s->limit)
+        return s->fs;
+    vel_fs_limit_bind(s->limit);
+    return vel_fs_limit_fs(s->limit);
+}
+
 static void begin_books(struct vel_session *s)
 {
     vel_policy_init(&s->policy, s->clock,
@@ -232,16 +252,17 @@ static void begin_books(struct vel_session *s)
 static int keep_books(struct vel_session *s, struct vel_err *err)
 {
     const struct vel_group *node = vel_groups_find(s->groups, "NODE");
+    struct vel_fs *prefix = vel_session_limited(s);
     struct vel_err why = {0};
     int rc;
 
     if (s->world->rank != 0)
         return 0;
-    rc = vel_event_log_init(&s->events, s->fs, s->clock,
+    rc = vel_event_log_init(&s->events, prefix, s->clock,
                             s->conf->log_enable ? s->dir : NULL,
                             vel_conf_job_id(s->conf), s->owner.user, err);
     if (rc == 0)
-        rc = vel_halt_watch_init(&s->halt, s->fs, s->clock, &s->host, s->dir, err);
+        rc = vel_halt_watch_init(&s->halt, prefix, s->clock, &s->host, s->dir, err);
     if (rc < 0)
         return rc;
     s->has_halt = true;
@@ -268,8 +289,10 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
         (rc = open_prefix(s, err)) < 0)
         return rc;
     if ((rc = describe(s, err)) < 0 ||
-        (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0 ||
-        (rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
+        (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0)
+        return rc;
+    limit_prefix(s, setup->fs);
+    if ((rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
         return rc;
     begin_books(s); /* a fetch looks at them */
     rc = vel_session_meet(s, err);
@@ -307,6 +330,7 @@ static void tear_down(struct vel_session *s)
     vel_groups_destroy(s->groups);
     vel_freeing_wait(s);
     vel_session_log_close(s);
+    vel_fs_limit_destroy(s->limit);
     vel_fs_watch_destroy(s->watch);
     free(s->last_use);
     free(s->ballot);

@@ -18,6 +18,7 @@
 #include "meta/ids.h"
 #include "meta/prefix.h"
 #include "jobs/part_files.h"
+#include "sys/fs_limit.h"
 #include "sys/fs_watch.h"
 #include "sys/host.h"
 #include "sys/lock.h"
@@ -70,6 +71,7 @@ struct vel_session {
     struct vel_fs *fs;
     struct vel_index *index;
     struct vel_fs_watch *watch; /* whose twin it is, or NULL: not yet */
+    struct vel_fs_limit *limit; /* rank 0: of the prefix; NULL: none */
     struct vel_clock *clock;
     struct vel_conf *conf;
     struct vel_logfile *logfile; /* LOG_FILE */
@@ -191,6 +193,9 @@ int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
 /* Local. Others who are there are known. */
 void vel_session_begin_claims(struct vel_session *s);
 /* Rank 0: ids that were given while the prefix could not be written. */
+/* Local. The prefix for the thread that calls this, in what a checkpoint does there:
+ * what has not come back after PEER_TIMEOUT fails, and until then all else at once. */
+struct vel_fs *vel_session_limited(struct vel_session *s);
 void vel_session_claim_late(struct vel_session *s);
 /* Rank 0: an id that nobody else has, and when it was given; the same again until it
  * was used. */

@@ -318,6 +318,7 @@ static void count(struct vel_session *s, const struct vel_dataset *dataset, int 
     if (is_checkpoint)
         vel_policy_end_checkpoint(&s->policy, rc == 0);
     if (is_checkpoint && rc == 0 && s->has_halt) {
+        vel_session_limited(s);
         vel_halt_watch_count(&s->halt);
         vel_session_look_for_halt(s);
     }

@@ -64,8 +64,8 @@ struct vel_fs_ops {
     int (*mkdir)(struct vel_fs *fs, const char *path, mode_t mode);
     int (*rmdir)(struct vel_fs *fs, const char *path);
     int (*space)(struct vel_fs *fs, const char *path, struct statvfs *ret);
-    /* 1: what anybody has done in a directory is seen at once, as in the file systems of
-     * one machine; 0: nobody knows */
+    /* 1: what anybody has done in a directory is seen at once, as in the file systems
+     * of one machine; 0: nobody knows */
     int (*shows_all)(struct vel_fs *fs, const char *path);
 };
 

@@ -93,14 +93,15 @@ static void renamed(void)
     filelab_fini(&lab);
 }
 
-/* All of it is on the prefix, and nowhere else. */
-static void uncached(void)
+/* All of it is on the prefix, and nowhere else, or a part of it alone. */
+static void uncached(int lost)
 {
     struct filelab lab;
 
-    filelab_init(&lab, "uncached", NODES, NODES, "DATASET=s PATTERN=state.{rank}\n");
+    filelab_init(&lab, "uncached", NODES, NODES,
+                 "COPY_TYPE=SINGLE\nDATASET=s PATTERN=state.{rank}\n");
     leave_staged(&lab);
-    for (int node = 0; node < NODES; node++)
+    for (int node = NODES - lost; node < NODES; node++)
         filelab_lose(&lab, node);
     filelab_begin(&lab, "L2");
     ok(filelab_reads(&lab, 2, name_of(2), "first"),
@@ -119,7 +120,8 @@ int main(void)
     struct vel_err err = {0};
 
     renamed();
-    uncached();
+    uncached(NODES);
+    uncached(1);
 
     filelab_init(&lab, "staged", NODES, NODES,
                  "DATASET=s PATTERN=state.{rank}\nDATASET=o PATTERN=out.h5\n");
