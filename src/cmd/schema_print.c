@@ -218,6 +218,61 @@ static void man_name(void *arg, const char *name)
     roff(name);
 }
 
+static void man_lines(enum vel_parent parent)
+{
+    const struct vel_parent_info info = vel_schema_parent(parent);
+    int names = 0;
+
+    if (info.n == 0)
+        return;
+    printf(".SS Keys on a line that begins with %s=\n", info.key);
+    vel_schema_each_line_name(parent, man_name, &names);
+    if (names)
+        printf(".\n");
+    for (size_t i = 0; i < info.n; i++) {
+        man_field(&info.children[i]);
+        names = 0;
+        vel_schema_each_child_name(parent, info.children[i].key, man_name, &names);
+        if (names)
+            printf(".\n");
+    }
+}
+
+/* As users write it: SCR_ is in front of SCR's. */
+static void man_ignored_name(const struct vel_ignored *row)
+{
+    bool is_child = row->parent != VEL_NO_PARENT;
+    bool is_setting =
+        !is_child && (row->kind == VEL_IGNORED_KEY || row->kind == VEL_IGNORED_SECRET);
+
+    printf("%s%s%s", is_setting ? "SCR_" : "",
+           is_child ? vel_schema_parent(row->parent).key : "", is_child ? " " : "");
+    printf("%s%s%s", row->name, row->value ? "=" : "", row->value ? row->value : "");
+    if (row->kind == VEL_IGNORED_LINE)
+        printf("= and all of its line");
+}
+
+/* Those in a row that have one reason are one paragraph. */
+static void man_ignored(void)
+{
+    const struct vel_ignored *row, *next;
+    bool is_first = true;
+
+    printf(".SS Keys without meaning here\n"
+           "A key that only SCR or VELOC had is accepted, and changes nothing:\n");
+    for (size_t i = 0; (row = vel_schema_ignored(i)); i++) {
+        printf("%s", is_first ? ".TP\n.B " : ", ");
+        man_ignored_name(row);
+        next = vel_schema_ignored(i + 1);
+        is_first = !next || strcmp(next->why, row->why) != 0;
+        if (!is_first)
+            continue;
+        printf("\n");
+        roff(row->why);
+        printf(".\n");
+    }
+}
+
 void vel_schema_print_man(void)
 {
     for (size_t i = 0; i < vel_schema_count(); i++) {
@@ -228,13 +283,7 @@ void vel_schema_print_man(void)
         if (names)
             printf(".\n");
     }
-    for (int p = 0; p < VEL_PARENTS; p++) {
-        const struct vel_parent_info info = vel_schema_parent((enum vel_parent)p);
-
-        if (info.n == 0)
-            continue;
-        printf(".SS Keys on a line that begins with %s=\n", info.key);
-        for (size_t i = 0; i < info.n; i++)
-            man_field(&info.children[i]);
-    }
+    for (int p = 0; p < VEL_PARENTS; p++)
+        man_lines((enum vel_parent)p);
+    man_ignored();
 }

@@ -140,6 +140,30 @@ int vel_conf_set_by_program(struct vel_conf *conf, const char *key, const char *
                            : vel_conf_set(conf, meaning.setting, text, &source, err);
 }
 
+int vel_conf_keep_unused(struct vel_conf *conf, const char *key, const char *value,
+                         struct vel_unused unused, struct vel_err *err)
+{
+    unused.key = strdup(key);
+    unused.value = strdup(value);
+
+    if (unused.key && unused.value && vel_vec_push(&conf->unused, &unused))
+        return 0;
+    free(unused.key);
+    free(unused.value);
+    return vel_out_of_memory(err, "reading settings");
+}
+
+int vel_conf_keep_ignored(struct vel_conf *conf, const char *key, const char *value,
+                          const struct vel_ignored *ignored,
+                          const struct vel_source *source, struct vel_err *err)
+{
+    struct vel_unused unused = {.why = ignored->why, .source = *source};
+
+    return vel_conf_keep_unused(
+        conf, key, ignored->kind == VEL_IGNORED_SECRET ? "(not shown)" : value, unused,
+        err);
+}
+
 const struct vel_line *vel_conf_line(const struct vel_conf *conf,
                                      enum vel_parent parent, size_t i)
 {

@@ -176,6 +176,15 @@ int vel_conf_set_by_program(struct vel_conf *conf, const char *key, const char *
 /* A name that lives as long as conf; NULL when out of memory. */
 const char *vel_conf_name(struct vel_conf *conf, const char *name);
 
+/* Note a key, or a line, that means nothing here. */
+int vel_conf_keep_unused(struct vel_conf *conf, const char *key, const char *value,
+                         struct vel_unused unused, struct vel_err *err);
+
+/* Note what is ignored, where it stands. */
+int vel_conf_keep_ignored(struct vel_conf *conf, const char *key, const char *value,
+                          const struct vel_ignored *ignored,
+                          const struct vel_source *source, struct vel_err *err);
+
 /* Line i of that kind, in the order given; NULL behind the last. */
 const struct vel_line *vel_conf_line(const struct vel_conf *conf,
                                      enum vel_parent parent, size_t i);

@@ -17,7 +17,8 @@ struct parse {
     enum vel_spelling spelling;
     struct vel_map *parents; /* "CKPT 0" -> anything: lines that this file has begun */
     struct vel_line *line;   /* whose children come next; NULL: none may */
-    size_t in_front;         /* so many of its lines come before all others */
+    const struct vel_ignored *unread; /* a line without meaning: its keys have none */
+    size_t in_front;                  /* so many of its lines come before all others */
     const struct vel_pair *first;
     struct vel_err *err;
 };
@@ -47,17 +48,13 @@ static struct vel_source source_of(const struct parse *p, const struct vel_pair 
     return (struct vel_source){.layer = p->layer, .where = p->file, .line = pair->line};
 }
 
-static int keep_unused(const struct parse *p, const char *key, const char *value,
-                       struct vel_unused unused)
+static int keep_ignored(const struct parse *p, const struct vel_pair *pair,
+                        const struct vel_ignored *ignored)
 {
-    unused.key = strdup(key);
-    unused.value = strdup(value);
+    const struct vel_source source = source_of(p, pair);
 
-    if (unused.key && unused.value && vel_vec_push(&p->conf->unused, &unused))
-        return 0;
-    free(unused.key);
-    free(unused.value);
-    return vel_out_of_memory(p->err, "reading settings");
+    return vel_conf_keep_ignored(p->conf, pair->key, pair->value, ignored, &source,
+                                 p->err);
 }
 
 /* The line of this kind and name that a source of lower precedence has given; their
@@ -86,18 +83,19 @@ static char *name_of(enum vel_parent parent, const char *value)
 }
 
 static int note_parent(const struct parse *p, const struct vel_pair *pair,
-                       const char *name)
+                       const struct vel_line *line)
 {
+    const char *parent = vel_schema_parent(line->parent).key, *name = line->name;
     struct vel_buf key;
     void *before;
     int rc = 0;
 
     vel_buf_init(&key);
-    vel_buf_printf(&key, "%s %s", pair->key, name);
+    vel_buf_printf(&key, "%s %s", parent, name);
     before = vel_map_get(p->parents, vel_buf_text(&key));
     if (before)
         rc = vel_fail(p->err, VEL_ECONFIG, "%s=%.80s is given twice, first on line %d",
-                      pair->key, name, ((const struct vel_pair *)before)->line);
+                      parent, name, ((const struct vel_pair *)before)->line);
     else if (vel_map_set(p->parents, vel_buf_text(&key), (void *)(uintptr_t)pair,
                          NULL) < 0)
         rc = vel_out_of_memory(p->err, "reading settings");
@@ -140,9 +138,10 @@ static int note_replaced(const struct parse *p, const struct vel_line *old,
     vel_buf_fini(&why);
     if (!text)
         return vel_out_of_memory(p->err, "reading settings");
-    return keep_unused(
-        p, vel_schema_parent(old->parent).key, old->name,
-        (struct vel_unused){.why = text, .source = old->source, .is_replaced = true});
+    return vel_conf_keep_unused(
+        p->conf, vel_schema_parent(old->parent).key, old->name,
+        (struct vel_unused){.why = text, .source = old->source, .is_replaced = true},
+        p->err);
 }
 
 /* The first DATASET line that a file fits has it: those of the connector's string come
@@ -191,7 +190,7 @@ static int begin_line(struct parse *p, const struct vel_pair *pair,
                              .name = name_of(parent, pair->value),
                              .source = source_of(p, pair),
                              .data = calloc(1, vel_schema_parent(parent).size)};
-    int rc = fresh.name && fresh.data ? note_parent(p, pair, fresh.name)
+    int rc = fresh.name && fresh.data ? note_parent(p, pair, &fresh)
                                       : vel_out_of_memory(p->err, "reading settings");
 
     if (rc == 0)
@@ -253,22 +252,30 @@ static int add_group(struct parse *p, const struct vel_pair *pair)
 
 static int add_child(struct parse *p, const struct vel_pair *pair)
 {
+    struct vel_child_meaning meaning;
+
+    if (p->unread)
+        return keep_ignored(p, pair, p->unread);
     if (!p->line)
         return vel_fail(p->err, VEL_ECONFIG,
                         "%.80s: the line begins with %s, which has no further keys",
                         pair->key, p->first->key);
-    size_t i = vel_schema_child(p->line->parent, pair->key);
+    bool is_known =
+        vel_schema_find_child(p->line->parent, pair->key, pair->value, &meaning);
+    size_t i = meaning.child;
     if (p->line->parent == VEL_GROUPS && has_other(p->line, i))
         return not_alone(p);
     if (p->line->parent == VEL_GROUPS && i == (size_t)-1)
         return add_group(p, pair);
-    if (i == (size_t)-1)
+    if (!is_known)
         return unknown(p, pair, p->line->parent);
+    if (meaning.ignored)
+        return keep_ignored(p, pair, meaning.ignored);
     const struct vel_field *field = &vel_schema_parent(p->line->parent).children[i];
     if (p->line->given >> i & 1)
         return vel_fail(p->err, VEL_ECONFIG, "%s stands twice on the line", field->key);
     p->line->given |= 1u << i;
-    return vel_field_set(field, p->line->data, pair->value, p->err);
+    return vel_field_set(field, p->line->data, meaning.value, p->err);
 }
 
 /* VELOC takes only the word true for true, and everything else for false: a file that
@@ -323,6 +330,7 @@ static int add_first(struct parse *p, const struct vel_pair *pair)
     struct vel_meaning meaning;
 
     p->line = NULL;
+    p->unread = NULL;
     p->first = pair;
     if (!vel_schema_find(pair->key, p->spelling, &meaning)) {
         enum vel_parent parent = vel_schema_parent_of(pair->key);
@@ -334,10 +342,11 @@ static int add_first(struct parse *p, const struct vel_pair *pair)
                 pair->key, vel_schema_parent(parent).key);
         return unknown(p, pair, VEL_NO_PARENT);
     }
-    if (meaning.ignored)
-        return keep_unused(
-            p, pair->key, pair->value,
-            (struct vel_unused){.why = meaning.ignored, .source = source_of(p, pair)});
+    if (meaning.ignored) {
+        if (meaning.ignored->kind == VEL_IGNORED_LINE)
+            p->unread = meaning.ignored;
+        return keep_ignored(p, pair, meaning.ignored);
+    }
     if (meaning.parent != VEL_NO_PARENT)
         return begin_line(p, pair, meaning.parent);
     return add_setting(p, pair, &meaning);

@@ -179,16 +179,16 @@ static int take_variable(struct vel_conf *conf, const char *name, const char *va
         tell_unknown(name, unknown);
         return 0;
     }
+    source.where = vel_conf_name(conf, name);
+    if (!source.where)
+        return vel_out_of_memory(err, "reading the environment");
     if (meaning.ignored)
-        return 0;
+        return vel_conf_keep_ignored(conf, name, value, meaning.ignored, &source, err);
     /* VELOC_ wins over SCR_ when both name a setting */
     const struct vel_source *before = &conf->sources[meaning.setting];
     if (before->layer == VEL_LAYER_ENVIRONMENT &&
         strncmp(before->where, "VELOC_", 6) == 0 && strncmp(name, "SCR_", 4) == 0)
         return 0;
-    source.where = vel_conf_name(conf, name);
-    if (!source.where)
-        return vel_out_of_memory(err, "reading the environment");
     int rc = vel_conf_set(conf, meaning.setting, vel_schema_value(&meaning, value),
                           &source, err);
     return rc < 0 ? vel_wrap(err, rc, "environment: %s", name) : 0;

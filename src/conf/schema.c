@@ -109,14 +109,19 @@ static const struct {
 
 static const struct {
     const char *name;
-    const char *why;
-} ignored[] =
-    {
-#define IGNORED(NAME, why) {#NAME, why},
+    enum vel_parent parent;
+} line_aliases[] = {
+#define LINE_ALIAS(NAME, PARENT) {#NAME, VEL_##PARENT},
 #include "conf/schema.def"
-},
-  ini_ignored[] = {
-#define INI_IGNORED(name, why) {#name, why},
+};
+
+static const struct vel_ignored ignored[] = {
+#define IGNORED(NAME, why) {VEL_IGNORED_KEY, VEL_NO_PARENT, #NAME, NULL, why},
+#define IGNORED_SECRET(NAME, why) {VEL_IGNORED_SECRET, VEL_NO_PARENT, #NAME, NULL, why},
+#define IGNORED_LINE(NAME, why) {VEL_IGNORED_LINE, VEL_NO_PARENT, #NAME, NULL, why},
+#define INI_IGNORED(name, why) {VEL_IGNORED_INI, VEL_NO_PARENT, #name, NULL, why},
+#define CHILD_IGNORED(PARENT, NAME, value, why)                                        \
+    {VEL_IGNORED_KEY, VEL_##PARENT, #NAME, value, why},
 #include "conf/schema.def"
 };
 
@@ -132,6 +137,17 @@ static const struct {
     const char *name, *value, *ours;
 } ini_means[] = {
 #define INI_MEANS(name, value, ours) {#name, value, ours},
+#include "conf/schema.def"
+};
+
+/* a value, or a key with any value, that is said in another way here */
+static const struct means {
+    enum vel_parent parent;
+    const char *name, *value, *key, *ours;
+} means[] = {
+#define MEANS(KEY, value, ours) {VEL_NO_PARENT, #KEY, value, #KEY, ours},
+#define CHILD_MEANS(PARENT, NAME, value, KEY, ours)                                    \
+    {VEL_##PARENT, #NAME, value, #KEY, ours},
 #include "conf/schema.def"
 };
 
@@ -197,6 +213,39 @@ static const char *bare(const char *key, enum vel_spelling spelling)
     return spelling == VEL_SPELL_ENV ? NULL : key;
 }
 
+const struct vel_ignored *vel_schema_ignored(size_t i)
+{
+    return i < COUNT(ignored) ? &ignored[i] : NULL;
+}
+
+/* Both are what a user writes: the case does not matter. */
+static bool is_ignored(const struct vel_ignored *row, enum vel_parent parent,
+                       const char *key, const char *value)
+{
+    return row->kind != VEL_IGNORED_INI && row->parent == parent &&
+           strcasecmp(row->name, key) == 0 &&
+           (!row->value || strcasecmp(row->value, value) == 0);
+}
+
+static const struct vel_ignored *find_ignored(enum vel_parent parent, const char *key,
+                                              const char *value)
+{
+    for (size_t i = 0; i < COUNT(ignored); i++)
+        if (is_ignored(&ignored[i], parent, key, value))
+            return &ignored[i];
+    return NULL;
+}
+
+static const struct means *find_means(enum vel_parent parent, const char *key,
+                                      const char *value)
+{
+    for (size_t i = 0; i < COUNT(means); i++)
+        if (means[i].parent == parent && strcasecmp(means[i].name, key) == 0 &&
+            (!means[i].value || strcasecmp(means[i].value, value) == 0))
+            return &means[i];
+    return NULL;
+}
+
 static bool find_ini(const char *key, struct vel_meaning *ret)
 {
     for (size_t i = 0; i < COUNT(ini_names); i++)
@@ -205,9 +254,9 @@ static bool find_ini(const char *key, struct vel_meaning *ret)
             ret->ini = ini_names[i].name;
             return true;
         }
-    for (size_t i = 0; i < COUNT(ini_ignored); i++)
-        if (strcmp(key, ini_ignored[i].name) == 0) {
-            ret->ignored = ini_ignored[i].why;
+    for (size_t i = 0; i < COUNT(ignored); i++)
+        if (ignored[i].kind == VEL_IGNORED_INI && strcmp(key, ignored[i].name) == 0) {
+            ret->ignored = &ignored[i];
             return true;
         }
     return false;
@@ -238,12 +287,19 @@ static bool find_plain(const char *key, struct vel_meaning *ret)
             ret->setting = aliases[i].setting;
             return true;
         }
-    for (size_t i = 0; i < COUNT(ignored); i++)
-        if (strcasecmp(key, ignored[i].name) == 0) {
-            ret->ignored = ignored[i].why;
-            return true;
-        }
-    return false;
+    ret->ignored = find_ignored(VEL_NO_PARENT, key, "");
+    return ret->ignored;
+}
+
+static bool find_line(const char *key, struct vel_meaning *ret)
+{
+    for (size_t p = 0; p < VEL_PARENTS; p++)
+        if (strcasecmp(key, parent_keys[p]) == 0)
+            ret->parent = (enum vel_parent)p;
+    for (size_t i = 0; i < COUNT(line_aliases); i++)
+        if (strcasecmp(key, line_aliases[i].name) == 0)
+            ret->parent = line_aliases[i].parent;
+    return ret->parent != VEL_NO_PARENT;
 }
 
 bool vel_schema_find(const char *key, enum vel_spelling spelling,
@@ -252,11 +308,8 @@ bool vel_schema_find(const char *key, enum vel_spelling spelling,
     *ret = (struct vel_meaning){.setting = (size_t)-1, .parent = VEL_NO_PARENT};
     if (spelling == VEL_SPELL_INI)
         return find_ini(key, ret);
-    for (size_t p = 0; spelling == VEL_SPELL_FILE && p < VEL_PARENTS; p++)
-        if (strcasecmp(key, parent_keys[p]) == 0) {
-            ret->parent = (enum vel_parent)p;
-            return true;
-        }
+    if (spelling == VEL_SPELL_FILE && find_line(key, ret))
+        return true;
     const char *plain = bare(key, spelling);
     if (!plain)
         return false;
@@ -272,7 +325,9 @@ const char *vel_schema_value(const struct vel_meaning *meaning, const char *valu
         if (strcmp(meaning->ini, ini_means[i].name) == 0 &&
             strcmp(value, ini_means[i].value) == 0)
             return ini_means[i].ours;
-    return value;
+    const struct means *row =
+        find_means(VEL_NO_PARENT, settings[meaning->setting].key, value);
+    return row ? row->ours : value;
 }
 
 size_t vel_schema_child(enum vel_parent parent, const char *key)
@@ -287,6 +342,17 @@ size_t vel_schema_child(enum vel_parent parent, const char *key)
         index++;
     }
     return (size_t)-1;
+}
+
+bool vel_schema_find_child(enum vel_parent parent, const char *key, const char *value,
+                           struct vel_child_meaning *ret)
+{
+    const struct means *row = find_means(parent, key, value);
+
+    ret->ignored = find_ignored(parent, key, value);
+    ret->child = vel_schema_child(parent, row ? row->key : key);
+    ret->value = row && row->ours ? row->ours : value;
+    return ret->ignored || ret->child != (size_t)-1;
 }
 
 enum vel_parent vel_schema_parent_of(const char *key)
@@ -338,8 +404,33 @@ bool vel_schema_implied(size_t i, size_t *ret_setting, const char **ret_value)
     return true;
 }
 
-void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),
-                          void *arg)
+void vel_schema_each_child_name(enum vel_parent parent, const char *key,
+                                vel_schema_name_f *tell, void *arg)
+{
+    char name[80];
+
+    for (size_t i = 0; i < COUNT(means); i++) {
+        const struct means *row = &means[i];
+        bool is_key = strcmp(row->name, row->key) != 0;
+
+        if (row->parent != parent || strcmp(row->key, key) != 0)
+            continue;
+        snprintf(name, sizeof name, "%s%s%s%s%s", is_key ? row->name : "",
+                 is_key && row->value ? "=" : "", row->value ? row->value : "",
+                 row->ours ? " for " : "", row->ours ? row->ours : "");
+        tell(arg, name);
+    }
+}
+
+void vel_schema_each_line_name(enum vel_parent parent, vel_schema_name_f *tell,
+                               void *arg)
+{
+    for (size_t i = 0; i < COUNT(line_aliases); i++)
+        if (line_aliases[i].parent == parent)
+            tell(arg, line_aliases[i].name);
+}
+
+void vel_schema_each_name(size_t i, vel_schema_name_f *tell, void *arg)
 {
     char name[80];
 
@@ -351,4 +442,5 @@ void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),
     for (size_t a = 0; a < COUNT(ini_names); a++)
         if (ini_names[a].setting == i)
             tell(arg, ini_names[a].name);
+    vel_schema_each_child_name(VEL_NO_PARENT, settings[i].key, tell, arg);
 }

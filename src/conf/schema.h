@@ -43,12 +43,30 @@ enum vel_spelling {
     VEL_SPELL_INI,  /* VELOC's own keys: scratch */
 };
 
+/* What is accepted and has no meaning here. */
+enum vel_ignored_kind {
+    VEL_IGNORED_KEY,
+    VEL_IGNORED_SECRET, /* a key whose value is shown to nobody */
+    VEL_IGNORED_LINE,   /* a key that begins a line without meaning */
+    VEL_IGNORED_INI,    /* a key of VELOC's form */
+};
+struct vel_ignored {
+    enum vel_ignored_kind kind;
+    enum vel_parent parent; /* a key on lines of this kind, else VEL_NO_PARENT */
+    const char *name;
+    const char *value; /* of this value alone; NULL: of any */
+    const char *why;
+};
+
+/* The i-th, in the order of the table; NULL behind the last. */
+const struct vel_ignored *vel_schema_ignored(size_t i);
+
 /* What a key means. */
 struct vel_meaning {
     size_t setting;         /* its index, or (size_t)-1 */
     enum vel_parent parent; /* or it begins a line of this kind, else VEL_NO_PARENT */
-    const char *ignored;    /* or it has no meaning here, for this reason */
-    const char *ini;        /* it is VELOC's name of the setting, this one */
+    const struct vel_ignored *ignored; /* or it has no meaning here */
+    const char *ini;                   /* it is VELOC's name of the setting, this one */
 };
 
 /* False for an unknown key. */
@@ -56,11 +74,22 @@ bool vel_schema_find(const char *key, enum vel_spelling spelling,
                      struct vel_meaning *ret);
 
 /* What is to be set when a key of that meaning has this value: the same, but where
- * VELOC says it in another way. */
+ * VELOC or SCR says it in another way. */
 const char *vel_schema_value(const struct vel_meaning *meaning, const char *value);
 
 /* The index of a child of a parent; (size_t)-1 when there is none of that name. */
 size_t vel_schema_child(enum vel_parent parent, const char *key);
+
+/* What a key with this value means on a line. */
+struct vel_child_meaning {
+    size_t child; /* the index of a child, or (size_t)-1 */
+    const char *value;
+    const struct vel_ignored *ignored; /* or it has no meaning here */
+};
+
+/* False for an unknown key. */
+bool vel_schema_find_child(enum vel_parent parent, const char *key, const char *value,
+                           struct vel_child_meaning *ret);
 
 /* The kind of line on which this key would be a child, or VEL_NO_PARENT. */
 enum vel_parent vel_schema_parent_of(const char *key);
@@ -77,8 +106,15 @@ bool vel_schema_is_ini(const char *key);
  * last. */
 bool vel_schema_implied(size_t i, size_t *ret_setting, const char **ret_value);
 
-/* Every other name of setting i: calls back in the order of the table. */
-void vel_schema_each_name(size_t i, void (*tell)(void *arg, const char *name),
-                          void *arg);
+/* Every other name of setting i, or of a key on lines of a kind; and of each of its
+ * values, as "LOCAL for SINGLE": calls back in the order of the table. */
+typedef void vel_schema_name_f(void *arg, const char *name);
+void vel_schema_each_name(size_t i, vel_schema_name_f *tell, void *arg);
+void vel_schema_each_child_name(enum vel_parent parent, const char *key,
+                                vel_schema_name_f *tell, void *arg);
+
+/* Every other key that begins a line of that kind. */
+void vel_schema_each_line_name(enum vel_parent parent, vel_schema_name_f *tell,
+                               void *arg);
 
 #endif

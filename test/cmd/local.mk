@@ -11,6 +11,7 @@ cmd_tests = \
 	test/cmd/rebuild.t \
 	test/cmd/redset.t \
 	test/cmd/schema.t \
+	test/cmd/schema_scr.t \
 	test/cmd/scrub.t \
 	test/cmd/veloc_heat.t
 TESTS += $(cmd_tests)
@@ -82,6 +83,8 @@ conf_data = \
 	test/data/conf/good-levels.conf \
 	test/data/conf/good-mtbf.conf \
 	test/data/conf/good-schema.conf \
+	test/data/conf/good-scr-old.conf \
+	test/data/conf/good-scr.conf \
 	test/data/conf/good-system.conf \
 	test/data/conf/good-tokens.conf \
 	test/data/conf/good-user.conf \
