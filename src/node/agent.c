@@ -13,6 +13,7 @@
 #include "link/link.h"
 #include "node/agent.h"
 #include "node/agent_led.h"
+#include "topo/store.h"
 
 /* A launch, and when it may be tried again. */
 struct entry {
@@ -259,7 +260,9 @@ int vel_agent_create(struct vel_fs *fs, const struct vel_host *host,
     vel_vec_init(&agent->entries, sizeof(struct entry));
     pthread_mutex_init(&agent->lock, NULL);
     if (kind == VEL_AGENT_FOR_ALL) {
-        rc = vel_role_open(fs, host, conf->cntl_base, NULL, &agent->role, err);
+        rc = vel_store_check_control(conf, fs, err);
+        if (rc == 0)
+            rc = vel_role_open(fs, host, conf->cntl_base, NULL, &agent->role, err);
         if (rc == 0)
             rc = vel_role_take(agent->role, err);
     }

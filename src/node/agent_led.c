@@ -14,6 +14,7 @@
 #include "node/agent_led.h"
 #include "node/service.h"
 #include "sys/thread.h"
+#include "topo/store.h"
 
 enum { RETRY_MS = 10 };
 
@@ -73,9 +74,11 @@ static int take_role(struct vel_led *led, struct vel_role **ret_role,
                      struct vel_err *err)
 {
     struct vel_role *role = NULL;
-    int rc = vel_role_open(led->of.fs, &led->about.host, led->of.conf->cntl_base,
-                           led->about.launch, &role, err);
+    int rc = vel_store_check_control(led->of.conf, led->of.fs, err);
 
+    if (rc == 0)
+        rc = vel_role_open(led->of.fs, &led->about.host, led->of.conf->cntl_base,
+                           led->about.launch, &role, err);
     if (rc == 0 && led->of.only_deserted && !vel_role_is_deserted(role))
         rc = vel_fail(err, VEL_EBUSY, "processes of it live here");
     if (rc == 0)

@@ -16,6 +16,7 @@
 #include "node/agent.h"
 #include "node/service.h"
 #include "process/presence.h"
+#include "topo/store.h"
 #include "view/view.h"
 
 struct vel_presence {
@@ -304,8 +305,10 @@ int vel_presence_open(const struct vel_background_of *of,
     snprintf(p->launch, sizeof p->launch, "%s", of->fresh);
     p->of.fresh = p->launch;
     pthread_mutex_init(&p->lock, NULL);
-    rc =
-        vel_role_open(of->fs, &p->host, of->conf->cntl_base, p->launch, &p->alive, err);
+    rc = vel_store_check_control(of->conf, of->fs, err);
+    if (rc == 0)
+        rc = vel_role_open(of->fs, &p->host, of->conf->cntl_base, p->launch, &p->alive,
+                           err);
     if (rc == 0)
         rc = vel_role_live(p->alive, err);
     const struct vel_service_of service = service_of(p);

@@ -288,3 +288,17 @@ int vel_store_check(const struct vel_store *store, struct vel_fs *fs,
                         store->name);
     return rc < 0 ? vel_fail(err, (enum vel_status)rc, "%s", why.text) : 0;
 }
+
+int vel_store_check_control(const struct vel_conf *conf, struct vel_fs *fs,
+                            struct vel_err *err)
+{
+    const struct vel_line *line;
+    struct vel_store control = {.name = conf->cntl_base, .can_mkdir = true};
+    int rc;
+
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++)
+        if (vel_path_is_same(line->name, conf->cntl_base))
+            control.can_mkdir = ((const struct vel_store_line *)line->data)->mkdir;
+    rc = vel_store_check(&control, fs, err);
+    return rc < 0 ? vel_wrap(err, rc, "CNTL_BASE") : 0;
+}

@@ -68,4 +68,8 @@ int64_t vel_store_limit(const struct vel_conf *conf, const char *dir);
 int vel_store_check(const struct vel_store *store, struct vel_fs *fs,
                     struct vel_err *err);
 
+/* Local. The same of CNTL_BASE, which may have a STORE line, too. */
+int vel_store_check_control(const struct vel_conf *conf, struct vel_fs *fs,
+                            struct vel_err *err);
+
 #endif

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sys/host.h"
 #include "tap/apilab.h"
+#include "tap/files.h"
 #include "tap/mtap.h"
 #include "veloc.h"
 
@@ -309,6 +311,27 @@ static void spills(void)
     apilab_end(0);
 }
 
+/* --- the control directory, which is no level's --- */
+
+static void control_of_others(void)
+{
+    apilab_case("control", 4,
+                "MODE=ASYNC\nCOPY_TYPE=XOR\nSET_SIZE=4\nCNTL_BASE=$/cntl\n"
+                "STORE=$/cntl MKDIR=0\nSTORE=$/cache\nLOG_FILE=$/log\n");
+    mok(!apilab_begin() && apilab_says("CNTL_BASE: ") &&
+            apilab_says("cntl is not there, and is not made because of MKDIR=0: make "
+                        "or mount it before the program starts") &&
+            access(apilab_at("cntl"), F_OK) < 0,
+        "a CNTL_BASE that others have to make is not made, and Init says so");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0)
+        tap_fresh_dir(apilab_at("cntl"));
+    MPI_Barrier(MPI_COMM_WORLD);
+    mok(apilab_begin() && apilab_save("c", 1) == VELOC_SUCCESS &&
+            apilab_restores("c", 1) && apilab_end(0),
+        "one that is there is used");
+}
+
 int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
@@ -319,5 +342,6 @@ int main(int argc, char **argv)
     by_seconds();
     counts();
     spills();
+    control_of_others();
     return mtap_done();
 }

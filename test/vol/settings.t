@@ -41,6 +41,23 @@ refused 'a group that is everybody' '*GROUP=WORLD*' GROUP=WORLD
 refused 'a name of the user that leads out of the cache' "*/.velocconf:1: USER_NAME: '../x' cannot be part of a path: *" USER_NAME=../x
 refused 'a file for messages that cannot be' '*LOG_FILE*' "LOG_FILE=$dir/none/log"
 
+# A directory for the control that others have to make is not made by us.
+control() { VELOC_CNTL_BASE="$dir/control" "$@"; }
+control run COPY_TYPE=SINGLE "STORE=$dir/control MKDIR=0" "STORE=$dir/cache"
+is "$result,$(files)" 0,6 'a control directory that is not there, with MKDIR=0: the program has its files'
+is "$(lines | sed 's/.*warn: rank . on [^ ]*: //' | sort -u)" \
+    "HDF5 files are written where they belong, and not protected: CNTL_BASE: $dir/control is not there, and is not made \
+because of MKDIR=0: make or mount it before the program starts" 'and is told, with what to do'
+is "$(cd "$dir/prefix" && control "$TOOLS/h5veloc-agent" 2>&1 </dev/null | sed 's/.*CNTL_BASE: //')" \
+    "$dir/control is not there, and is not made because of MKDIR=0: make or mount it before the program starts" 'so is an agent'
+ok 'which nobody makes' test ! -e "$dir/control"
+mkdir "$dir/control"
+control run COPY_TYPE=SINGLE "STORE=$dir/control MKDIR=0" "STORE=$dir/cache"
+is "$result,$(files),$(lines)" 0,6, 'one that is there is used'
+rm -rf "$dir/control"
+control run COPY_TYPE=SINGLE "STORE=$dir/control" "STORE=$dir/cache"
+ok 'and without MKDIR=0 it is made' test -d "$dir/control"
+
 # What was set and does nothing for HDF5 files is said once, where they are made; a system's file is for everybody.
 run COPY_TYPE=SINGLE CACHE_SIZE=2 FETCH_WIDTH=2 WATCHDOG=1 "STORE=$dir/cache COUNT=3" "STORE=$dir/other COUNT=1 MTBF=100h"
 is "$result,$(files),$(lines | grep obey)" "0,6,h5veloc: warn: rank 0 on ${host%%.*}.v0: HDF5 files do not obey these settings: \
