@@ -82,6 +82,7 @@ static struct vel_conf *load(const struct vel_conf_layers *layers)
         vel_tool_die(rc == VEL_ENOMEM || rc == VEL_EIO ? VEL_EXIT_FAILED
                                                        : VEL_EXIT_USAGE,
                      "%s", err.text);
+    vel_conf_tell_lines(conf);
     return conf;
 }
 

@@ -125,9 +125,7 @@ static int check_store(const struct vel_conf *conf, const struct vel_line *line,
 {
     static const char *const types[] = {"SINGLE", "PARTNER", "XOR", "RS"};
     const struct vel_ckpt *c = line->data;
-    const struct vel_line *store = find_store(conf, c->store), *other;
-    char hint[VEL_NEAR_HINT];
-    struct vel_near near;
+    const struct vel_line *store = find_store(conf, c->store);
 
     if (store) {
         const struct vel_store_line *s = store->data;
@@ -143,14 +141,7 @@ static int check_store(const struct vel_conf *conf, const struct vel_line *line,
                 line->name, types[c->type], c->store);
         return 0;
     }
-    if (!vel_conf_line(conf, VEL_STORE, 0) ||
-        vel_path_is_same(c->store, conf->cache_base)) /* by its directory alone */
-        return check_path("STORE", c->store, err);
-    vel_near_init(&near, c->store);
-    for (size_t i = 0; (other = vel_conf_line(conf, VEL_STORE, i)); i++)
-        vel_near_try(&near, other->name);
-    return vel_fail(err, VEL_ECONFIG, "CKPT=%s: there is no line STORE=%s%s",
-                    line->name, c->store, vel_near_hint(near.best, hint));
+    return check_path("STORE", c->store, err); /* one by its directory alone */
 }
 
 static int check_scheme(const struct vel_line *line, struct vel_err *err)

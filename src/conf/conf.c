@@ -239,8 +239,42 @@ void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
     }
 }
 
-void vel_conf_tell_replaced(const struct vel_conf *conf)
+/* The name in a STORE line that looks like this one; NULL: none does, or it is there.
+ */
+static const char *near_store(const struct vel_conf *conf, const char *store)
 {
+    const struct vel_line *line;
+    struct vel_near near;
+
+    vel_near_init(&near, store);
+    for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++) {
+        if (vel_path_is_same(line->name, store))
+            return NULL;
+        vel_near_try(&near, line->name);
+    }
+    return vel_path_is_same(store, conf->cache_base) ? NULL : near.best;
+}
+
+static void tell_near_stores(const struct vel_conf *conf)
+{
+    const struct vel_line *line;
+    char hint[VEL_NEAR_HINT];
+
+    for (size_t i = 0;
+         vel_conf_has_levels(conf) && (line = vel_conf_line(conf, VEL_CKPT, i)); i++) {
+        const struct vel_ckpt *c = line->data;
+        const char *near = c->enabled ? near_store(conf, c->store) : NULL;
+
+        if (near)
+            vel_log_shared(VEL_LOG_WARN, "%s:%d: CKPT=%s: no line describes STORE=%s%s",
+                           line->source.where, line->source.line, line->name, c->store,
+                           vel_near_hint(near, hint));
+    }
+}
+
+void vel_conf_tell_lines(const struct vel_conf *conf)
+{
+    tell_near_stores(conf);
     for (size_t i = 0; i < conf->unused.n; i++) {
         const struct vel_unused *line = vel_vec_at(&conf->unused, i);
 

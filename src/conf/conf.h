@@ -208,10 +208,11 @@ bool vel_conf_gives(const struct vel_line *line, const char *key);
 void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
                             struct vel_buf *ret);
 
-/* Log the DATASET lines that others of the same name have replaced. Whoever opens the
+/* Log which DATASET lines others of the same name have replaced, and that a CKPT line
+ * names a store without a line whose name is nearly that of another. Whoever opens the
  * log calls it: vel_conf_load() is too early, for the settings say where messages go.
  */
-void vel_conf_tell_replaced(const struct vel_conf *conf);
+void vel_conf_tell_lines(const struct vel_conf *conf);
 
 /* Are the CKPT lines used (COPY_TYPE=FILE, or it was left open and there are some)? */
 bool vel_conf_has_levels(const struct vel_conf *conf);

@@ -52,7 +52,7 @@ int vel_logsink_open(const struct vel_conf *conf, struct vel_fs *fs, const char 
     if (rc < 0)
         return rc;
     vel_log_open(&own);
-    vel_conf_tell_replaced(conf);
+    vel_conf_tell_lines(conf);
     *ret_file = file;
     return 0;
 }

@@ -70,7 +70,6 @@ conf_data = \
 	test/data/conf/bad-relative-control.conf \
 	test/data/conf/bad-relative-store.conf \
 	test/data/conf/bad-size.conf \
-	test/data/conf/bad-store.conf \
 	test/data/conf/bad-unknown-child.conf \
 	test/data/conf/bad-unknown-far.conf \
 	test/data/conf/bad-unknown-key.conf \
@@ -85,6 +84,7 @@ conf_data = \
 	test/data/conf/good-schema.conf \
 	test/data/conf/good-scr-old.conf \
 	test/data/conf/good-scr.conf \
+	test/data/conf/good-store.conf \
 	test/data/conf/good-system.conf \
 	test/data/conf/good-tokens.conf \
 	test/data/conf/good-user.conf \

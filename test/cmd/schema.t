@@ -93,6 +93,15 @@ is "$(VELOC_FLUSH=x "$tool" check --system="$empty" 2>&1)" \
     'h5veloc-schema: environment: VELOC_FLUSH: FLUSH=x: expected a whole number from 0 to 1000000000' \
     'a bad value in the environment names the variable'
 
+# --- a store of a CKPT line alone
+c=--file=$data/good-store.conf
+like "$("$tool" check --no-environment --system="$empty" "$c" 2>&1)" \
+    "h5veloc: warn: */good-store.conf:2: CKPT=0: no line describes STORE=/sdd: did you mean /ssd?" \
+    'is no fault, but may be a slip'
+"$tool" check --no-environment --system="$empty" "$c" 2>/dev/null
+is $? 0 'with which a program runs'
+is "$(VELOC_COPY_TYPE=XOR "$tool" check --system="$empty" "$c" 2>&1)" '' 'and nothing where the line is not used'
+
 # --- bad files
 cd "$data" || bail_out "no $data"
 while IFS=$'\t' read -r file want; do

@@ -266,6 +266,28 @@ static void counts(void)
     apilab_end(0);
 }
 
+/* SCR has a line for every store; a CKPT line of the user's names one that the system's
+ * file does not know. */
+static void without_a_line(void)
+{
+    bool fine = true;
+
+    apilab_case("lineless", 4,
+                "FLUSH=0\nLOG_FILE=$/log\nCACHE_SIZE=2\nSTORE=$/ssd COUNT=1\n"
+                "CKPT=0 STORE=$/sdd\nCKPT=1 INTERVAL=3 STORE=$/ssd\n");
+    mok(apilab_begin(), "a CKPT line may name a store that has no line");
+    for (int v = 1; v <= 4; v++)
+        apilab_save("n", v);
+    for (int v = 1; v <= 4; v++)
+        fine = level_of(v) == (v == 1 ? -1 : v == 3) && fine;
+    mok(fine && apilab_restores("n", 4) && apilab_restores("n", 3),
+        "it keeps CACHE_SIZE checkpoints");
+    mok(apilab_lines("log", "no line describes STORE=") == 1 &&
+            apilab_lines("log", "did you mean ") == 1,
+        "one warning tells it where it looks like a slip");
+    apilab_end(0);
+}
+
 /* --- room --- */
 
 /* Whole settings for stores of which the first has room for one dataset, not for two:
@@ -341,6 +363,7 @@ int main(int argc, char **argv)
     from_the_first();
     by_seconds();
     counts();
+    without_a_line();
     spills();
     control_of_others();
     return mtap_done();

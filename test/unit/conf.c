@@ -186,6 +186,10 @@ static void stores(void)
         parse("STORE=/bb\nCACHE_BASE=/tmp/c/\nCKPT=0 STORE=/tmp/c TYPE=SINGLE\n", &err);
     ok(conf != NULL, "nor is CACHE_BASE another one for a slash at its end");
     vel_conf_destroy(conf);
+    conf = parse("STORE=/bb COUNT=4\nCKPT=0 STORE=/x/y TYPE=XOR\n", &err);
+    ok(conf != NULL,
+       "one that a CKPT line alone names is one, beside STORE lines, too");
+    vel_conf_destroy(conf);
 }
 
 /* Where to look for what lies in caches. */

@@ -271,7 +271,7 @@ static void replaced_lines(void)
     setenv("VELOC_DATASET", "c PATTERN=c.env\nb PATTERN=b.env", 1);
     ok(vel_conf_load(conf, vel_fs_posix(), &layers, &err) == 0, "lines of one name");
     vel_log_open(&sink);
-    vel_conf_tell_replaced(conf);
+    vel_conf_tell_lines(conf);
     vel_log_open(NULL);
     ok(strstr(heard, "/p/.velocconf:3: the line DATASET=b is not used: "
                      "HDF5_VOL_CONNECTOR:1 replaces it\n"),
