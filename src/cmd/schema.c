@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "cmd/schema_print.h"
 #include "cmd/tool.h"
 #include "conf/load.h"
 #include "topo/check.h"
+#include "xfer/plugin.h"
 
 enum { OPT_SYSTEM = 256, OPT_NO_ENVIRONMENT };
 
@@ -86,6 +88,17 @@ static struct vel_conf *load(const struct vel_conf_layers *layers)
     return conf;
 }
 
+/* A program goes on without it, with a warning. */
+static int check_plugin(const struct vel_conf *conf, struct vel_err *err)
+{
+    int rc = conf->flush_plugin ? vel_plugin_check(conf->flush_plugin, err) : 0;
+
+    if (rc == 0)
+        return 0;
+    vel_wrap(err, rc, "FLUSH_PLUGIN=%s", conf->flush_plugin);
+    return vel_conf_fault_of(conf, "FLUSH_PLUGIN", err);
+}
+
 /* What no single value shows: do the levels protect anything? VELOC_Init asks the same.
  */
 static void check(const struct vel_conf *conf)
@@ -93,7 +106,7 @@ static void check(const struct vel_conf *conf)
     struct vel_err err = {0};
 
     if (vel_topo_check(conf, &err) != VEL_TOPO_VALID ||
-        vel_conf_check_groups(conf, &err) < 0)
+        vel_conf_check_groups(conf, &err) < 0 || check_plugin(conf, &err) < 0)
         vel_tool_die(VEL_EXIT_USAGE, "%s", err.text);
 }
 
@@ -111,6 +124,10 @@ int main(int argc, char **argv)
                      "%s: no such command; there are show, check and man", o.command);
     struct vel_conf *conf = load(&o.layers);
     if (strcmp(o.command, "show") == 0) {
+        struct vel_err err = {0};
+
+        if (check_plugin(conf, &err) < 0)
+            vel_log(VEL_LOG_WARN, "%s", err.text);
         if (o.json)
             vel_tool_print_json(vel_schema_json(conf));
         else

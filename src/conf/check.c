@@ -16,8 +16,7 @@ static int fault(const struct vel_line *line, struct vel_err *err)
     return vel_wrap(err, VEL_ECONFIG, "%s:%d", line->source.where, line->source.line);
 }
 
-/* A setting, where it was given. */
-static int fault_of(const struct vel_conf *conf, const char *key, struct vel_err *err)
+int vel_conf_fault_of(const struct vel_conf *conf, const char *key, struct vel_err *err)
 {
     const struct vel_source *source;
     struct vel_meaning meaning;
@@ -333,19 +332,19 @@ static int check_names(const struct vel_conf *conf, struct vel_err *err)
                  "USER_NAME: '%s' cannot be part of a path: use letters, digits and "
                  "\"._-\"",
                  conf->user_name);
-        return fault_of(conf, "USER_NAME", err);
+        return vel_conf_fault_of(conf, "USER_NAME", err);
     }
     if (conf->launch && conf->launch[0] && !vel_host_is_name(conf->launch)) {
         vel_fail(err, VEL_ECONFIG,
                  "LAUNCH=%s: a launch is named by letters, digits, dots, underscores "
                  "and dashes",
                  conf->launch);
-        return fault_of(conf, "LAUNCH", err);
+        return vel_conf_fault_of(conf, "LAUNCH", err);
     }
     if (check_path("CACHE_BASE", conf->cache_base, err) < 0)
-        return fault_of(conf, "CACHE_BASE", err);
+        return vel_conf_fault_of(conf, "CACHE_BASE", err);
     if (check_path("CNTL_BASE", conf->cntl_base, err) < 0)
-        return fault_of(conf, "CNTL_BASE", err);
+        return vel_conf_fault_of(conf, "CNTL_BASE", err);
     return 0;
 }
 
@@ -421,7 +420,7 @@ int vel_conf_check_groups(const struct vel_conf *conf, struct vel_err *err)
     if (rc == 0 && !vel_conf_has_levels(conf) && !is_defined(conf, conf->group)) {
         vel_fail(err, VEL_ECONFIG,
                  "GROUP=%s is unknown, since no GROUPS line defines it", conf->group);
-        rc = fault_of(conf, "GROUP", err);
+        rc = vel_conf_fault_of(conf, "GROUP", err);
     }
     return rc;
 }

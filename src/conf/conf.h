@@ -225,6 +225,10 @@ bool vel_conf_asks_for_scheme(const struct vel_conf *conf);
  * for the first fault. */
 int vel_conf_finish(struct vel_conf *conf, struct vel_err *err);
 
+/* VEL_ECONFIG, with the place where a setting was given before the sentence. */
+int vel_conf_fault_of(const struct vel_conf *conf, const char *key,
+                      struct vel_err *err);
+
 /* Is there a group of that name, which `line` (of these or other settings) has?
  * VEL_ECONFIG. Where no host is listed any may be there. */
 int vel_conf_check_group(const struct vel_conf *conf, const struct vel_line *line,

@@ -94,27 +94,50 @@ static void unload(struct vel_plugin *plugin)
     free(plugin);
 }
 
-int vel_plugin_open(const char *path, unsigned rank, struct vel_plugin **ret_plugin,
+/* Without its instance. */
+static int load_new(const char *path, struct vel_plugin **ret_plugin,
                     struct vel_err *err)
 {
-    struct answer answer = {""};
     struct vel_plugin *plugin = calloc(1, sizeof *plugin);
 
     if (!plugin)
         return vel_out_of_memory(err, path);
     pthread_mutex_init(&plugin->lock, NULL);
     int rc = load(plugin, path, err);
-    if (rc == 0) {
-        rc = plugin->ops.open(rank, &plugin->instance, answer.text);
-        if (rc != 0)
-            rc = failed(plugin, rc, &answer, "be used", err);
-    }
-    if (rc < 0) {
+    if (rc < 0)
+        unload(plugin);
+    else
+        *ret_plugin = plugin;
+    return rc;
+}
+
+int vel_plugin_open(const char *path, unsigned rank, struct vel_plugin **ret_plugin,
+                    struct vel_err *err)
+{
+    struct answer answer = {""};
+    struct vel_plugin *plugin = NULL;
+    int rc = load_new(path, &plugin, err);
+
+    if (rc < 0)
+        return rc;
+    rc = plugin->ops.open(rank, &plugin->instance, answer.text);
+    if (rc != 0) {
+        rc = failed(plugin, rc, &answer, "be used", err);
         unload(plugin);
         return rc;
     }
     *ret_plugin = plugin;
     return 0;
+}
+
+int vel_plugin_check(const char *path, struct vel_err *err)
+{
+    struct vel_plugin *plugin = NULL;
+    int rc = load_new(path, &plugin, err);
+
+    if (rc == 0)
+        unload(plugin);
+    return rc;
 }
 
 void vel_plugin_close(struct vel_plugin *plugin)

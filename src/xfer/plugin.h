@@ -24,6 +24,10 @@ int vel_plugin_open(const char *path, unsigned rank, struct vel_plugin **ret_plu
                     struct vel_err *err);
 void vel_plugin_close(struct vel_plugin *plugin);
 
+/* Could it be loaded? Its instance is not opened: what it needs may be on other nodes.
+ */
+int vel_plugin_check(const char *path, struct vel_err *err);
+
 const char *vel_plugin_name(const struct vel_plugin *plugin);
 
 /* The batch is borrowed until vel_plugin_free(). */

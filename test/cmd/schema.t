@@ -111,6 +111,24 @@ while IFS=$'\t' read -r file want; do
 done <bad.expected
 is "$(find . -name 'bad-*.conf' | wc -l)" "$(wc -l <bad.expected)" 'every bad file has its sentence'
 
+# --- a plug-in that cannot be loaded
+printf 'COPY_TYPE=SINGLE\nFLUSH_PLUGIN=/nowhere/mover.so\n' >"$(tap_dir)/plugin.conf"
+p=--file=$(tap_dir)/plugin.conf
+out=$("$tool" check --no-environment --system="$empty" "$p" 2>&1)
+is $? 2 'a plug-in that is not there is a fault'
+like "$out" 'h5veloc-schema: */plugin.conf:2: FLUSH_PLUGIN=/nowhere/mover.so: cannot load: */nowhere/mover.so*' 'with its line and the reason'
+like "$(VELOC_FLUSH_PLUGIN=$tool "$tool" check --system="$empty" "$p" 2>&1)" \
+    "h5veloc-schema: VELOC_FLUSH_PLUGIN: FLUSH_PLUGIN=$tool: *" 'or its variable'
+out=$("$tool" show --no-environment --system="$empty" "$p" 2>&1 >/dev/null)
+is $? 0 'settings are shown all the same'
+like "$out" 'h5veloc: warn: */plugin.conf:2: FLUSH_PLUGIN=/nowhere/mover.so: cannot load: *' 'with a warning'
+fake=$top_builddir/test/sdk/.libs/bbapi.so
+if [ -f "$fake" ]; then
+    is "$(VELOC_FLUSH_PLUGIN=$fake "$tool" check --system="$empty" 2>&1)" '' 'one that can be loaded is none'
+else
+    skip 1 'there is no stand-in of a plug-in'
+fi
+
 # --- the tool
 out=$(VELOC_COPY_TYPE=RS VELOC_SET_SIZE=6 "$tool" check --system="$empty" 2>&1)
 is $? 2 'a level that VELOC_Init would refuse is a fault'
