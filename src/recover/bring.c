@@ -208,6 +208,10 @@ static int fail_lost(struct vel_recovery *r, int64_t id, struct vel_err *err)
         return vel_fail(err, VEL_ENOENT, "it was never complete");
     }
     vel_recovery_set_aside(r, id, true);
+    if (vel_view_is_unread(&r->view, id)) /* a name of a file says that it was */
+        return vel_fail(err, VEL_EINVAL,
+                        "dataset %" PRId64 ": none of its redundancy files can be read",
+                        id);
     return lost ? vel_fail(err, VEL_EINVAL, "%s", lost->why)
                 : vel_fail(err, VEL_EINVAL,
                            "dataset %" PRId64 ": nothing of it can be read", id);

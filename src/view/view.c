@@ -116,6 +116,13 @@ bool vel_view_is_unseen(const struct vel_view *view, int64_t id)
     return lost && lost->reason == VEL_VIEW_UNSEEN;
 }
 
+bool vel_view_is_unread(const struct vel_view *view, int64_t id)
+{
+    const struct vel_view_lost *lost = vel_view_find_lost(view, id);
+
+    return lost && strstr(lost->why, VEL_VIEW_NEVER);
+}
+
 bool vel_view_find_place(const struct vel_view_dataset *dataset, int rank,
                          size_t *ret_set, size_t *ret_place)
 {

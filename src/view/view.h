@@ -138,6 +138,9 @@ const struct vel_view_lost *vel_view_find_lost(const struct vel_view *view, int6
 /* May all of it lie in caches that nobody looked at? Then what is left of it on the
  * prefix stays. */
 bool vel_view_is_unseen(const struct vel_view *view, int64_t id);
+/* Is it lost because no encoding of it can be read? The view says that it was never
+ * complete; who sees its files may know better. */
+bool vel_view_is_unread(const struct vel_view *view, int64_t id);
 /* Has it told what it holds? */
 bool vel_view_has_node(const struct vel_view *view, const char *node);
 

@@ -5,6 +5,9 @@
 
 #include "view/view.h"
 
+/* What is said of parts without any encoding. */
+#define VEL_VIEW_NEVER "it was never complete"
+
 /* One encoding of a part that some node holds; NULL: the part has none. */
 struct vel_view_ref {
     const struct vel_stock *held;

@@ -245,7 +245,7 @@ int vel_view_weigh(struct vel_view_making *making, const struct vel_view_ref *re
     if (n == 0)
         vel_buf_puts(why, "no cache that was looked at holds any of it");
     else if (!refs[0].encoding)
-        vel_buf_puts(why, "it was never complete");
+        vel_buf_puts(why, VEL_VIEW_NEVER);
     for (size_t at = 0, end; rc == 0 && at < n && refs[at].encoding; at = end) {
         struct vel_buf other;
 
