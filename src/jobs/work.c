@@ -383,10 +383,25 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
     return rc;
 }
 
+/* Does a job wait for workers of which none makes a step? */
+static bool stands_still(const struct vel_work *work)
+{
+    uint64_t now = vel_clock_monotonic(work->clock);
+    unsigned still = 0;
+    bool waits = false;
+
+    for (const struct job *job = work->jobs; job; job = job->next) {
+        waits |= job->state == WAITING;
+        still += job->state == RUNNING && !job->is_aside &&
+                 now - job->seen_at >= VEL_WORK_STILL * work->patience;
+    }
+    return work->patience > 0 && waits && still >= work->workers + work->spare;
+}
+
 bool vel_work_relieve(struct vel_work *work, uint64_t patience)
 {
     struct busy busy;
-    bool is_needed, grows;
+    bool is_needed, grows, is_still;
 
     if (!enter(work))
         return false;
@@ -395,6 +410,7 @@ bool vel_work_relieve(struct vel_work *work, uint64_t patience)
     is_needed = busy.hung > 0 && find_first(work, NULL);
     grows = is_needed && work->spare < VEL_WORK_SPARE &&
             busy.well + busy.hung >= work->workers + work->spare;
+    is_still = stands_still(work);
     if (grows)
         work->spare++;
     pthread_mutex_unlock(&work->lock);
@@ -405,7 +421,7 @@ bool vel_work_relieve(struct vel_work *work, uint64_t patience)
     }
     if (is_needed) /* its errand may have found too many at work */
         vel_queue_submit(work->queue, errand, work, NULL);
-    return busy.hung < VEL_WORK_SPARE;
+    return busy.hung < VEL_WORK_SPARE && !is_still;
 }
 
 void vel_work_set_rate(struct vel_work *work, uint64_t number, uint64_t rate)

@@ -87,7 +87,10 @@ int vel_work_submit(struct vel_work *work, const struct vel_work_plan *plan,
 /* When all workers have been at jobs that use the prefix for so long (ns) without a
  * step of their watch, they hang: another one does what waits meanwhile; VEL_WORK_SPARE
  * at most, the last of them only what does not use the prefix. To be called often.
- * False: so many hang that no job that uses the prefix begins. */
+ * False: so many hang that no job that uses the prefix begins; or a job waits, and all
+ * workers have been at one without a step for VEL_WORK_STILL times as long, as each may
+ * be that waits for others who died. */
+enum { VEL_WORK_STILL = 5 };
 enum { VEL_WORK_SPARE = 8 };
 bool vel_work_relieve(struct vel_work *work, uint64_t patience);
 

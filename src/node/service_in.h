@@ -170,7 +170,7 @@ struct vel_service {
     size_t many_parts;     /* so many are looked through for what is gone */
     struct vel_vec latest; /* struct vel_service_latest */
     bool has_latest, has_told_exposed, has_told_over; /* all older seals are read */
-    bool is_first_chair, takes_jobs;  /* that use the prefix: not all hang there */
+    bool is_first_chair, takes_jobs;                  /* its workers: not all hang */
     uint64_t told_spills, lines_used; /* bit i: files of level i go to another store;
                                          DATASET line i has had a file */
     char *stray;                      /* the first file that no line has */

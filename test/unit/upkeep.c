@@ -12,7 +12,9 @@
 
 #include "base/log.h"
 #include "brain/dataset_state.h"
+#include "engine/background.h"
 #include "jobs/stub.h"
+#include "jobs/work.h"
 #include "tap/filelab.h"
 #include "tap/files.h"
 #include "tap/hangfs.h"
@@ -138,6 +140,51 @@ static void hung(void)
     filelab_fini(&lab);
     hangfs_fini(&prefix);
     vel_log_open(NULL);
+}
+
+/* Until its leader's workers take jobs, or take none. */
+static bool comes_to_take(struct filelab *lab, bool takes)
+{
+    uint64_t until = vel_clock_deadline(vel_clock_system(), 60 * VEL_CLOCK_S);
+    uint64_t value = 0;
+    struct vel_err err = {0};
+
+    while (vel_clock_monotonic(vel_clock_system()) < until) {
+        if (vel_client_ping(lab->client[0], VEL_PING_WORKER, &value, &err) < 0) {
+            note("%s", err.text);
+            return false;
+        }
+        if ((value == 0) == takes)
+            return true;
+        usleep(20000);
+    }
+    return false;
+}
+
+/* The caches hang, and more is left to do than there are spare workers. */
+static void no_worker(void)
+{
+    char cache[300], rules[600];
+    struct hangfs caches;
+    struct filelab lab;
+
+    snprintf(cache, sizeof cache, "%s/cache", tap_path("stuck"));
+    snprintf(rules, sizeof rules, RULE "PEER_TIMEOUT=1\nSTORE=%s BANDWIDTH=50\n",
+             cache);
+    filelab_init(&lab, "stuck", 2, 2, rules);
+    hangfs_init(&caches, cache);
+    lab.fs = &caches.twin.fs;
+    filelab_begin(&lab, "L1");
+    for (int step = 1; step <= VEL_WORK_SPARE + 4; step++)
+        save(&lab, step);
+    ok(comes_to_take(&lab, true), "workers that are slow take jobs");
+    hangfs_hang(&caches);
+    ok(comes_to_take(&lab, false), "when all hang a leader that answers says so");
+    hangfs_let_go(&caches);
+    ok(comes_to_take(&lab, true), "and that they take jobs again");
+    filelab_drop(&lab);
+    filelab_fini(&lab);
+    hangfs_fini(&caches);
 }
 
 /* What a STORE line says of its disks, which two nodes share here. */
@@ -383,6 +430,7 @@ static void stubs_of_lost(void)
 int main(void)
 {
     hung();
+    no_worker();
     stores();
     swept();
     the_same_name();

@@ -307,6 +307,26 @@ static void hanging(void)
     vel_work_destroy(work);
 }
 
+/* Not on the prefix: nobody takes their place, for what hangs there hangs everybody. */
+static void stuck(void)
+{
+    begin(2);
+    submit(VEL_URGENT_ENCODE, 1, 0, stand, "a");
+    submit(VEL_URGENT_ENCODE, 2, 0, stand, "b");
+    wait_until(&lab.arrived, 2);
+    usleep(1000);
+    ok(vel_work_relieve(work, 1), "workers that all stand still are well while nothing "
+                                  "waits for one");
+    submit(VEL_URGENT_ENCODE, 3, 0, arrive, "c");
+    ok(vel_work_relieve(work, 3600 * VEL_CLOCK_S),
+       "and for a while when something does");
+    ok(!vel_work_relieve(work, 1), "but then it is told");
+    add(&lab.open, 1);
+    is_int(take(3), 0, "when they move again");
+    ok(vel_work_relieve(work, 1), "all is well");
+    vel_work_destroy(work);
+}
+
 static int take_bytes(void *arg, const struct vel_work_job *job, struct vel_err *err)
 {
     (void)arg;
@@ -380,6 +400,7 @@ int main(void)
     meeting();
     cancelling();
     hanging();
+    stuck();
     rates();
     low();
     forked();
