@@ -277,7 +277,8 @@ void vel_ls_judge(const struct vel_ls *ls, const struct vel_ls_unit *unit,
                        "; not looked at: %s, where its launch had caches and which "
                        "these settings do not name",
                        vel_buf_text(&elsewhere));
-    else if (row->restart == VEL_LS_UNKNOWN ||
+    else if ((row->restart == VEL_LS_UNKNOWN &&
+              !(nodes.len > 0 && vel_view_is_unseen(&unit->view, row->id))) ||
              (row->restart == VEL_LS_FROM_REBUILT && row->is_guess))
         vel_buf_printf(&why, "; %s did not tell",
                        nodes.len ? vel_buf_text(&nodes) : "other nodes");

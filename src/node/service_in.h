@@ -267,8 +267,9 @@ int vel_service_old_seals(struct vel_service *service, enum vel_verdict verdict,
 int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err);
 int vel_service_load_view(void *arg, struct vel_err *err);
 /* The sentence for a path where a stub of `launch` stands and the view has no name,
- * while it has datasets that nobody has seen. */
-void vel_service_say_unseen(const struct vel_service *service, const char *path,
+ * while it has datasets of which nobody has seen enough. */
+void vel_service_say_unseen(const struct vel_service *service,
+                            const struct vel_view *view, const char *path,
                             const char *launch, struct vel_buf *ret);
 int vel_service_known(void *arg, struct vel_buf *ret, struct vel_err *err);
 

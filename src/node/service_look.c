@@ -76,7 +76,7 @@ static int place_unseen(const struct vel_service_job *job, const char *launch,
     struct vel_buf why;
 
     vel_buf_init(&why);
-    vel_service_say_unseen(job->service, job->name, launch, &why);
+    vel_service_say_unseen(job->service, job->view, job->name, launch, &why);
     return place_why(VEL_AT_LOST, &why, ret, err);
 }
 

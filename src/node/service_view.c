@@ -16,6 +16,7 @@
 #include "node/service_mover.h"
 #include "record/record.h"
 #include "view/evidence.h"
+#include "view/missed.h"
 #include "view/seals.h"
 
 enum { FORMAT = 1 }; /* of record "roll" */
@@ -87,39 +88,23 @@ static int make_of(struct vel_service *service, const struct vel_vec *nodes,
     return vel_view_make(&of, ret, err);
 }
 
-/* One line, for people: what was seen before may be seen again. Sessions tell of theirs
- * (engine/leftovers.c). */
-static void tell_unseen(struct vel_service *service, const struct vel_view *view)
+/* One line, for people: what is not seen now may be seen again. */
+static void tell_missed(struct vel_service *service, const struct vel_view *view)
 {
-    struct vel_seals_of of = {.fs = service->fs, .dir = service->dir};
-    struct vel_seal newest;
-    struct vel_buf where;
-    size_t n = 0;
+    struct vel_seals_of seals = {.fs = service->fs, .dir = service->dir};
+    struct vel_missed_of of = {
+        .view = view, .seals = &seals, .wait = service->conf->view_wait};
+    struct vel_buf caches, text;
 
-    for (size_t i = 0; i < view->lost.n; i++) {
-        int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
-        struct vel_seal seal;
-
-        if (!vel_view_is_unseen(view, id) || vel_seals_of_dataset(&of, id, &seal) < 0)
-            continue;
-        if (seal.about.is_leaders && n++ == 0)
-            newest = seal;
-        else
-            vel_seal_fini(&seal);
-    }
-    vel_seals_of_fini(&of);
-    if (n == 0)
-        return;
-    vel_buf_init(&where);
-    vel_conf_list_stores(service->conf, NULL, &where);
-    vel_log(VEL_LOG_WARN,
-            "dataset %" PRId64 " (%s %" PRId64
-            ") is not found%s: it was in caches only, and none of those that were "
-            "looked at has any of it (%s)",
-            newest.about.id, newest.about.name, newest.about.version,
-            n > 1 ? ", nor are older ones" : "", vel_buf_text(&where));
-    vel_buf_fini(&where);
-    vel_seal_fini(&newest);
+    vel_buf_init(&caches);
+    vel_buf_init(&text);
+    vel_conf_list_stores(service->conf, NULL, &caches);
+    of.caches = vel_buf_text(&caches);
+    if (vel_view_tell_missed(&of, &text))
+        vel_log(VEL_LOG_WARN, "%s", vel_buf_text(&text));
+    vel_seals_of_fini(&seals);
+    vel_buf_fini(&caches);
+    vel_buf_fini(&text);
 }
 
 int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err *err)
@@ -146,7 +131,7 @@ int vel_service_make_view(void *arg, const struct vel_vec *held, struct vel_err 
     if (rc == 0) {
         rc = save(service, &view, err);
         if (rc == 0)
-            tell_unseen(service, &view);
+            tell_missed(service, &view);
         vel_view_fini(&view);
     }
     if (rc == 0)
@@ -177,12 +162,43 @@ int vel_service_load_view(void *arg, struct vel_err *err)
     return rc;
 }
 
-void vel_service_say_unseen(const struct vel_service *service, const char *path,
+/* Of the dataset that is missed a node may have it that did not tell. */
+static bool say_away(const struct vel_service *service, const struct vel_view *view,
+                     const char *path, struct vel_buf *ret)
+{
+    struct vel_seals_of seals = {.fs = service->fs, .dir = service->dir};
+    const struct vel_view_lost *lost;
+    struct vel_seal seal;
+    struct vel_buf away;
+    bool is = false;
+    size_t n;
+
+    vel_buf_init(&away);
+    if (vel_view_find_missed(view, &seals, &seal, &n)) {
+        is = vel_view_put_away(view, &seal, &away) > 0;
+        lost = vel_view_find_lost(view, seal.id);
+        if (is)
+            vel_buf_printf(ret,
+                           "%s may be part of dataset %" PRId64
+                           ", which cannot be restored now: %s",
+                           path, seal.id, lost->why);
+        vel_seal_fini(&seal);
+    }
+    vel_seals_of_fini(&seals);
+    vel_buf_fini(&away);
+    return is;
+}
+
+void vel_service_say_unseen(const struct vel_service *service,
+                            const struct vel_view *view, const char *path,
                             const char *launch, struct vel_buf *ret)
 {
-    char *dir = vel_launch_dir(service->dir, launch);
     struct vel_buf elsewhere;
+    char *dir;
 
+    if (say_away(service, view, path, ret))
+        return;
+    dir = vel_launch_dir(service->dir, launch);
     vel_buf_init(&elsewhere);
     if (dir)
         vel_about_elsewhere(service->fs, dir, service->conf, &elsewhere);

@@ -299,7 +299,7 @@ void vel_files_tell_unheeded(void)
 
 struct datasets {
     int64_t there, files, coming, staying;
-    int64_t newest;
+    int64_t newest, version;
     char *name; /* of the newest that can be restored */
     struct vel_seals_of seals;
 };
@@ -333,6 +333,7 @@ static int add(void *arg, struct vel_entry *entry, struct vel_err *err)
         all->files += entry->dataset.files;
         if (!all->name && vel_entry_is_fetchable(entry)) { /* newest first */
             all->newest = entry->dataset.id;
+            all->version = entry->dataset.version;
             all->name = strdup(entry->dataset.name);
         }
     }
@@ -358,8 +359,10 @@ static void say_datasets(struct vel_buf *text)
                    all.files == 1 ? "" : "s",
                    all.files == 1 ? "its path" : "their paths");
     if (all.name)
-        vel_buf_printf(text, ", the newest to restart from is %" PRId64 " (%s)",
-                       all.newest, all.name);
+        vel_buf_printf(text,
+                       ", the newest to restart from is dataset %" PRId64
+                       " (%s %" PRId64 ")",
+                       all.newest, all.name, all.version);
     if (all.coming)
         vel_buf_printf(text, ", %" PRId64 " more in the caches, on the way there",
                        all.coming);

@@ -8,6 +8,7 @@ core_sources += \
 	%D%/keeper.c \
 	%D%/left.c %D%/left.h \
 	%D%/left_weigh.c \
+	%D%/missed.c %D%/missed.h \
 	%D%/point.c %D%/point.h \
 	%D%/seals.c %D%/seals.h \
 	%D%/view.c %D%/view.h %D%/view_in.h \

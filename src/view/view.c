@@ -152,8 +152,10 @@ void vel_view_tell_lost(const struct vel_view *view, const struct vel_view_name 
     const struct vel_view_lost *lost = vel_view_find_lost(view, name->lost);
     const struct vel_view_dataset *d = view->datasets.items;
 
-    vel_buf_printf(ret, "%s is part of dataset %" PRId64 ", which is lost%s%s",
-                   name->name, name->lost, lost ? ": " : "", lost ? lost->why : "");
+    vel_buf_printf(
+        ret, "%s is part of dataset %" PRId64 ", which %s%s%s", name->name, name->lost,
+        vel_view_is_unseen(view, name->lost) ? "cannot be restored now" : "is lost",
+        lost ? ": " : "", lost ? lost->why : "");
     if (name->id > 0)
         vel_buf_printf(ret, "; the newest that can be restored with it is %" PRId64,
                        name->id);

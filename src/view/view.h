@@ -77,7 +77,8 @@ enum vel_view_reason {
     VEL_VIEW_VOID,        /* sealed as one that will never be complete */
     VEL_VIEW_PARTIAL,     /* sealed as no checkpoint: it is still to be flushed */
     VEL_VIEW_INCOMPLETE,  /* too much of it is lost */
-    VEL_VIEW_UNSEEN,      /* nobody has seen any of it: it may lie in other caches */
+    VEL_VIEW_UNSEEN,      /* too little of it was seen, or nothing, and the rest may lie
+                             in other caches, or on nodes that did not tell */
 };
 
 /* A dataset of which something is left and that cannot be restored. */
@@ -135,8 +136,8 @@ const struct vel_view_name *vel_view_find_name(const struct vel_view *view,
 const struct vel_view_dataset *vel_view_find_dataset(const struct vel_view *view,
                                                      int64_t id);
 const struct vel_view_lost *vel_view_find_lost(const struct vel_view *view, int64_t id);
-/* May all of it lie in caches that nobody looked at? Then what is left of it on the
- * prefix stays. */
+/* May the rest of it lie in caches that nobody looked at? Then what is left of it on
+ * the prefix stays. */
 bool vel_view_is_unseen(const struct vel_view *view, int64_t id);
 /* Is it lost because no encoding of it can be read? The view says that it was never
  * complete; who sees its files may know better. */

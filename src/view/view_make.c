@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/missed.h"
 #include "view/view_in.h"
 
 /* --- what was told --- */
@@ -294,12 +295,21 @@ static bool has_newer(const struct vel_view_making *making)
     return false;
 }
 
-/* It cannot be restored by what was seen: may all of it lie where nobody looked? Who
- * removes the parts of one that is nowhere else says that it is gone. */
-static bool is_unseen(const struct vel_view_making *making, size_t n)
+/* It cannot be restored by what was seen: may the rest of it, or all, lie where nobody
+ * looked? Who removes the parts of one that is nowhere else says that it is gone. */
+static bool is_unseen(const struct vel_view_making *making, size_t n,
+                      struct vel_buf *why)
 {
-    return n == 0 && making->seal && claim_of(making->of, making->id) &&
-           !has_newer(making);
+    struct vel_buf away;
+    bool is = making->seal && claim_of(making->of, making->id) && !has_newer(making);
+
+    vel_buf_init(&away);
+    if (is && vel_view_put_away(making->view, making->seal, &away) > 0)
+        vel_buf_printf(why, "; %s did not tell", vel_buf_text(&away));
+    else
+        is = is && n == 0;
+    vel_buf_fini(&away);
+    return is;
 }
 
 /* n refs of it; none when only records tell of it */
@@ -329,7 +339,7 @@ static int decide(struct vel_view_making *making, const struct vel_view_ref *ref
         rc = vel_view_note_names(making, refs, n, true, err);
     else if (rc == 0) {
         if (!reason)
-            reason = is_unseen(making, n) ? VEL_VIEW_UNSEEN : VEL_VIEW_INCOMPLETE;
+            reason = is_unseen(making, n, why) ? VEL_VIEW_UNSEEN : VEL_VIEW_INCOMPLETE;
         rc = vel_view_note_names(making, refs, n, false, err);
         return rc < 0 ? rc : lose(making, reason, why, err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was sealed and lies in no cache that was looked at, in the view: it may lie in
- * others, until a newer one of its template is whole. */
+/* What was sealed, and of which too little lies in the caches that were looked at, in
+ * the view: the rest may lie in others, or on nodes that did not tell, until a newer
+ * one of its template is whole. */
 #include "config.h"
 
 #include <string.h>
@@ -53,6 +54,7 @@ static void add_newer(struct viewlab *lab, const char *template, bool is_leaders
 {
     lab->makers[1] = (struct vel_view_maker){.first = NEW, .last = NEW, .launch = "B"};
     lab->seals[1] = lab->seals[0];
+    vel_vec_init(&lab->seals[1].seal.members, sizeof(struct vel_seal_member));
     lab->seals[1].seal.id = NEW;
     lab->seals[1].launch = "B";
     lab->seals[1].seal.template = strdup(template);
@@ -116,23 +118,74 @@ static void unseen(void)
     says(&lab, true, "and files of HDF5 programs are none");
 }
 
+/* One node has told, and has too little of it. */
+static void make_seen(struct viewlab *lab)
+{
+    make_unseen(lab);
+    lab->of.nodes = lab->told;
+    lab->of.n_nodes = 1;
+    lab->told[0].held.n = 1;
+    ((struct vel_stock_encoding *)((struct vel_stock *)lab->told[0].held.items)
+         ->encodings.items)
+        ->is_whole = false;
+}
+
+/* These nodes had parts when it was sealed. */
+static void add_members(struct viewlab *lab, const char *const *nodes)
+{
+    struct vel_seal *seal = &lab->seals[0].seal;
+    struct vel_err err = {0};
+
+    vel_vec_init(&seal->members, sizeof(struct vel_seal_member));
+    for (int64_t i = 0; nodes[i]; i++) {
+        const struct vel_seal_member member = {
+            .rank = i, .node = (char *)nodes[i], .scheme = VEL_SINGLE, .files = 1};
+
+        must(vel_seal_add(seal, &member, &err), &err);
+    }
+}
+
 static void seen(void)
 {
     struct viewlab lab;
 
-    make_unseen(&lab);
-    lab.of.nodes = lab.told;
-    lab.of.n_nodes = 1;
-    lab.told[0].held.n = 1;
-    ((struct vel_stock_encoding *)((struct vel_stock *)lab.told[0].held.items)
-         ->encodings.items)
-        ->is_whole = false;
+    make_seen(&lab);
     says(&lab, false, "of what was seen, and is not enough, no more is expected");
+    make_seen(&lab);
+    add_members(&lab, (const char *[]){lab.told[0].node, lab.told[0].node, NULL});
+    says(&lab, false, "nor when all of its nodes have told");
+    make_seen(&lab);
+    add_members(&lab, (const char *[]){lab.told[0].node, "away", NULL});
+    says(&lab, true, "a node that did not tell may have more of it");
+    make_seen(&lab);
+    add_members(&lab, (const char *[]){lab.told[0].node, "away", NULL});
+    add_newer(&lab, "ck ck.{step}.h5", true);
+    says(&lab, false, "which nobody waits for when a newer one is whole");
+}
+
+/* Twelve nodes had parts, and one has told. */
+static void names(void)
+{
+    static const char *const nodes[] = {"a", "b", "c", "d", "e", "f", "g",
+                                        "h", "i", "j", "k", "l", NULL};
+    struct viewlab lab;
+    struct vel_view view;
+    struct vel_err err = {0};
+
+    make_seen(&lab);
+    add_members(&lab, nodes);
+    must(vel_view_make(&lab.of, &view, &err), &err);
+    ok(strstr(vel_view_find_lost(&view, OLD)->why,
+              "; a, b, c, d, e, f, g, h and 4 more did not tell") != NULL,
+       "it is said which nodes those are, the first eight of them");
+    vel_view_fini(&view);
+    viewlab_fini(&lab);
 }
 
 int main(void)
 {
     unseen();
     seen();
+    names();
     return done_testing();
 }

@@ -1,7 +1,7 @@
 # test/vol - the connector as a program sees it. HDF5_PLUGIN_PATH is set by AM_TESTS_ENVIRONMENT.
 # Scripts; those that are campaigns also run with the seeds of make check-fault.
 vol_campaigns = %D%/early.t %D%/mixed.t %D%/prompt.t
-vol_scripts = %D%/agent.t %D%/alike.t %D%/beside.t %D%/both.t %D%/brief.t %D%/events.t %D%/examples.t %D%/exits.t %D%/family.t %D%/habits.t %D%/halt.t %D%/hdf5.t %D%/names.t %D%/onrestart.t \
+vol_scripts = %D%/agent.t %D%/alike.t %D%/beside.t %D%/both.t %D%/brief.t %D%/events.t %D%/examples.t %D%/exits.t %D%/family.t %D%/fewer.t %D%/habits.t %D%/halt.t %D%/hdf5.t %D%/names.t %D%/onrestart.t \
 	%D%/foreign.t %D%/locks.t %D%/moved.t %D%/over.t %D%/points.t %D%/readers.t %D%/settings.t %D%/self.t %D%/shared.t %D%/stores.t %D%/swmr.t %D%/sync.t %D%/taken.t %D%/told.t %D%/tools.t %D%/twice.t %D%/unseen.t
 vol_programs = test/vol/asks.t test/vol/ends.t test/vol/errors.t test/vol/files.t test/vol/full.t test/vol/info_text.t \
 	test/vol/plugin.t test/vol/restarts.t test/vol/turns.t

@@ -32,7 +32,7 @@ is "$(told create="$dir/o.h5" close)" '' 'files outside the prefix are nothing o
 export VELOC_DATASET='ck PATTERN=ck.{step}.h5'
 said=$(told create=ck.1.h5 close create=ck.2.h5 close create=c.h5 close)
 like "$said" "h5veloc: ck.1.h5 is protected (DATASET=ck): *
-h5veloc: 2 datasets of 2 files complete at their paths, the newest to restart from is 2 (ck); 1 file written at its own path" \
+h5veloc: 2 datasets of 2 files complete at their paths, the newest to restart from is dataset 2 (ck 2); 1 file written at its own path" \
     'files with a line'
 is "$(told create=ck.3.h5 close kill)" "$(head -n 1 <<<"${said/ck.1/ck.3}")" 'who is killed has heard what would become of them'
 like "$(VELOC_CACHE_BASE=$dir/p/a.h5 told create=ck.4.h5 close)" "*
