@@ -51,6 +51,7 @@ enum vel_flush_type {
     VEL_FLUSH_DATAWARP,
 };
 enum vel_flush_delta { VEL_DELTA_OFF, VEL_DELTA_CLONE, VEL_DELTA_PATCH };
+enum vel_restart { VEL_RESTART_ANY, VEL_RESTART_REQUIRE };
 enum vel_optimal { VEL_OPTIMAL_OFF, VEL_OPTIMAL_YOUNG, VEL_OPTIMAL_DALY };
 enum vel_ckpt_type { VEL_CKPT_SINGLE, VEL_CKPT_PARTNER, VEL_CKPT_XOR, VEL_CKPT_RS };
 enum vel_store_type {

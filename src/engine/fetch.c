@@ -353,6 +353,7 @@ int vel_session_fetch_newest(struct vel_session *s, bool *ret_is_put_off,
     while (!is_fetched) {
         struct vel_err why = {0};
         struct vel_entry entry;
+        int64_t id;
 
         while (at < entries.n && !is_restartable(&e[at]))
             at++;
@@ -360,11 +361,13 @@ int vel_session_fetch_newest(struct vel_session *s, bool *ret_is_put_off,
                                      err);
         if (rc < 0 || !entry.dataset.id)
             break;
+        id = entry.dataset.id;
         is_fetched = vel_session_fetch(s, &entry, &why) == 0;
         vel_entry_fini(&entry);
         if (!is_fetched) {
             bool is_bad = is_to_blame((int)why.status);
 
+            vel_session_note_missed(s, NULL, id, why.text);
             s->has_leftovers |= is_bad;
             is_spared |= !is_bad;
             vel_log_shared(VEL_LOG_WARN, "%s: trying an older one", why.text);

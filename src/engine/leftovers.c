@@ -5,6 +5,8 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "engine/session_in.h"
@@ -22,6 +24,50 @@ static bool is_nowhere(const struct vel_session *s, const struct vel_entry *entr
     return entry->place < VEL_ON_STAGED && !vel_session_held_of(s, entry->dataset.id);
 }
 
+void vel_session_note_missed(struct vel_session *s, const struct vel_entry *entry,
+                             int64_t id, const char *why)
+{
+    bool is_had = entry && (vel_entry_is_fetchable(entry) ||
+                            !(entry->dataset.use & VEL_USE_CHECKPOINT));
+
+    if (s->world->rank != 0 || is_had || id <= s->missed)
+        return;
+    free(s->why_missed);
+    s->why_missed = strdup(why);
+    s->missed = id;
+}
+
+int vel_session_require(struct vel_session *s, struct vel_err *err)
+{
+    int rc = 0;
+
+    if (s->conf->restart == VEL_RESTART_REQUIRE && s->missed > 0 &&
+        !has_newer(s, s->missed))
+        rc = vel_fail(err, VEL_ELOST, "RESTART=REQUIRE: %s",
+                      s->why_missed ? s->why_missed : "a newer checkpoint is known");
+    return vel_comm_agree(s->world, rc, err);
+}
+
+/* It was in caches, and none has anything of it. */
+static void tell_nowhere(struct vel_session *s, const struct vel_entry *entry,
+                         const char *where)
+{
+    const struct vel_dataset *d = &entry->dataset;
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    vel_buf_printf(&text,
+                   "dataset %" PRId64 " (%s %" PRId64
+                   ") is not found: it was in caches only, and none of those that were "
+                   "looked at has any of it (%s)",
+                   d->id, d->name, d->version, where);
+    vel_log(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN, "%s",
+            vel_buf_text(&text));
+    if (!entry->refused)
+        vel_session_note_missed(s, entry, d->id, vel_buf_text(&text));
+    vel_buf_fini(&text);
+}
+
 int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
                      const struct vel_recovery *recovery, struct vel_err *err)
 {
@@ -34,17 +80,11 @@ int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
     for (size_t i = 0; i < s->stores->n; i++)
         vel_buf_printf(&where, "%s%s", i ? ", " : "", s->stores->items[i].name);
     for (size_t i = 0; i < entries->n; i++) {
-        const struct vel_dataset *d = &e[i].dataset;
-
         if (!is_nowhere(s, &e[i]))
             continue;
         has_leftovers = true;
-        if (!vel_recovery_find(recovery, d->id))
-            vel_log(has_newer(s, d->id) ? VEL_LOG_INFO : VEL_LOG_WARN,
-                    "dataset %" PRId64 " (%s %" PRId64
-                    ") is not found: it was in caches only, and none of those "
-                    "that were looked at has any of it (%s)",
-                    d->id, d->name, d->version, vel_buf_text(&where));
+        if (!vel_recovery_find(recovery, e[i].dataset.id))
+            tell_nowhere(s, &e[i], vel_buf_text(&where));
     }
     vel_buf_fini(&where);
     rc = vel_comm_allreduce(s->world, VEL_COMM_MAX, &has_leftovers, 1, err);

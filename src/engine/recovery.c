@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "engine/session_in.h"
 #include "recover/recovery.h"
+#include "view/missed.h"
 
 /* What earlier launches have left on the prefix, as rank 0 has read it; elsewhere all
  * of it is empty. */
@@ -148,6 +149,57 @@ static int keep(struct vel_session *s, struct vel_brought *brought,
     return vel_session_owe_again(s, held, before, err);
 }
 
+/* Nodes that had parts when it was sealed, and are no nodes of this program: its seal
+ * is read by rank 0. */
+static void say_away(const struct vel_session *s, const struct vel_recovery *recovery,
+                     int64_t id, struct vel_buf *ret)
+{
+    struct vel_seals_of seals = {.fs = s->fs, .dir = s->dir};
+    struct vel_buf away;
+    struct vel_seal seal;
+
+    if (s->world->rank != 0 || !recovery->has_view ||
+        vel_seals_of_dataset(&seals, id, &seal) < 0) {
+        vel_seals_of_fini(&seals);
+        return;
+    }
+    vel_buf_init(&away);
+    if (vel_view_put_away(&recovery->view, &seal, &away) > 0)
+        vel_buf_printf(ret,
+                       "; of the nodes that had parts of it, %s have no rank of this "
+                       "program: it comes when it starts with ranks on these, too",
+                       vel_buf_text(&away));
+    vel_buf_fini(&away);
+    vel_seal_fini(&seal);
+    vel_seals_of_fini(&seals);
+}
+
+/* Newest first: what is older than one that is restored is not missed. */
+static void tell_not_brought(struct vel_session *s, const struct vel_recovery *recovery,
+                             const struct past *past, int64_t id, double seconds,
+                             const char *why)
+{
+    struct vel_buf text;
+
+    vel_buf_init(&text);
+    vel_buf_printf(&text,
+                   "%s: it cannot be restored from the caches now, and is set aside "
+                   "there until a newer one is complete",
+                   why);
+    say_away(s, recovery, id, &text);
+    s->has_leftovers = true;
+    vel_log_shared(s->held.n ? VEL_LOG_INFO : VEL_LOG_WARN, "%s", vel_buf_text(&text));
+    vel_session_note_missed(s, entry_of(&past->entries, id), id, vel_buf_text(&text));
+    vel_session_tell(s,
+                     (struct vel_event){.kind = VEL_EVENT_REBUILD,
+                                        .result = VEL_EVENT_FAILED,
+                                        .id = id,
+                                        .seconds = seconds,
+                                        .text = why},
+                     NULL);
+    vel_buf_fini(&text);
+}
+
 static int bring_one(struct vel_session *s, struct vel_recovery *recovery, int64_t id,
                      const struct past *past, unsigned before, struct vel_err *err)
 {
@@ -164,24 +216,11 @@ static int bring_one(struct vel_session *s, struct vel_recovery *recovery, int64
         tell_brought(s, &brought, seconds);
         return keep(s, &brought, past, before, err);
     }
-    if (rc == VEL_ENOENT) {
+    if (rc == VEL_ENOENT)
         vel_log_shared(VEL_LOG_INFO, "dataset %" PRId64 " was never complete%s", id,
                        vel_session_has_nobody(s) ? "" : ": removed");
-    } else {
-        s->has_leftovers = true;
-        /* newest first: what is older than one that is restored is not missed */
-        vel_log_shared(s->held.n ? VEL_LOG_INFO : VEL_LOG_WARN,
-                       "%s: it cannot be restored from the caches now, and is set "
-                       "aside there until a newer one is complete",
-                       why.text);
-        vel_session_tell(s,
-                         (struct vel_event){.kind = VEL_EVENT_REBUILD,
-                                            .result = VEL_EVENT_FAILED,
-                                            .id = id,
-                                            .seconds = seconds,
-                                            .text = why.text},
-                         NULL);
-    }
+    else
+        tell_not_brought(s, recovery, past, id, seconds, why.text);
     /* a communicator that broke is no dataset that cannot be restored */
     rc = rc == VEL_ENOENT ? 0 : vel_session_go_on(s, id, before, err);
     return rc < 0 ? rc : vel_comm_barrier(s->world, err);
@@ -386,6 +425,8 @@ static int recover(struct vel_session *s, struct vel_err *err)
     if (rc == 0 && s->held.n == 0 && s->has_leftovers && !is_put_off)
         vel_log_shared(VEL_LOG_WARN, "nothing can be restored, neither from the caches "
                                      "nor from the prefix: the program begins anew");
+    if (rc == 0)
+        rc = vel_session_require(s, err);
     vel_vec_fini(&past.refused);
     vel_vec_fini(&past.dropped);
     vel_index_fini(&past.entries);

@@ -338,6 +338,7 @@ static void tear_down(struct vel_session *s)
     free(s->is_usable);
     free(s->is_full);
     free(s->refused);
+    free(s->why_missed);
     vel_index_close(s->index);
     free(s->dir);
     free(s->prefix);

@@ -128,9 +128,12 @@ struct vel_session {
     struct vel_vec held;              /* struct vel_held, oldest first */
     struct vel_vec declined; /* int64_t: ids that this launch does not offer again */
     bool has_leftovers;      /* the same on all ranks: see leftovers.c */
-    bool is_settling;        /* the last promise was perhaps settled */
-    int64_t kept;            /* a dataset that does not leave now; 0: none */
-    int64_t stuck; /* the oldest dataset that was waited for in vain; 0: none */
+    int64_t missed;          /* rank 0's: the newest checkpoint that cannot be had, and
+                                why; 0: none is */
+    char *why_missed;
+    bool is_settling; /* the last promise was perhaps settled */
+    int64_t kept;     /* a dataset that does not leave now; 0: none */
+    int64_t stuck;    /* the oldest dataset that was waited for in vain; 0: none */
     enum vel_session_state state;
     struct vel_writing writing;
     size_t reading;            /* index in held */
@@ -383,6 +386,13 @@ struct vel_held *vel_session_find(const struct vel_session *s, const char *name,
  * a sweep. */
 int vel_session_miss(struct vel_session *s, const struct vel_vec *entries,
                      const struct vel_recovery *recovery, struct vel_err *err);
+/* Local. Dataset `id` cannot be had, for that reason, unless its entry (NULL: none
+ * counts) says that it still can, or need not. */
+void vel_session_note_missed(struct vel_session *s, const struct vel_entry *entry,
+                             int64_t id, const char *why);
+/* Collective. With RESTART=REQUIRE on rank 0: fails when that is newer than all that is
+ * held. */
+int vel_session_require(struct vel_session *s, struct vel_err *err);
 /* Local. A newer dataset is complete: what was set aside before it goes, and the
  * entries of what is nowhere. */
 void vel_session_sweep(struct vel_session *s);

@@ -185,8 +185,10 @@ static int create_held(const struct vel_files_of *of, struct vel_client *client,
                        struct vel_file_answer *ret, struct vel_err *err)
 {
     struct vel_hold *hold = NULL;
-    int rc = vel_files_may_write(client, name, err);
+    int rc = vel_files_require(err);
 
+    if (rc == 0)
+        rc = vel_files_may_write(client, name, err);
     if (rc == 0)
         rc = vel_hold_take(of, name->path,
                            how == VEL_CREATE_NEW ? VEL_HOLD_MAKE : VEL_HOLD_CHANGE,

@@ -121,6 +121,9 @@ bool vel_files_session_remove(const char *name);
 int vel_files_restart(struct vel_client *client, const struct vel_file_name *name,
                       struct vel_err *err);
 
+/* With RESTART=REQUIRE: fails while a dataset of a launch before is missed. */
+int vel_files_require(struct vel_err *err);
+
 /* --- files.c --- */
 
 /* A file that is open here already is opened once more. False: it is not. */

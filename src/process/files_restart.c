@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* FLUSH_ON_RESTART and GLOBAL_RESTART: what launches before this one have left in
- * caches is on the prefix before the program has it. */
+/* What launches before this one have left in caches, before the program has it:
+ * with FLUSH_ON_RESTART and GLOBAL_RESTART it is on the prefix, with RESTART=REQUIRE
+ * nothing is missed. */
 #include "config.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "view/missed.h"
 #include "view/seals.h"
 #include "meta/index.h"
 #include "process/files_in.h"
@@ -120,14 +123,59 @@ static int bring(struct vel_client *client, const struct vel_file_name *name,
     return 0;
 }
 
+/* --- what is missed --- */
+
+static atomic_bool is_none_missed; /* as the view says, which never changes */
+
+static int check_missed(struct vel_err *err)
+{
+    struct vel_seals_of seals = {.fs = vel_fs_posix(), .dir = vel_files_dir()};
+    struct vel_missed_of of = {.seals = &seals, .wait = vel_files_conf()->view_wait};
+    struct vel_buf caches, text;
+    struct vel_view view;
+    int rc = vel_files_view(&view, err);
+
+    if (rc == VEL_ENOENT)
+        return 0;
+    if (rc < 0)
+        return vel_wrap(err, rc, "RESTART=REQUIRE");
+    vel_buf_init(&caches);
+    vel_buf_init(&text);
+    vel_conf_list_stores(vel_files_conf(), NULL, &caches);
+    of.view = &view;
+    of.caches = vel_buf_text(&caches);
+    if (vel_view_tell_missed(&of, &text))
+        rc = vel_fail(err, VEL_ELOST, "RESTART=REQUIRE: %s", vel_buf_text(&text));
+    vel_seals_of_fini(&seals);
+    vel_buf_fini(&caches);
+    vel_buf_fini(&text);
+    vel_view_fini(&view);
+    return rc;
+}
+
+int vel_files_require(struct vel_err *err)
+{
+    int rc;
+
+    if (vel_files_conf()->restart != VEL_RESTART_REQUIRE || is_none_missed)
+        return 0;
+    rc = check_missed(err);
+    is_none_missed = rc == 0;
+    return rc;
+}
+
+/* --- an open --- */
+
 int vel_files_restart(struct vel_client *client, const struct vel_file_name *name,
                       struct vel_err *err)
 {
     const struct vel_conf *conf = vel_files_conf();
     struct vel_place place = {0};
     int64_t id;
-    int rc;
+    int rc = vel_files_require(err);
 
+    if (rc < 0)
+        return rc;
     if ((!conf->flush_on_restart && !conf->global_restart) ||
         vel_client_file_look(client, VEL_LOOK_THERE, name->path, &place, NULL) < 0)
         return 0;

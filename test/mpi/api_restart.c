@@ -318,6 +318,32 @@ static void numbers(void)
     apilab_end(0);
 }
 
+/* Two of a set that bears the loss of one, of the newest of two. */
+static void required(void)
+{
+    apilab_case("required", 8, "FLUSH=0\nCACHE_SIZE=2\nSET_SIZE=8\n");
+    apilab_begin();
+    apilab_save("r", 1);
+    apilab_end(0);
+    apilab_settings("FLUSH=0\nRESTART=REQUIRE\n");
+    mok(apilab_begin() && VELOC_Restart_test("r", 0) == 1,
+        "RESTART=REQUIRE goes on with the newest that there is");
+    apilab_end(0);
+    apilab_lose(2);
+    apilab_lose(5);
+    mok(!apilab_begin() && apilab_says("RESTART=REQUIRE: dataset 1 (r 1)"),
+        "and not when that cannot be had: VELOC_Init fails, and says why");
+    apilab_settings("FLUSH=0\n");
+    mok(apilab_begin() && VELOC_Restart_test("r", 0) == VELOC_FAILURE,
+        "without it the program begins anew");
+    apilab_save("r", 2);
+    apilab_end(0);
+    apilab_settings("FLUSH=0\nRESTART=REQUIRE\n");
+    mok(apilab_begin() && VELOC_Restart_test("r", 0) == 2,
+        "which it does not wait for when a newer one is whole");
+    apilab_end(0);
+}
+
 int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
@@ -334,5 +360,6 @@ int main(int argc, char **argv)
     other_ranks(6, false);
     after_a_loss();
     numbers();
+    required();
     return mtap_done();
 }
