@@ -58,6 +58,9 @@ struct vel_seal {
     int64_t generation;
     int64_t after; /* the dataset whose files are its own where there are no newer ones,
                       since it is of files that came late; 0: none */
+    int64_t anew;  /* the newest dataset of its template and step that could not be
+                      restored when it was sealed, and is not any more when this one can
+                      be: their files are not mixed; 0: none */
     int64_t
         point; /* its files were open: they are as at this version point; 0: closed */
     char by[VEL_SEAL_LAUNCH + 1]; /* the launch that has sealed what an older one had

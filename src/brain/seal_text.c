@@ -136,6 +136,7 @@ int vel_seal_encode(const struct vel_seal *seal, struct vel_buf *ret,
         vel_node_set_name(body, "step", seal->step ? seal->step : "") ||
         vel_node_set_int(body, "generation", seal->generation) ||
         vel_node_set_int(body, "after", seal->after) ||
+        (seal->anew > 0 && vel_node_set_int(body, "anew", seal->anew)) ||
         (seal->point > 0 && vel_node_set_int(body, "point", seal->point)) ||
         (seal->by[0] && vel_node_set_text(body, "by", seal->by)) ||
         (seal->about.name &&
@@ -370,6 +371,8 @@ static int get_seal(const struct vel_node *body, const char *only, struct vel_se
         rc = vel_node_get_int(body, "generation", 0, INT64_MAX, &ret->generation, err);
     if (rc == 0)
         rc = vel_node_get_int(body, "after", 0, INT64_MAX, &ret->after, err);
+    if (rc == 0 && vel_node_has(body, "anew"))
+        rc = vel_node_get_int(body, "anew", 1, INT64_MAX, &ret->anew, err);
     if (rc == 0 && vel_node_has(body, "point"))
         rc = vel_node_get_int(body, "point", 1, INT64_MAX, &ret->point, err);
     if (rc == 0)

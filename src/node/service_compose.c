@@ -152,6 +152,26 @@ int vel_service_compose_for(struct vel_service *service, const char *launch,
     return 0;
 }
 
+/* The program writes a step anew that it could not read. */
+static void note_unseen(const struct vel_service *service, struct vel_seal *seal)
+{
+    struct vel_seals_of of = {.fs = service->fs, .dir = service->dir};
+    const struct vel_view *view = service->view;
+
+    for (size_t i = 0; view && i < view->lost.n && seal->anew == 0; i++) {
+        int64_t id = ((struct vel_view_lost *)vel_vec_at(&view->lost, i))->id;
+        struct vel_seal older;
+
+        if (!vel_view_is_unseen(view, id) || vel_seals_of_dataset(&of, id, &older) < 0)
+            continue;
+        if (older.about.is_leaders && strcmp(older.template, seal->template) == 0 &&
+            strcmp(older.step, seal->step) == 0)
+            seal->anew = id;
+        vel_seal_fini(&older);
+    }
+    vel_seals_of_fini(&of);
+}
+
 int vel_service_compose(void *arg, struct vel_seal *seal,
                         const struct vel_leader_key *key, struct vel_err *err)
 {
@@ -159,6 +179,7 @@ int vel_service_compose(void *arg, struct vel_seal *seal,
 
     (void)key;
     vel_service_note_use(service, seal->template);
+    note_unseen(service, seal);
     return vel_service_compose_for(service, service->launch, seal, err);
 }
 

@@ -14,6 +14,7 @@ core_sources += \
 	%D%/view.c %D%/view.h %D%/view_in.h \
 	%D%/view_make.c \
 	%D%/view_names.c \
+	%D%/view_newer.c \
 	%D%/view_record.c \
 	%D%/view_weigh.c
 # End of view

@@ -60,6 +60,16 @@ int vel_view_weigh(struct vel_view_making *making, const struct vel_view_ref *re
                    size_t n, struct vel_view_dataset *d, struct vel_buf *why,
                    struct vel_err *err);
 
+/* --- view_newer.c: of the dataset at hand, which has a seal --- */
+
+/* Is a newer one of its template restored? Of a session's any of a session. */
+bool vel_view_has_newer(const struct vel_view_making *making);
+
+/* Was one that is restored written under its template and step while it could not be?
+ * What that has not written would come from this one. *why: then. */
+bool vel_view_is_written_anew(const struct vel_view_making *making,
+                              struct vel_buf *why);
+
 /* --- view_names.c: which names go with it --- */
 
 /* Note the names that these refs list, of a dataset that is restored or lost. */

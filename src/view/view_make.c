@@ -278,30 +278,14 @@ static int keep(struct vel_view_making *making, struct vel_view_dataset *d,
     return rc;
 }
 
-/* Is a newer dataset of its template restored? The newest are decided first. */
-static bool has_newer(const struct vel_view_making *making)
-{
-    const struct vel_view_of *of = making->of;
-    const struct vel_view_dataset *d = making->view->datasets.items;
-
-    for (size_t i = 0; i < of->n_seals; i++)
-        if (of->seals[i].seal.id > making->id && *making->seal->template &&
-            strcmp(of->seals[i].seal.template, making->seal->template) == 0 &&
-            vel_view_find_dataset(making->view, of->seals[i].seal.id))
-            return true;
-    for (size_t i = 0; i < making->view->datasets.n; i++)
-        if (!*making->seal->template && !d[i].about.is_leaders)
-            return true;
-    return false;
-}
-
 /* It cannot be restored by what was seen: may the rest of it, or all, lie where nobody
  * looked? Who removes the parts of one that is nowhere else says that it is gone. */
 static bool is_unseen(const struct vel_view_making *making, size_t n,
                       struct vel_buf *why)
 {
     struct vel_buf away;
-    bool is = making->seal && claim_of(making->of, making->id) && !has_newer(making);
+    bool is =
+        making->seal && claim_of(making->of, making->id) && !vel_view_has_newer(making);
 
     vel_buf_init(&away);
     if (is && vel_view_put_away(making->view, making->seal, &away) > 0)
@@ -331,6 +315,9 @@ static int decide(struct vel_view_making *making, const struct vel_view_ref *ref
     reason = rule(making, maker, n > 0 && refs[0].held->about.is_leaders, why);
     if (reason == VEL_VIEW_DROPPED)
         return lose(making, reason, why, err);
+    if (!reason && !(entry && vel_entry_is_fetchable(entry)) &&
+        vel_view_is_written_anew(making, why))
+        reason = VEL_VIEW_INCOMPLETE;
     vel_view_dataset_init(&d);
     rc = reason ? 0 : vel_view_weigh(making, refs, n, &d, why, err);
     if (rc == 0 && d.is_cached)

@@ -20,6 +20,7 @@ static void fill(struct vel_seal *seal)
     seal->step = strdup("3");
     seal->generation = 4;
     seal->owner = 2;
+    seal->anew = 11;
     seal->attempt = 33;
     seal->is_encoded = true;
     seal->is_plain = true;
@@ -53,10 +54,11 @@ static void fill(struct vel_seal *seal)
 static bool is_same(const struct vel_seal *a, const struct vel_seal *b)
 {
     bool is = a->id == b->id && a->what == b->what && a->verdict == b->verdict &&
-              a->generation == b->generation && a->owner == b->owner &&
-              a->attempt == b->attempt && a->is_encoded == b->is_encoded &&
-              strcmp(a->template, b->template) == 0 && strcmp(a->step, b->step) == 0 &&
-              a->is_plain == b->is_plain && strcmp(a->about.name, b->about.name) == 0 &&
+              a->generation == b->generation && a->anew == b->anew &&
+              a->owner == b->owner && a->attempt == b->attempt &&
+              a->is_encoded == b->is_encoded && strcmp(a->template, b->template) == 0 &&
+              strcmp(a->step, b->step) == 0 && a->is_plain == b->is_plain &&
+              strcmp(a->about.name, b->about.name) == 0 &&
               a->about.version == b->about.version &&
               a->about.checkpoint == b->about.checkpoint &&
               a->about.bytes == b->about.bytes &&

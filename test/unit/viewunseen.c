@@ -163,6 +163,31 @@ static void seen(void)
     says(&lab, false, "which nobody waits for when a newer one is whole");
 }
 
+/* Dataset 1 is whole again. */
+static void anew(void)
+{
+    struct viewlab lab;
+    struct vel_view view;
+    struct vel_err err = {0};
+
+    for (int is_anew = 0; is_anew < 2; is_anew++) {
+        make_unseen(&lab);
+        lab.of.nodes = lab.told;
+        lab.of.n_nodes = lab.n_came;
+        add_newer(&lab, "ck ck.{step}.h5", true);
+        lab.seals[0].seal.step = strdup("7");
+        lab.seals[1].seal.step = strdup("7");
+        lab.seals[1].seal.anew = is_anew ? OLD : 0;
+        must(vel_view_make(&lab.of, &view, &err), &err);
+        ok((vel_view_find_dataset(&view, OLD) != NULL) == !is_anew &&
+               vel_view_find_dataset(&view, NEW),
+           is_anew ? "one whose step was written anew while it was unseen is lost"
+                   : "one that comes back is restored beside a newer one");
+        vel_view_fini(&view);
+        viewlab_fini(&lab);
+    }
+}
+
 /* Twelve nodes had parts, and one has told. */
 static void names(void)
 {
@@ -186,6 +211,7 @@ int main(void)
 {
     unseen();
     seen();
+    anew();
     names();
     return done_testing();
 }

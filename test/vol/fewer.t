@@ -77,4 +77,11 @@ ranks 2 create=ck.1.@.h5 write=9 close >"$dir/out"
 is "$(grep -c 'the newest to restart from is dataset 2 (ck 1)' "$dir/err"),$(told)" 1,1 'the new one is the newest then, as the end says'
 is "$(ranks 2 read=ck.1.@.h5),$(told)" 'ck.1.0.h5: all 9, 1000 cells, 9 at the end;ck.1.1.h5: all 9, 1000 cells, 9 at the end,0' \
     'and nobody is told of the old one any more'
+
+killed 'then all of its step is written anew, and is in caches, too'
+VELOC_FLUSH_BANDWIDTH=1 ranks 2 create=ck.1.@.h5 write=9 close protected=ck.1.@.h5 "meet=$dir/n/met2" kill >"$dir/out"
+mixed='ck.1.0.h5: all 9, 1000 cells, 9 at the end;ck.1.1.h5: all 9, 1000 cells, 9 at the end;ck.1.2.h5: none;ck.1.3.h5: none'
+like "$(list 1)" '* no: dataset 2 was written in its place while it could not be restored' 'h5veloc-ls says that it is replaced'
+is "$(VELOC_NODELIST="$(uname -n).v[0-3]" ranks 4 "${files[@]}")" "$mixed" 'with all nodes the new files are not mixed with old ones'
+is "$(ranks 4 "${files[@]}"),$("$point" read=ck.1.0.h5 read=ck.1.1.h5 | paste -sd';')" "$mixed,${mixed%%;ck.1.2*}" 'nor later, and they come to their paths'
 done_testing
