@@ -114,6 +114,32 @@ static void uncached(int lost)
     filelab_fini(&lab);
 }
 
+/* A node that had a part is not in the next launch, and nobody has that. */
+static void fewer(void)
+{
+    struct filelab lab;
+    struct vel_err err = {0};
+
+    filelab_init(&lab, "fewer", NODES, NODES,
+                 "COPY_TYPE=SINGLE\nDATASET=s PATTERN=state.{rank}\n"
+                 "DATASET=o PATTERN=out.h5\nVIEW_WAIT=1\n");
+    leave_staged(&lab);
+    filelab_lose(&lab, NODES - 1);
+    lab.nodes = lab.ranks = NODES - 1;
+    filelab_begin(&lab, "L2");
+    ok(filelab_reads(&lab, 0, name_of(0), "first"), "it is read by fewer ranks");
+    is_int(filelab_write(&lab, 0, "out.h5", "another", &err), 0, "they write: %s",
+           err.text);
+    filelab_drain(&lab);
+    ok(filelab_stands(&lab, name_of(0), "first") &&
+           filelab_stands(&lab, name_of(1), "first") &&
+           filelab_stands(&lab, name_of(2), "first"),
+       "and all its files have got their names");
+    filelab_end(&lab);
+    lab.nodes = lab.ranks = NODES;
+    filelab_fini(&lab);
+}
+
 int main(void)
 {
     struct filelab lab;
@@ -122,6 +148,7 @@ int main(void)
     renamed();
     uncached(NODES);
     uncached(1);
+    fewer();
 
     filelab_init(&lab, "staged", NODES, NODES,
                  "DATASET=s PATTERN=state.{rank}\nDATASET=o PATTERN=out.h5\n");
