@@ -117,12 +117,21 @@ static bool is_all_that_comes(const struct vel_leader *leader,
 
 /* What is damaged, and cannot be made again from what all nodes have, stays so: nobody
  * waits for it. What is not protected yet is tried without protection first. */
+/* Of what a launch before has staged something is not there any more, or another's. */
+static bool is_past_naming(struct vel_leader *leader, const struct vel_lead *lead,
+                           int rc)
+{
+    return lead->is_staged && (rc == VEL_ECORRUPT || rc == VEL_ENOENT) &&
+           leader->ops->is_before(leader->arg, lead->id);
+}
+
 static void hear_failed(struct vel_leader *leader, struct vel_lead *lead, int rc,
                         const char *text)
 {
-    bool is_hopeless = (rc == VEL_ECORRUPT || rc == VEL_EINVAL || rc == VEL_EUNSUP) &&
-                       lead->state == VEL_DATASET_FLUSHING && !lead->is_staged &&
-                       is_all_that_comes(leader, lead);
+    bool is_hopeless = lead->state == VEL_DATASET_FLUSHING &&
+                       (is_past_naming(leader, lead, rc) ||
+                        ((rc == VEL_ECORRUPT || rc == VEL_EINVAL || rc == VEL_EUNSUP) &&
+                         !lead->is_staged && is_all_that_comes(leader, lead)));
 
     if (vel_lead_is_broken(lead, rc)) {
         if (!lead->is_broken)

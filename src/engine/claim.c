@@ -186,8 +186,12 @@ void vel_session_claim_late(struct vel_session *s)
     const struct vel_id_owner owner = {.launch = s->launch};
     struct vel_fs *fs = vel_session_limited(s);
 
-    for (; s->unclaimed && s->unclaimed <= s->last_id; s->unclaimed++)
-        vel_ids_claim_late(fs, s->dir, s->unclaimed, &owner, NULL);
+    for (; s->unclaimed && s->unclaimed <= s->last_id; s->unclaimed++) {
+        int rc = vel_ids_claim_late(fs, s->dir, s->unclaimed, &owner, NULL);
+
+        if (rc < 0 && rc != VEL_EEXIST)
+            return; /* the rest next time */
+    }
     s->unclaimed = 0;
 }
 

@@ -411,6 +411,7 @@ int vel_session_close(struct vel_session *session, const char *reason,
     if (rc == 0) /* so the next launch finds what this one has recorded */
         vel_session_mark_all(s);
     vel_session_part(s, reason != NULL);
+    vel_session_limited(s);
     if (s->has_halt && reason)
         vel_halt_watch_finish(&s->halt, reason);
     tear_down(s);

@@ -195,10 +195,10 @@ int vel_session_lock_recovery(struct vel_session *s, struct vel_lock **ret_lock,
 /* --- claim.c: whose is which, while several launches work with a prefix --- */
 /* Local. Others who are there are known. */
 void vel_session_begin_claims(struct vel_session *s);
-/* Rank 0: ids that were given while the prefix could not be written. */
 /* Local. The prefix for the thread that calls this, in what a checkpoint does there:
  * what has not come back after PEER_TIMEOUT fails, and until then all else at once. */
 struct vel_fs *vel_session_limited(struct vel_session *s);
+/* Rank 0: ids that were given while the prefix could not be written. */
 void vel_session_claim_late(struct vel_session *s);
 /* Rank 0: an id that nobody else has, and when it was given; the same again until it
  * was used. */

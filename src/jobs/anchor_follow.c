@@ -18,16 +18,25 @@
 
 /* --- is it the anchor? --- */
 
-/* Untouched: of a stub its content tells, which a loss of power may have taken, of a
- * version its size and time, but while we change it ourselves. */
+static bool is_later(const struct stat *st, const struct vel_anchor *anchor)
+{
+    return st->st_mtim.tv_sec != anchor->mtime_s
+               ? st->st_mtim.tv_sec > anchor->mtime_s
+               : st->st_mtim.tv_nsec > (long)anchor->mtime_ns;
+}
+
+/* Untouched: of a stub its content tells, of a version its size and time, but while we
+ * change it ourselves. A stub that is empty has lost its bytes with the power when
+ * nobody has written there since it was made. */
 static bool is_untouched(struct vel_fs *fs, const char *path, const struct stat *st,
                          const struct vel_anchor *anchor)
 {
     struct vel_stub stub;
 
+    if (anchor->is_stub && st->st_size == 0)
+        return !is_later(st, anchor);
     if (anchor->is_stub)
-        return st->st_size == 0 ||
-               (vel_stub_read(fs, path, &stub, NULL) == 0 && stub.mark == anchor->mark);
+        return vel_stub_read(fs, path, &stub, NULL) == 0 && stub.mark == anchor->mark;
     if (anchor->is_patched)
         return true;
     return (uint64_t)st->st_size == anchor->size &&

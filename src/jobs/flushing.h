@@ -135,7 +135,7 @@ int vel_flushing_retreat(const struct vel_flushing *flushing,
 
 /* Nobody here knows what a file of a dataset was to replace: was what stands at its
  * path written after the dataset had got its number? Not by an older dataset, nor by
- * this one; and no stub, nor an empty file, which a loss of power makes of one. */
+ * this one; and no stub. */
 bool vel_flushing_is_since(const struct vel_flushing *flushing,
                            const struct vel_dataset *about, const char *name,
                            const char *path);

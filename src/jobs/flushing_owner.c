@@ -404,6 +404,19 @@ int vel_flushing_publish(const struct vel_flushing *flushing, struct vel_entry *
 
 /* --- what owners before us have left --- */
 
+/* What was staged is gone or corrupt: it will never have all its names, and nothing is
+ * gained by keeping newer ones from theirs. */
+static void give_up(const struct vel_flushing *f, struct vel_entry *entry, int rc)
+{
+    struct vel_err why = {0};
+
+    if (rc != VEL_ECORRUPT && rc != VEL_ENOENT)
+        return;
+    entry->failed = vel_clock_wall(f->clock) / (int64_t)VEL_CLOCK_S;
+    if (vel_entry_save(f->index, entry, &why) < 0)
+        vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
+}
+
 /* Files that another has staged get their names, and it is published by us. */
 static int finish(const struct vel_flushing *f, const struct vel_flush_job *of,
                   struct vel_entry *entry, struct vel_err *err)
@@ -419,6 +432,8 @@ static int finish(const struct vel_flushing *f, const struct vel_flush_job *of,
     for (; rc == 0 && job.list < staged.lists; job.list++)
         rc = vel_flushing_name(f, &job, err);
     entry->owner = of->owner;
+    if (rc < 0)
+        give_up(f, entry, rc);
     return rc < 0 ? rc : vel_flushing_publish(f, entry, err);
 }
 

@@ -43,7 +43,7 @@ bool vel_flushing_is_since(const struct vel_flushing *flushing,
     struct vel_stub stub;
     struct stat st;
 
-    return vel_fs_lstat(fs, path, &st, NULL) == 0 && st.st_size > 0 &&
+    return vel_fs_lstat(fs, path, &st, NULL) == 0 &&
            (st.st_mtim.tv_sec != about->created
                 ? st.st_mtim.tv_sec > about->created
                 : st.st_mtim.tv_nsec > about->created_ns) &&

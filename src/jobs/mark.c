@@ -72,19 +72,6 @@ static int enter(const struct marking *m)
 
 /* --- to its names --- */
 
-/* What it had staged is gone or corrupt: it will never have all its names, and nothing
- * is gained by keeping newer ones from theirs. */
-static void give_up(const struct marking *m, struct vel_entry *entry, int rc)
-{
-    struct vel_err why = {0};
-
-    if (rc != VEL_ECORRUPT && rc != VEL_ENOENT)
-        return;
-    entry->failed = vel_clock_wall(m->f->clock) / (int64_t)VEL_CLOCK_S;
-    if (vel_entry_save(m->f->index, entry, &why) < 0)
-        vel_log(VEL_LOG_WARN, "failed flush not recorded: %s", why.text);
-}
-
 static int publish(const struct marking *m)
 {
     struct vel_flush_job job = {.id = m->id};
@@ -98,11 +85,8 @@ static int publish(const struct marking *m)
     rc = m->of->settle_rivals(m->of->arg, &entry, m->err);
     if (rc == 0)
         rc = vel_index_claim(m->f->index, m->id, &job.owner, m->err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = vel_flushing_settle(m->f, &job, 0, &settled, m->err);
-        if (rc < 0)
-            give_up(m, &entry, rc);
-    }
     vel_entry_fini(&settled);
     vel_entry_fini(&entry);
     return rc;

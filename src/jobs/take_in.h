@@ -72,7 +72,7 @@ bool vel_take_holds(const struct vel_take *take, const uint8_t id[VEL_ENCODING_I
 bool vel_take_was_protected(const struct vel_take *take, const char *dir);
 
 /* What goes to the prefix at once, and survives nothing but its process until then, is
- * not brought to the disk here. */
+ * not brought to the disk here, where another boot can be told. */
 bool vel_take_is_unsynced(const struct vel_take *take);
 
 /* Was a part of this node on the disk when it was told to be one? */

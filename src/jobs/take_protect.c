@@ -82,7 +82,11 @@ static int list_one(void *arg, enum vel_fs_visit what, const char *below,
 
 bool vel_take_is_unsynced(const struct vel_take *take)
 {
-    return take->seal->what == VEL_OWED_FLUSH;
+    bool knows_boot = true;
+
+    for (size_t i = 0; i < take->n_homes; i++)
+        knows_boot = knows_boot && vel_batches_boot(take->batches[i]) != 0;
+    return knows_boot && take->seal->what == VEL_OWED_FLUSH;
 }
 
 int vel_take_protect(const struct vel_take *take, const uint8_t id[VEL_ENCODING_ID],

@@ -64,6 +64,10 @@ char *vel_launch_path(const char *dir, const char *launch, const char *name)
 int vel_launch_fail_unread(const char *dir, const char *launch,
                            const struct vel_err *why, struct vel_err *err)
 {
+    if (why->status == VEL_EBUSY || why->status == VEL_ETIMEOUT) /* it may live */
+        return vel_fail(err, why->status,
+                        "what launch %s has saved is not known now (%s): try again",
+                        launch, why->text);
     return vel_fail(err, why->status,
                     "what launch %s has saved is not known (%s): try again when that "
                     "can be read, or move %s/launch.%s away to go on without it",

@@ -235,7 +235,7 @@ static int add_old(struct vel_service *service, struct vel_seal *seal,
     int rc = 0;
 
     vel_seal_init(seal);
-    if (is_ours)
+    if (dataset || (is_ours && are_all_here(service->view, &found.seal)))
         rc = look_at(service, &found, err);
     is_left = dataset ? dataset->is_cached || found.found.place == VEL_ON_STAGED
                       : is_ours && are_all_here(service->view, &found.seal);

@@ -264,7 +264,9 @@ static int check_bytes(struct vel_fs *fs, const char *path,
     vel_fs_close(fs, fd, path, NULL);
     if (rc == 0 && (file->is_dated || crc != file->crc))
         rc = vel_fail(err, VEL_ECORRUPT,
-                      "%s was not on the disk yet when its machine stopped", path);
+                      "%s has other bytes than were protected: it may not have been on "
+                      "the disk yet when its machine stopped",
+                      path);
     return rc;
 }
 

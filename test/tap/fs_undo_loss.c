@@ -70,17 +70,25 @@ static int lose_bytes_of(struct vel_undo_log *log, const struct vel_undo_node *n
                          struct vel_rng *rng, struct vel_err *err)
 {
     char *path = vel_undo_path(node->dir, node->name);
+    struct stat st;
     int fd = -1, rc = 0;
 
     if (!path)
         return 0; /* in a directory that is gone */
     rc = open_anyway(log->under, path, &fd, err);
+    if (rc == 0)
+        rc = vel_fs_stat(log->under, fd, path, &st, err);
     for (size_t i = log->writes.n; i-- > 0 && rc == 0;)
         if (vel_undo_write_at(log, i)->node == node)
             rc = undo_write(log->under, fd, path, vel_undo_write_at(log, i), err);
     for (size_t i = 0; rng && i < log->writes.n && rc == 0; i++)
         if (vel_undo_write_at(log, i)->node == node)
             rc = redo_write(log->under, fd, path, vel_undo_write_at(log, i), rng, err);
+    if (rc == 0) { /* as it was */
+        const struct timespec times[2] = {st.st_atim, st.st_mtim};
+
+        rc = log->under->ops->set_times(log->under, fd, times);
+    }
     vel_fs_close(log->under, fd, path, NULL);
     free(path);
     return rc;
