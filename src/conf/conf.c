@@ -239,20 +239,32 @@ void vel_conf_list_unheeded(const struct vel_conf *conf, enum vel_whom who,
     }
 }
 
-/* The name in a STORE line that looks like this one; NULL: none does, or it is there.
- */
+static bool is_beside(const char *path, const char *other)
+{
+    size_t len = (size_t)(vel_path_base(path) - path);
+
+    return len == (size_t)(vel_path_base(other) - other) &&
+           strncmp(path, other, len) == 0;
+}
+
+/* The STORE line whose directory is called nearly like this one, and lies beside it;
+ * NULL: none is, or it is there. */
 static const char *near_store(const struct vel_conf *conf, const char *store)
 {
     const struct vel_line *line;
+    const char *best = NULL;
     struct vel_near near;
 
-    vel_near_init(&near, store);
+    vel_near_init(&near, vel_path_base(store));
     for (size_t i = 0; (line = vel_conf_line(conf, VEL_STORE, i)); i++) {
         if (vel_path_is_same(line->name, store))
             return NULL;
-        vel_near_try(&near, line->name);
+        if (is_beside(line->name, store))
+            vel_near_try(&near, vel_path_base(line->name));
+        if (near.best == vel_path_base(line->name))
+            best = line->name;
     }
-    return vel_path_is_same(store, conf->cache_base) ? NULL : near.best;
+    return vel_path_is_same(store, conf->cache_base) ? NULL : best;
 }
 
 static void tell_near_stores(const struct vel_conf *conf)
