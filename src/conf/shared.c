@@ -148,7 +148,10 @@ static int copy_line(const struct vel_line *line, const char *where,
     return source.where ? 0 : vel_out_of_memory(err, "copying settings");
 }
 
-static int copy_lines(const struct vel_conf *from, bool are_datasets, const char *where,
+/* Kinds of lines, a bit each. */
+enum { DATASETS = 1u << VEL_DATASET, STORES = 1u << VEL_STORE | 1u << VEL_CKPT };
+
+static int copy_lines(const struct vel_conf *from, unsigned kinds, const char *where,
                       struct vel_conf *to, struct vel_err *err)
 {
     int rc = 0;
@@ -156,9 +159,21 @@ static int copy_lines(const struct vel_conf *from, bool are_datasets, const char
     for (size_t i = 0; rc == 0 && i < from->lines.n; i++) {
         const struct vel_line *line = vel_vec_at(&from->lines, i);
 
-        if ((line->parent == VEL_DATASET) == are_datasets)
+        if (kinds & 1u << line->parent)
             rc = copy_line(line, where, to, err);
     }
+    return rc;
+}
+
+static int finish(int rc, struct vel_conf *conf, struct vel_conf **ret,
+                  struct vel_err *err)
+{
+    if (rc == 0)
+        rc = vel_conf_finish(conf, err);
+    if (rc == 0)
+        *ret = conf;
+    else
+        vel_conf_destroy(conf);
     return rc;
 }
 
@@ -174,14 +189,36 @@ int vel_conf_share(const struct vel_conf *own, const struct vel_conf *first,
         rc = i == unlisted.setting ? copy_setting(first, i, where, conf, err)
                                    : copy_setting(own, i, NULL, conf, err);
     if (rc == 0)
-        rc = copy_lines(own, false, NULL, conf, err);
+        rc = copy_lines(own, ~DATASETS, NULL, conf, err);
     if (rc == 0)
-        rc = copy_lines(first, true, where, conf, err);
+        rc = copy_lines(first, DATASETS, where, conf, err);
+    return finish(rc, conf, ret, err);
+}
+
+int vel_conf_on_node(const struct vel_conf *first, const struct vel_conf *own,
+                     struct vel_conf **ret, struct vel_err *err)
+{
+    struct vel_meaning base;
+    struct vel_buf of_first, of_own;
+    struct vel_conf *conf = NULL;
+    int rc = vel_conf_create(&conf, err);
+    bool are_same;
+
+    vel_buf_init(&of_first);
+    vel_buf_init(&of_own);
+    are_same = !lines_differ(first, own, VEL_STORE, &of_first, &of_own) &&
+               !lines_differ(first, own, VEL_CKPT, &of_first, &of_own);
+    vel_buf_fini(&of_first);
+    vel_buf_fini(&of_own);
+    vel_schema_find("CACHE_BASE", VEL_SPELL_FILE, &base);
+    for (size_t i = 0; rc == 0 && i < vel_schema_count(); i++)
+        if (i != base.setting || own->sources[i].layer == VEL_LAYER_DEFAULT)
+            rc = copy_setting(first, i, NULL, conf, err);
+        else
+            rc = copy_setting(own, i, NULL, conf, err);
     if (rc == 0)
-        rc = vel_conf_finish(conf, err);
+        rc = copy_lines(first, ~STORES, NULL, conf, err);
     if (rc == 0)
-        *ret = conf;
-    else
-        vel_conf_destroy(conf);
-    return rc;
+        rc = copy_lines(are_same ? own : first, STORES, NULL, conf, err);
+    return finish(rc, conf, ret, err);
 }

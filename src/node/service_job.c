@@ -92,6 +92,8 @@ static int find_places(const struct vel_service_job *job, struct places *ret,
 
 /* --- on a worker --- */
 
+/* No bytes: it cannot tell, as if it had not come. Nor can a guest that finds nothing:
+ * its settings may not be those with which this node's caches were filled. */
 static int hold(struct vel_service_job *job, struct vel_err *err)
 {
     struct vel_service *service = job->service;
@@ -101,16 +103,21 @@ static int hold(struct vel_service_job *job, struct vel_err *err)
                                   .homes = service->homes,
                                   .n_homes = service->n_homes};
     struct vel_inventory inventory;
+    struct vel_err why = {0};
     int rc;
 
     vel_service_take_old(service);
     vel_service_forget_old_copies(service);
-    rc = vel_inventory_take(&of, service->limit_ms * VEL_CLOCK_MS, &inventory, err);
-
-    if (rc < 0)
-        return rc;
+    rc = vel_inventory_take(&of, service->limit_ms * VEL_CLOCK_MS, &inventory, &why);
+    if (rc < 0) {
+        vel_log(VEL_LOG_WARN,
+                "node %s tells nothing of its caches, and keeps what is there: %s",
+                service->host.node, why.text);
+        return 0;
+    }
     rc = vel_service_left(service, &inventory.left, err);
-    if (rc == 0)
+    if (rc == 0 &&
+        !(service->is_guest && inventory.held.n == 0 && inventory.left.n == 0))
         rc = vel_inventory_encode(&inventory, &job->bytes, err);
     vel_inventory_fini(&inventory);
     return rc;

@@ -29,8 +29,11 @@ static int decode(const struct vel_vec *held, struct vel_vec *ret, struct vel_er
         const struct vel_leader_held *told = vel_vec_at(held, i);
         struct vel_inventory inventory;
         struct vel_err why = {0};
-        int rc = vel_inventory_decode(told->record, told->len, &inventory, &why);
+        int rc;
 
+        if (told->len == 0) /* it cannot tell */
+            continue;
+        rc = vel_inventory_decode(told->record, told->len, &inventory, &why);
         if (rc < 0) {
             vel_log(VEL_LOG_WARN, "what %s holds is not counted: %s", told->node,
                     why.text);

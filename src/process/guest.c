@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "conf/shared.h"
 #include "ident/endpoint.h"
 #include "ident/launchid.h"
 #include "ident/role.h"
@@ -134,10 +135,12 @@ static bool is_wanted(struct vel_guest *guest, const char *launch, const char *d
 
 /* --- to take part --- */
 
-/* As a process of this node would begin; the agent finds it among its launches. */
+/* As a process of this node would begin, whose CACHE_BASE may have the node's name in
+ * it; the agent finds it among its launches. */
 static int join(struct vel_guest *guest, const char *dir, struct vel_err *err)
 {
     struct vel_about about = {0};
+    struct vel_conf *conf = NULL;
     struct vel_homes homes = {0};
     struct vel_role *role = NULL;
     int rc = vel_about_load(guest->fs, dir, &about, err);
@@ -147,14 +150,16 @@ static int join(struct vel_guest *guest, const char *dir, struct vel_err *err)
     if (strcmp(about.host.user, guest->host->user) != 0)
         rc = vel_fail(err, VEL_EUNSAFE, "it is a launch of %s", about.host.user);
     if (rc == 0)
-        rc = vel_homes_make(vel_fs_posix(), about.conf, guest->host, about.prefix_id,
-                            &homes, err);
+        rc = vel_conf_on_node(about.conf, guest->conf, &conf, err);
+    if (rc == 0)
+        rc = vel_homes_make(vel_fs_posix(), conf, guest->host, about.prefix_id, &homes,
+                            err);
     if (rc == 0)
         rc = vel_role_open(vel_fs_posix(), guest->host, guest->conf->cntl_base,
                            about.launch, &role, err);
     const struct vel_service_of of = {.fs = vel_fs_posix(),
                                       .host = guest->host,
-                                      .conf = about.conf,
+                                      .conf = conf,
                                       .launch = about.launch,
                                       .prefix = about.prefix,
                                       .dir = about.dir,
@@ -168,6 +173,7 @@ static int join(struct vel_guest *guest, const char *dir, struct vel_err *err)
         rc = vel_about_save(&of, vel_role_endpoint(role), err);
     vel_role_close(role);
     vel_homes_fini(&homes);
+    vel_conf_destroy(conf);
     vel_about_fini(&about);
     return rc;
 }

@@ -267,6 +267,18 @@ static int read_home(struct vel_fs *fs, const char *home,
     return rc;
 }
 
+/* What was read of it is in order, or all is given back. */
+static int settle(int rc, struct vel_inventory *inventory, struct vel_inventory *ret)
+{
+    if (rc < 0) {
+        vel_inventory_fini(inventory);
+        return rc;
+    }
+    vel_vec_sort(&inventory->held, by_id_and_rank);
+    *ret = *inventory;
+    return 0;
+}
+
 /* VEL_ETIMEOUT: someone else keeps the lock. */
 static int take_home(const struct vel_inventory_of *of, const char *home,
                      uint64_t deadline, struct vel_inventory *inventory,
@@ -297,29 +309,13 @@ int vel_inventory_take(const struct vel_inventory_of *of, uint64_t limit,
 {
     uint64_t deadline = vel_clock_deadline(of->clock, limit);
     struct vel_inventory inventory;
-    struct vel_err why = {0};
     int rc = vel_inventory_init(&inventory, of->host->node, err);
 
     if (rc < 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < of->n_homes; i++)
-        rc = take_home(of, of->homes[i], deadline, &inventory, &why);
-    if (rc == VEL_ENOMEM) {
-        vel_inventory_fini(&inventory);
-        return vel_out_of_memory(err, "an inventory");
-    }
-    if (rc < 0) {
-        vel_log(VEL_LOG_WARN,
-                "node %s tells nothing of its caches, and keeps what is there: %s",
-                of->host->node, why.text);
-        vel_inventory_fini(&inventory);
-        rc = vel_inventory_init(&inventory, of->host->node, err);
-        if (rc < 0)
-            return rc;
-    }
-    vel_vec_sort(&inventory.held, by_id_and_rank);
-    *ret = inventory;
-    return 0;
+        rc = take_home(of, of->homes[i], deadline, &inventory, err);
+    return settle(rc, &inventory, ret);
 }
 
 int vel_inventory_look(struct vel_fs *fs, const char *node, char *const *homes,
@@ -330,11 +326,5 @@ int vel_inventory_look(struct vel_fs *fs, const char *node, char *const *homes,
 
     for (size_t i = 0; rc == 0 && i < n_homes; i++)
         rc = read_home(fs, homes[i], &inventory, err);
-    if (rc < 0) {
-        vel_inventory_fini(&inventory);
-        return rc;
-    }
-    vel_vec_sort(&inventory.held, by_id_and_rank);
-    *ret = inventory;
-    return 0;
+    return settle(rc, &inventory, ret);
 }

@@ -85,10 +85,9 @@ void vel_inventory_fini(struct vel_inventory *inventory);
 void vel_stock_fini(struct vel_stock *held);
 void vel_stock_encoding_fini(struct vel_stock_encoding *encoding);
 
-/* Read the caches while holding their locks, so that nothing goes meanwhile. A home
- * whose lock is not to be had within `limit` ns altogether makes the whole inventory an
- * empty one, with a warning: the node is absent, and loses nothing. A home that is not
- * there holds nothing, and none is made. */
+/* Read the caches while holding their locks, so that nothing goes meanwhile: within
+ * `limit` ns altogether, or the inventory fails. A home that is not there holds
+ * nothing, and none is made. */
 int vel_inventory_take(const struct vel_inventory_of *of, uint64_t limit,
                        struct vel_inventory *ret, struct vel_err *err);
 

@@ -97,4 +97,29 @@ ok "and are rebuilt when its node is lost, step $newest, $safe was protected" te
 is "$status $(torn)" '0 ' 'byte by byte'
 cluster_each env "${filer_vars[@]}" "$TOOLS/h5veloc-agent" --drain --stop
 is "$(filer_whole)" "$filer_steps" 'all of it comes to its path'
+
+# --- the cache has the name of its node; the next launch has ranks on two of them, and agents on the others ---
+
+filer_fresh each 'DATASET=ck PATTERN=out/ck.{step}/part-{rank}.h5 PUBLISH=BEHIND'
+filer_env=("${settings[@]}" "$slow")
+program=$filer
+filer=$pfs/filer.sh
+# shellcheck disable=SC2016 # the shell there expands it
+printf '#!/bin/sh\nexport VELOC_CACHE_BASE=/node/cache/$(uname -n)\nmkdir -p $VELOC_CACHE_BASE\nexec %s "$@"\n' "$program" >"$filer"
+chmod +x "$filer"
+filer=/node/pfs/filer.sh
+filer_start $home -n 3 -w 3:4
+filer_turns 80 # all that they can make
+filer_kill head 2>/dev/null
+filer_end
+filer=$program
+is "$(filer_whole)" 0 'of 4 nodes with ranks the files are in their caches only'
+for node in node3 node4; do
+    filer_env=("${settings[@]}" "VELOC_CACHE_BASE=/node/cache/$node")
+    filer_agents $node
+done
+filer_env=("${settings[@]}")
+filer=/node/pfs/filer.sh
+filer_run node1,node2 -n 4
+is "$status $(filer_newest | paste -sd' ') $(torn)" '0 3 ' 'the agents of two nodes bring what is in those, wherever it is there'
 done_testing

@@ -102,7 +102,8 @@ static void begin_node(struct filelab *lab, int i)
                                       .prefix_id = lab->id,
                                       .named = "",
                                       .homes = &lab->home[i],
-                                      .n_homes = 1};
+                                      .n_homes = 1,
+                                      .is_guest = i >= lab->nodes - lab->guests};
     struct vel_role *role;
     struct vel_err err = {0};
 

@@ -20,6 +20,7 @@ struct filelab {
     char launch[32], id[VEL_PREFIX_ID];
     struct vel_conf *conf;
     struct vel_fs *fs; /* of leaders; NULL: the real one */
+    int guests;        /* so many nodes, the last ones, have no ranks, but an agent */
     struct vel_host host[FILELAB_NODES];
     char *home[FILELAB_NODES];
     struct vel_role *alive[FILELAB_NODES];

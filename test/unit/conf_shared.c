@@ -118,9 +118,43 @@ static void share(void)
     vel_conf_destroy(own);
 }
 
+/* "CACHE_BASE STORE COUNT" as `own` knows it of settings `first` */
+static const char *on_node(const char *first, const char *own)
+{
+    static char ret[256];
+    struct vel_conf *conf_first = read_conf(first), *conf_own = read_conf(own),
+                    *conf = NULL;
+    const struct vel_line *line;
+    struct vel_err err = {0};
+
+    if (vel_conf_on_node(conf_first, conf_own, &conf, &err) < 0)
+        bail_out("%s", err.text);
+    line = vel_conf_line(conf, VEL_STORE, 0);
+    snprintf(ret, sizeof ret, "%s %s %lld", conf->cache_base, line ? line->name : "-",
+             line ? (long long)((struct vel_store_line *)line->data)->count : 0);
+    vel_conf_destroy(conf);
+    vel_conf_destroy(conf_own);
+    vel_conf_destroy(conf_first);
+    return ret;
+}
+
+static void of_a_node(void)
+{
+    is_str(on_node("CACHE_BASE=/s/n1", "CACHE_BASE=/s/n2"), "/s/n2 - 0",
+           "who is told where a node's cache is uses it");
+    is_str(on_node("CACHE_BASE=/s/n1", ""), "/s/n1 - 0",
+           "who is not uses what the first has");
+    is_str(on_node("STORE=/s/n1 COUNT=2", "STORE=/s/n2 COUNT=2"), "/tmp /s/n2 2",
+           "so it is with stores that are the same but for their names");
+    is_str(on_node("STORE=/s/n1 COUNT=2", "STORE=/s/n2 COUNT=3"), "/tmp /s/n1 2",
+           "others are not used");
+    is_str(on_node("STORE=/s/n1 COUNT=2", ""), "/tmp /s/n1 2", "nor none");
+}
+
 int main(void)
 {
     differ();
     share();
+    of_a_node();
     return done_testing();
 }

@@ -87,9 +87,8 @@ static void locked(void)
     path = vel_inventory_lock_path(lab.home[0]);
     if (vel_lock_try(redlab_fs(), caches_of(&lab, 0)->host, path, &lock, &err) < 0)
         bail_out("%s", err.text);
-    take(&lab, 0, &in);
-    is_int(in.held.n, 0, "while someone removes parts a node tells nothing at all");
-    vel_inventory_fini(&in);
+    is_int(vel_inventory_take(caches_of(&lab, 0), 0, &in, &err), VEL_ETIMEOUT,
+           "while someone removes parts a node cannot tell: %s", err.text);
     vel_lock_release(lock);
     take(&lab, 0, &in);
     is_int(in.held.n, 1, "and all of it afterwards");

@@ -14,6 +14,7 @@ node_tests = test/unit/about.t \
 	test/unit/sweepmany.t \
 	test/unit/sweepunseen.t \
 	test/unit/mended.t \
+	test/unit/absent.t \
 	test/unit/staged.t \
 	test/unit/filecost.t \
 	test/unit/poweroff.t \
@@ -373,6 +374,10 @@ test_unit_promised_t_LDADD = $(test_ldadd)
 test_unit_seals_t_SOURCES = %D%/seals.c
 test_unit_seals_t_CPPFLAGS = $(test_cppflags)
 test_unit_seals_t_LDADD = $(test_ldadd)
+test_unit_absent_t_SOURCES = %D%/absent.c
+test_unit_absent_t_CPPFLAGS = $(test_cppflags)
+test_unit_absent_t_LDADD = $(test_ldadd)
+
 test_unit_staged_t_SOURCES = %D%/staged.c
 test_unit_staged_t_CPPFLAGS = $(test_cppflags)
 test_unit_staged_t_LDADD = $(test_ldadd)
