@@ -68,6 +68,7 @@ test_liblab_la_SOURCES = \
 	%D%/tap/board.h \
 	%D%/tap/bosslab.c %D%/tap/bosslab.h \
 	%D%/tap/bundle.c %D%/tap/bundle.h \
+	%D%/tap/clocks.c %D%/tap/clocks.h \
 	%D%/tap/commcheck.c %D%/tap/commcheck.h \
 	%D%/tap/crewlab.c %D%/tap/crewlab.h \
 	%D%/tap/crowd.c %D%/tap/crowd.h \

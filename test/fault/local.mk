@@ -22,7 +22,7 @@ test_fault_three_t_SOURCES = %D%/three.c
 test_fault_three_t_CPPFLAGS = $(test_cppflags)
 test_fault_three_t_LDADD = $(test_ldadd)
 check_PROGRAMS += test/fault/shift
-test_fault_shift_SOURCES = %D%/shift.c
+test_fault_shift_SOURCES = %D%/shift.c test/tap/clocks.c
 test_fault_shift_CPPFLAGS = $(test_mpi_cppflags) -I$(top_srcdir)/include
 test_fault_shift_LDADD = src/libveloc.la $(MPI_LIBS) -ldl
 # a preload, as test/yield is

@@ -28,6 +28,7 @@
 #include <veloc.h>
 
 #include "tap/board.h"
+#include "tap/clocks.h"
 
 enum { MEMORY = 5000 };
 
@@ -276,6 +277,7 @@ int main(int argc, char **argv)
     events = open(argv[4], O_RDWR | O_NONBLOCK | O_CLOEXEC);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r);
+    tap_clock_of(r);
     board->pid[r] = getpid();
     MPI_Barrier(MPI_COMM_WORLD); /* who is to die is known */
     rank = r;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "comm/sock_comm.h"
+#include "tap/clocks.h"
 #include "tap/sockjob.h"
 #include "tap/tap.h"
 
@@ -39,6 +40,7 @@ static int member_run(const struct job *job, int rank,
     struct vel_comm *comm = NULL;
     struct vel_err err = {0};
     pids[rank] = getpid();
+    tap_clock_of(rank);
     int rc = vel_comm_sock_meet(job->listeners[rank], rank, job->n, job->endpoints,
                                 token, job->conf, &comm, &err);
     if (rc < 0) {

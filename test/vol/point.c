@@ -14,7 +14,8 @@
  *   kill                     SIGKILL to itself
  *   wait=NAME                until there is a file of that name
  *   meet=NAME                until all ranks (PMI_SIZE) have come here: NAME.RANK
- *   ahead=MS                 the clock of this process is that much ahead
+ *   ahead=MS                 the clock of this process is that much ahead; so is that
+ *                            of all of POINT_AHEAD=MS in the environment
  *   complete=NAME, protected=NAME   until it is that
  *   say=WORD                 to whoever waits for that
  *   tells                    HDF5 prints its errors from now on
@@ -302,6 +303,8 @@ int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (getenv("POINT_AHEAD"))
+        run("ahead", getenv("POINT_AHEAD"));
     fapl = H5Pcreate(H5P_FILE_ACCESS);
     for (int i = 1; i < argc; i++) {
         char *equals = strchr(argv[i], '=');
