@@ -30,6 +30,7 @@ struct board {
     int64_t first, last; /* checkpoints after the restart; none when last < first */
     uint64_t waits;      /* bit n: for the n-th of them */
     bool has_same_names;
+    bool has_no_locks; /* flock on the prefix says yes to everybody */
     bool is_idle; /* between checkpoints it computes for some milliseconds */
     enum board_death death;
     int victim; /* a rank; of LEADER and FROZEN a node */

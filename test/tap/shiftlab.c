@@ -117,6 +117,7 @@ void shiftlab_order(struct shiftlab *lab, const char *mode, int64_t first, int64
     b->first = first;
     b->last = last;
     b->has_same_names = lab->has_same_names;
+    b->has_no_locks = lab->seed % 2 == 1;
     b->agent = lab->agent;
     for (int i = 0; i < lab->ranks; i++)
         b->found[i] = -1;
