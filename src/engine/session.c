@@ -242,6 +242,26 @@ struct vel_fs *vel_session_limited(struct vel_session *s)
     return vel_fs_limit_fs(s->limit);
 }
 
+/* What begins or ends a session reads the prefix however long that takes. Ends with
+ * limit_all(), to which what this returns is given. */
+static struct vel_fs *limit_changes(struct vel_session *s)
+{
+    struct vel_fs *whole = s->fs;
+
+    if (s->limit) {
+        s->fs = vel_session_limited(s);
+        vel_fs_limit_let_read(s->limit, true);
+    }
+    return whole;
+}
+
+static void limit_all(struct vel_session *s, struct vel_fs *whole)
+{
+    if (s->limit)
+        vel_fs_limit_let_read(s->limit, false);
+    s->fs = whole;
+}
+
 static void begin_books(struct vel_session *s)
 {
     vel_policy_init(&s->policy, s->clock,
@@ -273,6 +293,24 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
     return 0;
 }
 
+/* Collective. What there is must be known, however long it takes to read it; where
+ * nothing can be written the session goes on in the caches. */
+static int take_part(struct vel_session *s, struct vel_err *err)
+{
+    struct vel_fs *whole = limit_changes(s);
+    int rc;
+
+    rc = vel_comm_agree(s->world, keep_books(s, err), err);
+    if (rc == 0) {
+        begin_books(s); /* a fetch looks at them */
+        rc = vel_session_meet(s, err);
+    }
+    if (rc == 0)
+        rc = vel_session_recover(s, err);
+    limit_all(s, whole);
+    return rc;
+}
+
 /* --- open and close --- */
 
 static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
@@ -292,12 +330,7 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
         (rc = vel_comm_agree(s->world, vel_session_make_crew(s, err), err)) < 0)
         return rc;
     limit_prefix(s, setup->fs);
-    if ((rc = vel_comm_agree(s->world, keep_books(s, err), err)) < 0)
-        return rc;
-    begin_books(s); /* a fetch looks at them */
-    rc = vel_session_meet(s, err);
-    if (rc == 0)
-        rc = vel_session_recover(s, err);
+    rc = take_part(s, err);
     vel_session_begin_claims(s);
     begin_books(s); /* the program computes from now on */
     vel_session_begin_halt(s);
@@ -397,12 +430,14 @@ int vel_session_close(struct vel_session *session, const char *reason,
 {
     struct vel_session *s = session;
     int64_t is_well = reason != NULL;
+    struct vel_fs *whole;
     int rc;
 
     if (!s)
         return 0;
     if (s->state == VEL_WRITING)
         vel_session_complete(s, false, NULL);
+    whole = limit_changes(s);
     /* what is not well for one is not well */
     rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &is_well, 1, err);
     reason = rc == 0 && is_well ? reason : NULL;
@@ -411,6 +446,7 @@ int vel_session_close(struct vel_session *session, const char *reason,
     if (rc == 0) /* so the next launch finds what this one has recorded */
         vel_session_mark_all(s);
     vel_session_part(s, reason != NULL);
+    limit_all(s, whole);
     vel_session_limited(s);
     if (s->has_halt && reason)
         vel_halt_watch_finish(&s->halt, reason);

@@ -40,7 +40,8 @@ static void mark_fd(struct vel_fs_limit *l, int fd, bool is_below)
 static ssize_t limit_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
 {
     struct vel_fs_limit *l = (struct vel_fs_limit *)twin; /* its first member */
-    bool is_asked = is_bound(l) && works_below(l, call);
+    bool passes = is_bound(l) && l->lets_read && !vel_fs_call_changes(call),
+         is_asked = is_bound(l) && !passes && works_below(l, call);
     ssize_t rc;
 
     if (call->op == VEL_FS_OP_HASTEN && is_asked)
@@ -49,7 +50,7 @@ static ssize_t limit_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
         mark_fd(l, call->fd, false); /* before another thread may have the number */
     rc = is_asked ? vel_fs_limit_ask(l, call) : vel_fs_call_run(l->twin.under, call);
     if (call->op == VEL_FS_OP_OPEN)
-        mark_fd(l, (int)rc, is_below(l, call->path));
+        mark_fd(l, (int)rc, !passes && is_below(l, call->path));
     return rc;
 }
 
@@ -92,6 +93,11 @@ void vel_fs_limit_bind(struct vel_fs_limit *limit)
 {
     limit->bound = pthread_self();
     atomic_store(&limit->is_bound, true);
+}
+
+void vel_fs_limit_let_read(struct vel_fs_limit *limit, bool lets)
+{
+    limit->lets_read = lets;
 }
 
 struct vel_fs *vel_fs_limit_fs(struct vel_fs_limit *limit)

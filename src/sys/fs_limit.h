@@ -28,6 +28,10 @@ void vel_fs_limit_destroy(struct vel_fs_limit *limit);
 /* The calls of this thread are limited from now on. */
 void vel_fs_limit_bind(struct vel_fs_limit *limit);
 
+/* By the bound thread: what reads only, and what it opens for that, is passed through
+ * from now on, or is not. */
+void vel_fs_limit_let_read(struct vel_fs_limit *limit, bool lets);
+
 /* The file system to hand to all threads; belongs to the twin. */
 struct vel_fs *vel_fs_limit_fs(struct vel_fs_limit *limit);
 

@@ -21,6 +21,7 @@ struct vel_fs_limit {
     uint64_t limit;
     pthread_t bound;
     atomic_bool is_bound;
+    bool lets_read;                          /* the bound thread's */
     atomic_uchar is_below[VEL_FS_LIMIT_FDS]; /* what is open there */
     pthread_mutex_t lock;                    /* guards what follows, and calls */
     pthread_cond_t asked, done;

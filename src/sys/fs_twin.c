@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <fcntl.h>
+
 #include "sys/fs_twin.h"
 
 /* --- calls become operations --- */
@@ -60,6 +62,23 @@ ssize_t vel_fs_call_run(struct vel_fs *under, const struct vel_fs_call *c)
         return ops->shows_all(under, c->path);
     }
     return 0;
+}
+
+bool vel_fs_call_changes(const struct vel_fs_call *call)
+{
+    switch (call->op) {
+    case VEL_FS_OP_OPEN:
+        return (call->how & O_ACCMODE) != O_RDONLY || call->how & (O_CREAT | O_TRUNC);
+    case VEL_FS_OP_PREAD:
+    case VEL_FS_OP_FSTAT:
+    case VEL_FS_OP_LSTAT:
+    case VEL_FS_OP_LIST:
+    case VEL_FS_OP_SPACE:
+    case VEL_FS_OP_SHOWS_ALL:
+        return false;
+    default:
+        return true;
+    }
 }
 
 /* --- operations become calls --- */

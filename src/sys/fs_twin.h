@@ -58,6 +58,9 @@ struct vel_fs_call {
 /* Carry the call out on `under`; returns what the operation returns. */
 ssize_t vel_fs_call_run(struct vel_fs *under, const struct vel_fs_call *call);
 
+/* Can it change anything? */
+bool vel_fs_call_changes(const struct vel_fs_call *call);
+
 struct vel_fs_twin;
 
 /* Carries the call out, and returns what the operation returns to its caller. The hook

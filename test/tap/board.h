@@ -31,7 +31,7 @@ struct board {
     uint64_t waits;      /* bit n: for the n-th of them */
     bool has_same_names;
     bool has_no_locks; /* flock on the prefix says yes to everybody */
-    bool is_idle; /* between checkpoints it computes for some milliseconds */
+    bool is_idle;      /* between checkpoints it computes for some milliseconds */
     enum board_death death;
     int victim; /* a rank; of LEADER and FROZEN a node */
     uint64_t at;

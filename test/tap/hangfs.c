@@ -42,7 +42,8 @@ static ssize_t hang_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
 {
     struct hangfs *h = (struct hangfs *)twin; /* its first member */
 
-    if (may_hang(call) && is_below(h, call)) {
+    if (may_hang(call) && (!h->lets_read || vel_fs_call_changes(call)) &&
+        is_below(h, call)) {
         pthread_mutex_lock(&h->lock);
         h->waiting++;
         pthread_cond_broadcast(&h->news);

@@ -15,7 +15,8 @@ struct hangfs {
     pthread_mutex_t lock;
     pthread_cond_t news;
     bool hangs;
-    int waiting; /* operations */
+    bool lets_read; /* as one that is frozen: only what changes something hangs */
+    int waiting;    /* operations */
 };
 
 void hangfs_init(struct hangfs *h, const char *below);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The prefix hangs in the middle of a run: no checkpoint waits for it, and all are
- * there when it has come back. */
+ * there when it has come back. It is frozen when a run begins: that goes on from what
+ * there is, and so does the next one. */
 #include "config.h"
 
 #include <stdio.h>
@@ -40,18 +41,23 @@ static int64_t newest_of(struct vel_session *s)
     return newest;
 }
 
-static void run(const char *mode)
+static void set_up(const char *mode)
 {
-    struct vel_comm *self;
-    struct vel_session *s;
-    int64_t version = 1;
-
     seslab_init(&lab, 7);
     seslab_set(&lab, "MODE", mode);
     seslab_set(&lab, "FLUSH", "0");
     seslab_set(&lab, "PEER_TIMEOUT", "1");
     seslab_set(&lab, "CACHE_SIZE", "100");
     hangfs_init(&hang, lab.prefix);
+}
+
+static void run(const char *mode)
+{
+    struct vel_comm *self;
+    struct vel_session *s;
+    int64_t version = 1;
+
+    set_up(mode);
     must(vel_comm_self(&self, &err));
     s = open_one(self);
     while (version <= BEFORE)
@@ -75,8 +81,39 @@ static void run(const char *mode)
     hangfs_fini(&hang);
 }
 
+/* So many launches, and two checkpoints of each. */
+static void run_frozen(const char *mode, int launches)
+{
+    struct vel_comm *self;
+    struct vel_session *s;
+    int64_t version = 1;
+
+    set_up(mode);
+    must(vel_comm_self(&self, &err));
+    for (int i = 0; i <= launches; i++) {
+        s = open_one(self);
+        is_int(newest_of(s), version - 1, "%s: launch %d finds what there is", mode, i);
+        for (int k = 0; k < 2; k++)
+            must(seslab_checkpoint(&lab, s, version++, &err));
+        must(vel_session_close(s, "the end", &err));
+        hang.lets_read = true;
+        hangfs_hang(&hang);
+    }
+    ok(true, "%s: and goes on while the prefix is frozen, from its beginning", mode);
+    hangfs_let_go(&hang);
+    s = open_one(self);
+    is_int(newest_of(s), version - 1, "%s: all is there when it is not", mode);
+    must(seslab_restart(&lab, s, version - 2, &err));
+    must(seslab_checkpoint(&lab, s, version, &err));
+    must(vel_session_close(s, "the end", &err));
+    vel_comm_destroy(self);
+    hangfs_fini(&hang);
+}
+
 int main(void)
 {
+    run_frozen("SYNC", 2);
+    run_frozen("ASYNC", 2);
     run("SYNC");
     run("ASYNC");
     return done_testing();
