@@ -39,7 +39,7 @@ clear_caches
 conf wrong SET_SIZE=4 SET_SIZE=4
 launch $home
 like "$status $(grep -c ^h5veloc: "$log") $(told)" \
-    "[!0]* 1 *h5veloc: error: /node/pfs/wrong.conf:6: SET_SIZE is given twice, *" \
+    "[!0]* 1 *h5veloc: error: /node/pfs/wrong.conf:7: SET_SIZE is given twice, *" \
     "what is wrong for all ranks is told by one"
 
 # --- other nodes, and other numbers of ranks on them ---

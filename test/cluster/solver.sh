@@ -39,7 +39,7 @@ conf() { # NAME LINES...
     rm -rf "${pfs:?}/prefix"
     settings=/node/pfs/$1.conf
     shift
-    printf '%s\n' "MODE=$solver_mode" PREFIX=/node/pfs/prefix CACHE_BASE=/node/cache CNTL_BASE=/node/cache \
+    printf '%s\n' "MODE=$solver_mode" PREFIX=/node/pfs/prefix CACHE_BASE=/node/cache CNTL_BASE=/node/cache PEER_TIMEOUT=8 \
         "$@" >"$pfs/${settings##*/}"
 }
 

@@ -9,8 +9,8 @@
 [ "${MPI_KIND:-no}" != no ] || skip_all 'there is no MPI to launch ranks'
 dir=$(tap_dir)
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-export VELOC_CACHE_BASE="$dir/c" VELOC_CNTL_BASE="$dir/n" VELOC_COPY_TYPE=XOR VELOC_SET_SIZE=4 VELOC_PEER_TIMEOUT=20
-export VELOC_VIEW_WAIT=3 VELOC_DATASET='ck PATTERN=ck.{step}.{rank}.h5'
+export VELOC_CACHE_BASE="$dir/c" VELOC_CNTL_BASE="$dir/n" VELOC_COPY_TYPE=XOR VELOC_SET_SIZE=4 VELOC_PEER_TIMEOUT=8
+export VELOC_VIEW_WAIT=1 VELOC_DATASET='ck PATTERN=ck.{step}.{rank}.h5'
 unset VELOC_QUIET
 point=$top_builddir/test/vol/point
 
