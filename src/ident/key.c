@@ -69,7 +69,8 @@ int vel_key_get(struct vel_fs *fs, const char *dir, uid_t user, struct vel_key *
     if (rc == VEL_ENOENT) {
         rc = vel_entropy(key.bytes, VEL_SECRET, err);
         if (rc == 0)
-            rc = vel_fs_once(fs, path.data, key.bytes, VEL_SECRET, &is_mine, err);
+            rc = vel_fs_once(fs, path.data, key.bytes, VEL_SECRET, VEL_FS_LASTS,
+                             &is_mine, err);
         if (rc == 0)
             rc = key_load(fs, path.data, user, &key, err);
     }

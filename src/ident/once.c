@@ -22,8 +22,9 @@ static int random_hex(char ret[MAKER + 1], struct vel_err *err)
     return rc;
 }
 
-int vel_once(struct vel_fs *fs, const char *path, const char *type, int version,
-             const struct vel_node *record, bool *ret_is_mine, struct vel_err *err)
+static int make(struct vel_fs *fs, const char *path, const char *type, int version,
+                const struct vel_node *record, enum vel_fs_lasts lasts,
+                bool *ret_is_mine, struct vel_err *err)
 {
     struct vel_node *body = vel_node_copy(record);
     struct vel_buf bytes;
@@ -37,10 +38,23 @@ int vel_once(struct vel_fs *fs, const char *path, const char *type, int version,
     if (rc == 0)
         rc = vel_record_encode(type, version, body, &bytes, err);
     if (rc == 0)
-        rc = vel_fs_once(fs, path, bytes.data, bytes.len, ret_is_mine, err);
+        rc = vel_fs_once(fs, path, bytes.data, bytes.len, lasts, ret_is_mine, err);
     vel_buf_fini(&bytes);
     vel_node_destroy(body);
     return rc;
+}
+
+int vel_once(struct vel_fs *fs, const char *path, const char *type, int version,
+             const struct vel_node *record, bool *ret_is_mine, struct vel_err *err)
+{
+    return make(fs, path, type, version, record, VEL_FS_LASTS, ret_is_mine, err);
+}
+
+int vel_once_unsynced(struct vel_fs *fs, const char *path, const char *type,
+                      int version, const struct vel_node *record, bool *ret_is_mine,
+                      struct vel_err *err)
+{
+    return make(fs, path, type, version, record, VEL_FS_LASTS_NOT, ret_is_mine, err);
 }
 
 /* --- claims --- */

@@ -25,6 +25,11 @@
 int vel_once(struct vel_fs *fs, const char *path, const char *type, int version,
              const struct vel_node *record, bool *ret_is_mine, struct vel_err *err);
 
+/* The same for those who live: a loss of power may take it, or leave a torn one. */
+int vel_once_unsynced(struct vel_fs *fs, const char *path, const char *type,
+                      int version, const struct vel_node *record, bool *ret_is_mine,
+                      struct vel_err *err);
+
 /* Make the claim above+1, once, as dir/NAME.K. VEL_EEXIST: someone has made it, or a
  * later one; *ret_k is written only when it is ours. */
 int vel_claim(struct vel_fs *fs, const char *dir, const char *name, int64_t above,

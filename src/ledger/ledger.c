@@ -52,7 +52,8 @@ static int make(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
         rc = vel_fail(err, VEL_EINVAL, "%s: the address %s is too long", path,
                       self->address);
     if (rc == 0)
-        rc = vel_fs_once(dir->fs, path, line.data, line.len, &is_mine, err);
+        rc = vel_fs_once(dir->fs, path, line.data, line.len, VEL_FS_LASTS, &is_mine,
+                         err);
     if (rc == 0 && !is_mine)
         rc = vel_fail(err, VEL_EEXIST, "%s is another's", path);
     *ret_salt = title.salt;

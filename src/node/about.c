@@ -92,7 +92,7 @@ static int save(const struct vel_service_of *of, char *path, struct vel_err *err
         rc = vel_out_of_memory(err, "a launch");
     /* all processes of the node come here at once */
     if (rc == 0 && !vel_fs_exists(of->fs, path))
-        rc = vel_once(of->fs, path, type, FORMAT, body, &is_mine, err);
+        rc = vel_once_unsynced(of->fs, path, type, FORMAT, body, &is_mine, err);
     vel_node_destroy(body);
     free(path);
     return rc;

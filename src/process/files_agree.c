@@ -55,7 +55,7 @@ static bool is_first_to_tell(const struct vel_background_of *of, const char *dir
     bool is_mine = true;
 
     if (!body || !path || vel_node_set_text(body, "node", of->node) < 0 ||
-        vel_once(of->fs, path, "differs", FORMAT, body, &is_mine, NULL) < 0)
+        vel_once_unsynced(of->fs, path, "differs", FORMAT, body, &is_mine, NULL) < 0)
         is_mine = true;
     vel_node_destroy(body);
     free(path);

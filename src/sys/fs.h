@@ -156,14 +156,21 @@ int vel_fs_writer(int64_t *ret_writer, struct vel_err *err);
 /* Is `name`, without directory, such a temporary? No reader should look at one. */
 bool vel_fs_is_temporary(const char *name);
 
-/* Make a file of these bytes, some of which nobody else can have. It is written and
- * synced under a name of its own and linked to `path`, where it is never replaced: of
- * many that try, on many nodes, one succeeds, and all read the same afterwards.
- * *ret_is_mine: false when another was there before. It survives a power loss when this
- * returns. VEL_EUNSUP: the file system has no link(2). After another failure it may
- * have been made or not; the same call with the same bytes tells. */
+/* What a loss of power leaves of a file that is made once. */
+enum vel_fs_lasts {
+    VEL_FS_LASTS_NOT,   /* it, nothing, or a torn one: who needs it lives */
+    VEL_FS_LASTS_WHOLE, /* it, or nothing; its name is synced later */
+    VEL_FS_LASTS,       /* it */
+};
+
+/* Make a file of these bytes, some of which nobody else can have. It is written under a
+ * name of its own and linked to `path`, where it is never replaced: of many that try,
+ * on many nodes, one succeeds, and all read the same afterwards. *ret_is_mine: false
+ * when another was there before, which lasts as well when this returns. VEL_EUNSUP: the
+ * file system has no link(2). After another failure it may have been made or not; the
+ * same call with the same bytes tells. */
 int vel_fs_once(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
-                bool *ret_is_mine, struct vel_err *err);
+                enum vel_fs_lasts lasts, bool *ret_is_mine, struct vel_err *err);
 
 /* Remove the temporary files in `dir` of what is made. Safe at any time: whoever still
  * needs one finds it gone, and reads what is there. */

@@ -36,7 +36,7 @@ static int temporary_path(const char *path, struct vel_buf *ret, struct vel_err 
 }
 
 static int write_temporary(struct vel_fs *fs, const char *path, const void *bytes,
-                           size_t len, struct vel_err *err)
+                           size_t len, bool is_synced, struct vel_err *err)
 {
     int fd = -1, rc;
 
@@ -49,7 +49,7 @@ static int write_temporary(struct vel_fs *fs, const char *path, const void *byte
         rc = vel_fail_errno(err, -rc, "cannot set the mode of %s", path);
     if (rc == 0)
         rc = vel_fs_write_at(fs, fd, bytes, len, 0, path, err);
-    if (rc == 0)
+    if (rc == 0 && is_synced)
         rc = vel_fs_sync(fs, fd, path, err);
     int closed = vel_fs_close(fs, fd, path, rc == 0 ? err : NULL);
     return rc < 0 ? rc : closed;
@@ -95,10 +95,10 @@ static int settle(struct vel_fs *fs, const char *path, const void *bytes, size_t
 }
 
 static int attempt(struct vel_fs *fs, const char *temporary, const char *path,
-                   const void *bytes, size_t len, bool *ret_is_mine,
-                   bool *ret_was_swept, struct vel_err *err)
+                   const void *bytes, size_t len, enum vel_fs_lasts lasts,
+                   bool *ret_is_mine, bool *ret_was_swept, struct vel_err *err)
 {
-    int rc = write_temporary(fs, temporary, bytes, len, err);
+    int rc = write_temporary(fs, temporary, bytes, len, lasts != VEL_FS_LASTS_NOT, err);
 
     if (rc == 0) {
         int linked = fs->ops->link(fs, temporary, path);
@@ -107,14 +107,14 @@ static int attempt(struct vel_fs *fs, const char *temporary, const char *path,
         *ret_was_swept = rc == VEL_ENOENT && !vel_fs_exists(fs, temporary);
     }
     /* also another's: who acts on it must find it after a loss of power */
-    if (rc == 0)
+    if (rc == 0 && lasts == VEL_FS_LASTS)
         rc = vel_fs_sync_parent(fs, path, err);
     vel_fs_unlink(fs, temporary, NULL); /* it is decided; a sweep will do as well */
     return rc;
 }
 
 int vel_fs_once(struct vel_fs *fs, const char *path, const void *bytes, size_t len,
-                bool *ret_is_mine, struct vel_err *err)
+                enum vel_fs_lasts lasts, bool *ret_is_mine, struct vel_err *err)
 {
     bool is_mine = false, was_swept = true;
     int rc = 0;
@@ -126,8 +126,8 @@ int vel_fs_once(struct vel_fs *fs, const char *path, const void *bytes, size_t l
         vel_buf_init(&temporary);
         rc = temporary_path(path, &temporary, err);
         if (rc == 0)
-            rc = attempt(fs, temporary.data, path, bytes, len, &is_mine, &was_swept,
-                         err);
+            rc = attempt(fs, temporary.data, path, bytes, len, lasts, &is_mine,
+                         &was_swept, err);
         vel_buf_fini(&temporary);
     }
     if (rc == 0)
