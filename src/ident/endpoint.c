@@ -144,7 +144,7 @@ int vel_endpoint_save(struct vel_fs *fs, const char *dir, struct vel_endpoint *e
     if (fresh.epoch == 0)
         rc = vel_endpoint_load(fs, dir, endpoint->node, &former, err);
     if (rc == VEL_ENOENT)
-        rc = vel_fs_make_dirs(fs, dir, 0700, err);
+        rc = vel_fs_make_own_dir(fs, dir, 0700, err);
     if (rc < 0)
         return rc;
     if (fresh.epoch == 0)

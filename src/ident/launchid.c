@@ -346,7 +346,7 @@ static int claim_launch(struct vel_fs *fs, const struct vel_launch_self *self,
         rc = vel_out_of_memory(err, "a meeting");
         goto out;
     }
-    rc = vel_fs_make_dirs(fs, dir, 0700, err);
+    rc = vel_fs_make_own_dir(fs, dir, 0700, err);
     if (rc < 0)
         goto out;
     rc = vel_claim(fs, self->dir, name, above, meet_type, FORMAT, record, &k, err);

@@ -423,7 +423,7 @@ int vel_batches_make_level(struct vel_batches *batches, const char *level,
     pthread_mutex_lock(&batches->lock);
     if (!batches->level || strcmp(batches->level, level) != 0 ||
         !vel_fs_exists(batches->of.fs, level)) {
-        rc = vel_fs_make_dirs(batches->of.fs, level, 0700, err);
+        rc = vel_fs_make_own_dir(batches->of.fs, level, 0700, err);
         free(batches->level);
         batches->level = rc == 0 ? strdup(level) : NULL; /* else it is done again */
     }

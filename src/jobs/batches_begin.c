@@ -57,7 +57,7 @@ int vel_batches_check(struct vel_batches *batches, struct vel_err *err)
 static int claim(struct vel_batches *batches, struct vel_err *err)
 {
     const struct vel_ledger_self self = self_of(batches);
-    int rc = vel_fs_make_dirs(batches->of.fs, batches->path, 0700, err);
+    int rc = vel_fs_make_own_dir(batches->of.fs, batches->path, 0700, err);
 
     if (rc == 0)
         rc = vel_batches_check(batches, err);
@@ -234,7 +234,7 @@ static bool is_removed(struct vel_batches *batches)
     struct vel_vec list;
     bool is;
 
-    if (vel_fs_make_dirs(batches->of.fs, batches->path, 0700, NULL) < 0 ||
+    if (vel_fs_make_own_dir(batches->of.fs, batches->path, 0700, NULL) < 0 ||
         vel_ledger_list(&batches->dir, &list, NULL) < 0)
         return false;
     is = list.n == 0;

@@ -57,7 +57,7 @@ int vel_take_make_home(const struct vel_take *take, const char *level, const cha
 {
     struct vel_batches *ledger = vel_take_ledger(take, home);
     int rc = ledger ? vel_batches_make_level(ledger, level, err)
-                    : vel_fs_make_dirs(take->fs, level, 0700, err);
+                    : vel_fs_make_own_dir(take->fs, level, 0700, err);
 
     if (rc == 0)
         rc = vel_fs_check_private_dir(take->fs, level, err);

@@ -39,13 +39,18 @@ static int check_above(struct vel_fs *fs, const char *dir, struct vel_err *err)
     return rc;
 }
 
+static int check_dir(struct vel_fs *fs, const char *dir, struct vel_err *err)
+{
+    int rc = vel_fs_check_private_dir(fs, dir, err);
+
+    return rc < 0 ? rc : check_above(fs, dir, err);
+}
+
 int vel_cache_make_dir(struct vel_fs *fs, const char *dir, struct vel_err *err)
 {
     int rc = vel_fs_make_dirs(fs, dir, 0700, err);
 
-    if (rc == 0)
-        rc = vel_fs_check_private_dir(fs, dir, err);
-    return rc < 0 ? rc : check_above(fs, dir, err);
+    return rc < 0 ? rc : check_dir(fs, dir, err);
 }
 
 int vel_cache_make_home(struct vel_fs *fs, const char *store, const char *user,
@@ -56,8 +61,10 @@ int vel_cache_make_home(struct vel_fs *fs, const char *store, const char *user,
 
     if (rc == 0) {
         home = vel_path_join(dir, prefix_id);
-        rc = home ? vel_cache_make_dir(fs, home, err)
+        rc = home ? vel_fs_make_own_dir(fs, home, 0700, err)
                   : vel_out_of_memory(err, "a cache");
+        if (rc == 0)
+            rc = check_dir(fs, home, err);
     }
     free(dir);
     if (rc < 0)

@@ -221,7 +221,8 @@ int vel_ids_claim(struct vel_fs *fs, const char *dir, int64_t above, int64_t cou
 {
     char *ids = path_of(dir, 0, NULL);
     int64_t first = above;
-    int rc = ids ? vel_fs_make_dirs(fs, ids, 0700, err) : vel_out_of_memory(err, "ids");
+    int rc =
+        ids ? vel_fs_make_own_dir(fs, ids, 0700, err) : vel_out_of_memory(err, "ids");
     bool is_taken = true;
 
     while (rc == 0 && is_taken) {
@@ -271,7 +272,7 @@ int vel_ids_claim_late(struct vel_fs *fs, const char *dir, int64_t id,
     if (rc == 0 && strcmp(launch, owner->launch) != 0)
         rc = vel_fail(&why, VEL_EEXIST, "id %" PRId64 " is launch %s's", id, launch);
     else if (rc == VEL_ENOENT) {
-        rc = vel_fs_make_dirs(fs, ids, 0700, &why);
+        rc = vel_fs_make_own_dir(fs, ids, 0700, &why);
         if (rc == 0)
             rc = claim_one(fs, dir, id, owner, &why);
     }

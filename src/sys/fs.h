@@ -204,6 +204,12 @@ int vel_fs_make_dirs_unsynced(struct vel_fs *fs, const char *dir, mode_t mode,
 int vel_fs_make_dirs(struct vel_fs *fs, const char *dir, mode_t mode,
                      struct vel_err *err);
 
+/* The same of one directory, where the one above lasts, and nobody puts anything into
+ * `dir` who has not called this before: then the name of one that is not empty is on
+ * the disk. */
+int vel_fs_make_own_dir(struct vel_fs *fs, const char *dir, mode_t mode,
+                        struct vel_err *err);
+
 /* Refuse (VEL_EUNSAFE) a directory that is a link, belongs to another user, or in which
  * others may write. Nobody else can then put a link into what lies below. */
 int vel_fs_check_private_dir(struct vel_fs *fs, const char *dir, struct vel_err *err);

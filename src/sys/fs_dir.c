@@ -50,10 +50,22 @@ int vel_fs_sync_parent(struct vel_fs *fs, const char *path, struct vel_err *err)
     return rc;
 }
 
+/* Has anybody put something into it? */
+static bool is_used(struct vel_fs *fs, const char *dir)
+{
+    struct vel_vec names;
+
+    vel_vec_init(&names, sizeof(char *));
+    fs->ops->list(fs, dir, &names);
+    bool is = names.n > 0;
+    vel_fs_names_fini(&names);
+    return is;
+}
+
 /* A directory that was there. Everything above it is on disk, because each directory is
  * synced into the one above before anything is made in it; but whoever made this one
  * may have died before he did so, or be just about to. 0 or a negative errno. */
-static int adopt_dir(struct vel_fs *fs, const char *dir)
+static int adopt_dir(struct vel_fs *fs, const char *dir, bool is_own)
 {
     struct stat st;
     char *itself = vel_path_join(dir, ".");
@@ -67,7 +79,7 @@ static int adopt_dir(struct vel_fs *fs, const char *dir)
         rc = rc == -ENOENT ? -ENOTDIR : rc; /* a link that leads nowhere */
         goto out;
     }
-    rc = sync_dir(fs, above);
+    rc = is_own && is_used(fs, itself) ? 0 : sync_dir(fs, above);
     if (rc == -EACCES || rc == -EPERM || rc == -EROFS)
         rc = 0; /* where we may not look we have made nothing */
 out:
@@ -78,12 +90,13 @@ out:
 
 /* One directory, its name on disk: 1 when it was made, 0 when it was there; -ENOENT
  * when the one above is missing. */
-static int make_dir(struct vel_fs *fs, const char *dir, const char *parent, mode_t mode)
+static int make_dir(struct vel_fs *fs, const char *dir, const char *parent, mode_t mode,
+                    bool is_own)
 {
     int rc = fs->ops->mkdir(fs, dir, mode);
 
     if (rc == -EEXIST)
-        return adopt_dir(fs, dir);
+        return adopt_dir(fs, dir, is_own);
     if (rc < 0)
         return rc;
     rc = sync_dir(fs, parent);
@@ -117,18 +130,30 @@ int vel_fs_make_dirs(struct vel_fs *fs, const char *dir, mode_t mode,
 
     if (!parent)
         return vel_out_of_memory(err, dir);
-    int rc = make_dir(fs, dir, parent, mode);
+    int rc = make_dir(fs, dir, parent, mode, false);
     if (rc == -ENOENT && strcmp(parent, dir) != 0) {
         int above = vel_fs_make_dirs(fs, parent, mode, err);
         if (above < 0) {
             free(parent);
             return above;
         }
-        rc = make_dir(fs, dir, parent, mode);
+        rc = make_dir(fs, dir, parent, mode, false);
     } else if (rc == 1) {
-        rc = adopt_dir(fs, parent);
+        rc = adopt_dir(fs, parent, false);
     }
     free(parent);
+    return rc < 0 ? vel_fail_errno(err, -rc, "cannot make directory %s", dir) : 0;
+}
+
+int vel_fs_make_own_dir(struct vel_fs *fs, const char *dir, mode_t mode,
+                        struct vel_err *err)
+{
+    char *parent = vel_path_dir(dir);
+    int rc = parent ? make_dir(fs, dir, parent, mode, true) : -ENOMEM;
+
+    free(parent);
+    if (rc == -ENOENT)
+        return vel_fs_make_dirs(fs, dir, mode, err);
     return rc < 0 ? vel_fail_errno(err, -rc, "cannot make directory %s", dir) : 0;
 }
 

@@ -296,6 +296,16 @@ static int make_none(struct vel_fs *fs, const char *dir, void *arg, struct vel_e
     return vel_fs_make_dirs(fs, path, 0700, err);
 }
 
+static int make_own(struct vel_fs *fs, const char *dir, void *arg, struct vel_err *err)
+{
+    char path[1200];
+
+    (void)arg;
+    snprintf(path, sizeof path, "%s/a", dir);
+    fs->ops->mkdir(fs, path, 0700);
+    return vel_fs_make_own_dir(fs, path, 0700, err);
+}
+
 static void prepare_nothing(const char *dir, void *arg)
 {
     (void)dir, (void)arg;
@@ -322,14 +332,17 @@ static void sweeps(void)
                                    .action = make_two_more,
                                    .check = check_dirs,
                                    .arg = three};
-    const struct sweep finding = {.name = "finding an unsynced directory",
-                                  .prepare = prepare_nothing,
-                                  .action = make_none,
-                                  .check = check_dirs,
-                                  .arg = one};
+    struct sweep finding = {.name = "finding an unsynced directory",
+                            .prepare = prepare_nothing,
+                            .action = make_none,
+                            .check = check_dirs,
+                            .arg = one};
 
     sweep_run(&making_three);
     sweep_run(&adopting);
+    sweep_run(&finding);
+    finding.name = "finding an own directory that is empty";
+    finding.action = make_own;
     sweep_run(&finding);
 }
 
