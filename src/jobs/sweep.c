@@ -25,6 +25,8 @@
 #include "meta/terms.h"
 #include "view/evidence.h"
 
+enum { SHORT = 16384 }; /* bytes of a ledger */
+
 /* What is being removed: .launch.L.h5v-tmp */
 
 char *vel_sweep_path(const struct vel_sweeping *s, const char *before, const char *name,
@@ -158,6 +160,12 @@ static bool is_unheard(const struct vel_sweeping *s, const char *dir)
     return is;
 }
 
+/* Of one that is marked nobody asks for seals, so they stay when it is short. */
+static uint64_t most_of_seals(const struct vel_sweeping *s, const char *dir, bool stays)
+{
+    return !stays ? UINT64_MAX : is_unheard(s, dir) ? 0 : SHORT;
+}
+
 /* What cannot be done for one, with a ledger that nobody can read, or on a full disk,
  * is no reason to do nothing for the others. */
 static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_err *err)
@@ -175,7 +183,7 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
     if (rc == 0 && is_past)
         is_needed = false;
     else if (rc == 0 && has_ended && dir)
-        rc = vel_sweep_seals(s, launch, has, &is_needed, &why);
+        rc = vel_sweep_seals(s, launch, most_of_seals(s, dir, has), &is_needed, &why);
     if (rc == 0 && !is_needed && has && !s->is_second &&
         !vel_vec_push(&s->trimmed, &launch))
         rc = vel_out_of_memory(&why, "launches");

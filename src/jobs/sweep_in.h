@@ -41,11 +41,11 @@ int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
 int vel_sweep_blocks(struct vel_sweeping *s, const struct vel_vec *names,
                      struct vel_err *err);
 
-/* Of a launch that is over: does anybody want any of its seals? Then, or when the
- * launch stays for something else, those that nobody does go when they are many; else
- * all are still there, for the launch goes as a whole.
+/* Of a launch that is over: does anybody want any of its seals? Then, or when its
+ * ledger has more bytes than `most`, those that nobody does go when they are many; else
+ * all are still there, for the launch goes as a whole, or nobody asks for them.
  */
-int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool stays,
+int vel_sweep_seals(struct vel_sweeping *s, const char *launch, uint64_t most,
                     bool *ret_needed, struct vel_err *err);
 
 /* "meet.H.K", "writer.H.K": removed when there is a higher one, or when the launch is

@@ -245,7 +245,7 @@ static int remove_many(struct launch *l, struct vel_err *err)
     return keep_rest(l, err) < 0 ? VEL_ENOMEM : rc;
 }
 
-int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool stays,
+int vel_sweep_seals(struct vel_sweeping *s, const char *launch, uint64_t most,
                     bool *ret_needed, struct vel_err *err)
 {
     struct launch l = {.s = s, .newest = vel_map_create()};
@@ -259,7 +259,7 @@ int vel_sweep_seals(struct vel_sweeping *s, const char *launch, bool stays,
         rc = look_at_all(&l, err);
     if (rc == 0 && l.is_needed)
         rc = spare_newest(&l, err);
-    if (rc == 0 && (l.is_needed || stays))
+    if (rc == 0 && (l.is_needed || seals->follow.end > most))
         rc = remove_many(&l, err);
     for (size_t i = 0; i < l.unwanted.n; i++)
         candidate_fini(vel_vec_at(&l.unwanted, i));

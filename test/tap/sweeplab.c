@@ -10,6 +10,7 @@
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/ids.h"
+#include "meta/launch.h"
 #include "tap/launchlab.h"
 #include "tap/files.h"
 #include "tap/indexlab.h"
@@ -83,11 +84,22 @@ int sweeplab_sweep(struct vel_fs *by, struct vel_swept *swept)
     return rc;
 }
 
+/* Of one that is marked nobody asks for seals. */
+static bool is_gone(const char *launch)
+{
+    bool is;
+
+    must(vel_launch_is_gone(fs(), sweeplab_dir, launch, &is, &err));
+    return is;
+}
+
 bool sweeplab_has_seal(const char *launch, int64_t id)
 {
     struct vel_seals *seals;
     bool has = false;
 
+    if (is_gone(launch))
+        return false;
     must(vel_seals_load(fs(), sweeplab_dir, launch, &seals, &err));
     for (size_t i = 0; i < seals->items.n; i++) {
         struct vel_seal seal;
@@ -181,8 +193,10 @@ const char *sweeplab_sealed(const char *launch)
     static char ids[4096];
     struct vel_seals *seals;
 
-    must(vel_seals_load(fs(), sweeplab_dir, launch, &seals, &err));
     ids[0] = '\0';
+    if (is_gone(launch))
+        return ids;
+    must(vel_seals_load(fs(), sweeplab_dir, launch, &seals, &err));
     for (size_t i = 0; i < seals->items.n; i++) {
         int64_t id = vel_seals_item(seals, i)->id;
 
