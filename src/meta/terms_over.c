@@ -16,28 +16,32 @@ enum word {
     EMPTY, /* nothing: it has no begin */
     GOES_ON,
     OVER,
-    LONG_LINE, /* nobody knows, by its end */
+    UNKNOWN, /* by its end alone */
 };
 
-/* Of what stands from `at` on to the end. */
+/* Of what stands from `at` on to the end. A line may be joined to what is before that,
+ * or be so long. */
 static enum word judge(const char *bytes, size_t len, uint64_t at, uint64_t salt)
 {
-    struct vel_lines lines = {.bytes = bytes, .len = len, .at = at, .salt = salt};
-    bool is_cut = at > 0, has_line = false, has_begin = false, has_done = false;
+    struct vel_lines lines = {
+        .bytes = bytes, .len = len, .at = at, .salt = salt, .wrong = at};
+    bool has_line = false, has_begin = false, has_done = false, is_wrong = false;
     struct vel_ledger_line line;
     struct vel_fields fields;
 
-    while (vel_lines_next(&lines, &line)) {
-        if (!line.text)
-            continue; /* the first one where it is cut, or the title */
+    for (bool is_first = true; vel_lines_next(&lines, &line); is_first = false) {
+        if (!line.text) { /* the first one is cut, or the title */
+            is_wrong = is_wrong || !is_first;
+            continue;
+        }
         has_line = true;
         has_begin =
             has_begin || lines.are_behind || vel_line_is(&line, "tail", &fields);
         has_done = has_done || vel_line_is(&line, "done", &fields);
     }
-    if (has_begin)
-        return has_done ? OVER : GOES_ON;
-    return is_cut && !has_line ? LONG_LINE : EMPTY;
+    if (at > 0 && (!has_line || is_wrong))
+        return UNKNOWN;
+    return !has_begin ? EMPTY : has_done ? OVER : GOES_ON;
 }
 
 static int read_end(const struct vel_ledger_dir *dir, int fd, uint64_t salt,
@@ -93,7 +97,7 @@ static int look_at(const struct vel_ledger_dir *dir, struct vel_ledger_name name
         return rc == VEL_ECORRUPT ? 0 : rc;
     vel_terms_get_address(title.address, ret_by, &chair, &node);
     rc = read_end(dir, fd, title.salt, ret, err);
-    if (rc == 0 && *ret == LONG_LINE)
+    if (rc == 0 && *ret == UNKNOWN)
         rc = read_whole(dir, name, ret, err);
     if (rc == VEL_ECORRUPT) {
         *ret = EMPTY;

@@ -469,9 +469,8 @@ int vel_terms_end(struct vel_fs *fs, const char *launch_dir,
     vel_buf_init(&done);
     if (rc == 0)
         rc = vel_terms_put_done(self, &done, err);
-    if (rc == 0 && own) { /* who reads the end alone finds it joined to nothing */
+    if (rc == 0 && own) {
         is = *ret_is_mine = vel_ledger_is_good(own) &&
-                            vel_ledger_sync(own, NULL) == 0 &&
                             vel_ledger_tell(own, done.data, done.len, NULL) == 0;
     } else if (rc == 0) {
         /* not of one's own term: what could not be written may be read for a while */
