@@ -225,6 +225,21 @@ int vel_index_each(struct vel_index *index, const struct vel_index_range *range,
     return rc;
 }
 
+/* Has a thread of the other half seen it? Nobody waits for that. */
+static bool other_half_knows(struct vel_index *index, const struct vel_index_half *half,
+                             const char *launch)
+{
+    struct vel_index_half *other = &index->halves[half == &index->halves[0]];
+    bool is;
+
+    if (pthread_mutex_trylock(&other->lock) != 0)
+        return false;
+    const struct vel_index_launch *of = vel_map_get(other->launches, launch);
+    is = of && of->is_over;
+    pthread_mutex_unlock(&other->lock);
+    return is;
+}
+
 int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_over,
                       struct vel_err *err)
 {
@@ -234,7 +249,7 @@ int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_
     struct vel_err why = {0};
     int rc = vel_index_get_launch(index, half, launch, &of, &why);
 
-    if (rc == 0 && of->is_over)
+    if (rc == 0 && (of->is_over || other_half_knows(index, half, launch)))
         fate = VEL_LAUNCH_ENDED;
     else if (rc == 0)
         rc = vel_launch_fate(index->fs, index->dir, launch, &fate, &why);
