@@ -274,8 +274,8 @@ static int64_t find_needed(const struct vel_carry *carry, int64_t launch)
     return launch != carry->own.launch && was_carried(carry, launch) ? INT64_MAX : 0;
 }
 
-/* From the lowest term up, each when those before it are gone from the disk: a chain
- * has no gap. */
+/* From the lowest term up, each when those before it are gone, from the disk, too,
+ * where others may outlive a loss of power: a chain has no gap. */
 static int remove_chain(const struct vel_carry *carry, const struct vel_vec *list,
                         size_t first, size_t behind, struct vel_err *err)
 {
@@ -289,7 +289,7 @@ static int remove_chain(const struct vel_carry *carry, const struct vel_vec *lis
         name = vel_vec_at(list, i);
         if (name->term >= needed)
             break;
-        if (i > first)
+        if (i > first && carry->dir->is_shared)
             rc = vel_fs_sync_dir(carry->dir->fs, carry->dir->path, err);
         path = vel_ledger_path(carry->dir, *name);
         if (rc == 0)

@@ -20,15 +20,107 @@ struct vel_ledger {
     uint64_t salt;
     int fd;
     uint64_t begin, end; /* bytes of title and begin, and of the whole */
-    uint64_t synced;     /* so many are on the disk */
+    uint64_t synced;     /* so many are on the disk, */
+    bool is_named;       /* and its name */
     bool has_begun, is_out, has_failed;
 };
 
+/* --- lines --- */
+
+/* Add the lines of `facts` to what will stand at the end. is_joined: to what is not
+ * synced. */
+static void add_lines(const struct vel_ledger *ledger, const char *facts, size_t len,
+                      bool is_joined, struct vel_buf *ret)
+{
+    uint64_t salt = ledger->salt + ledger->has_begun;
+
+    while (len > 0) {
+        const char *feed = memchr(facts, '\n', len);
+        size_t n = feed ? (size_t)(feed - facts) : len;
+
+        if (is_joined && ledger->synced < ledger->end)
+            vel_line_add_joined(ret, salt, ledger->end, facts, n, ledger->synced);
+        else
+            vel_line_add(ret, salt, ledger->end, facts, n);
+        n += feed != NULL;
+        facts += n;
+        len -= n;
+    }
+}
+
+/* "KIND FLOOR BYTES FROM..." */
+static void put_head(struct vel_buf *ret, const char *kind, int64_t floor, size_t bytes,
+                     const struct vel_vec *froms)
+{
+    vel_buf_clear(ret);
+    vel_buf_puts(ret, kind);
+    vel_line_put_int(ret, floor);
+    vel_line_put_int(ret, (int64_t)bytes);
+    for (size_t i = 0; i < froms->n; i++) {
+        const struct vel_ledger_from *from = vel_vec_at(froms, i);
+
+        vel_line_put_int(ret, from->launch);
+        vel_line_put_int(ret, from->term);
+    }
+}
+
+/* Each line of `facts` becomes longer by its CRC and a blank. */
+static size_t size_of_lines(const char *facts, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++)
+        n += facts[i] == '\n';
+    return len + n * VEL_LINE_MORE;
+}
+
+/* begin, facts, tail */
+static void put_begin(const struct vel_ledger *ledger, int64_t floor,
+                      const struct vel_vec *from, const char *facts, size_t len,
+                      struct vel_buf *ret)
+{
+    size_t bytes = size_of_lines(facts, len);
+    struct vel_buf head;
+
+    vel_buf_init(&head);
+    put_head(&head, "begin", floor, bytes, from);
+    vel_line_add(ret, ledger->salt, ledger->end, vel_buf_text(&head), head.len);
+    add_lines(ledger, facts, len, false, ret);
+    put_head(&head, "tail", floor, bytes, from);
+    vel_line_add(ret, ledger->salt, ledger->end, vel_buf_text(&head), head.len);
+    ret->failed = ret->failed || head.failed;
+    vel_buf_fini(&head);
+}
+
 /* --- to claim --- */
 
+/* Behind a title: the begin of who carries nothing. */
+static int put_first(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                     uint64_t salt, const struct vel_buf *facts, struct vel_buf *ret,
+                     struct vel_err *err)
+{
+    const struct vel_ledger ledger = {.salt = salt};
+    struct vel_carry carry;
+    struct vel_vec from;
+    int64_t floor;
+
+    vel_carry_init(&carry, dir, name);
+    int rc = vel_carry_list(&carry, &floor, &from, err);
+    if (rc == 0) {
+        put_begin(&ledger, floor, &from, vel_buf_text(facts), facts->len, ret);
+        vel_vec_fini(&from);
+    }
+    vel_carry_fini(&carry);
+    return rc;
+}
+
+/* `first`: it has a begin at once, of these facts; or NULL. Where no other machine
+ * writes all who have seen a name lose their power with it, so it comes to the disk
+ * with what is told first. */
 static int make(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
-                const struct vel_ledger_self *self, int64_t heir, uint64_t *ret_salt,
-                uint64_t *ret_len, struct vel_err *err)
+                const struct vel_ledger_self *self, int64_t heir,
+                const struct vel_buf *first, uint64_t *ret_salt, uint64_t *ret_len,
+                struct vel_err *err)
 {
     struct vel_ledger_text title = {.name = name,
                                     .heir = heir,
@@ -51,8 +143,13 @@ static int make(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
     if (rc == 0 && line.len > VEL_LEDGER_TITLE)
         rc = vel_fail(err, VEL_EINVAL, "%s: the address %s is too long", path,
                       self->address);
+    if (rc == 0 && first)
+        rc = put_first(dir, name, title.salt, first, &line, err);
     if (rc == 0)
-        rc = vel_fs_once(dir->fs, path, line.data, line.len, VEL_FS_LASTS, &is_mine,
+        rc = vel_buf_status(&line, err);
+    if (rc == 0)
+        rc = vel_fs_once(dir->fs, path, line.data, line.len,
+                         dir->is_shared ? VEL_FS_LASTS : VEL_FS_LASTS_WHOLE, &is_mine,
                          err);
     if (rc == 0 && !is_mine)
         rc = vel_fail(err, VEL_EEXIST, "%s is another's", path);
@@ -106,30 +203,52 @@ static int check_first(const struct vel_ledger *ledger, struct vel_err *err)
                         : vel_fail(err, VEL_EEXIST, "%s was used before", ledger->path);
 }
 
-int vel_ledger_claim(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
-                     const struct vel_ledger_self *self, struct vel_ledger **ret,
-                     struct vel_err *err)
+static int claim(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                 const struct vel_ledger_self *self, const struct vel_buf *first,
+                 struct vel_ledger **ret, struct vel_err *err)
 {
     struct vel_ledger *ledger = calloc(1, sizeof *ledger);
     int rc = ledger ? 0 : vel_out_of_memory(err, "a ledger");
 
     if (rc < 0)
         return rc;
-    *ledger = (struct vel_ledger){
-        .dir = *dir, .name = name, .path = vel_ledger_path(dir, name), .fd = -1};
+    *ledger = (struct vel_ledger){.dir = *dir,
+                                  .name = name,
+                                  .path = vel_ledger_path(dir, name),
+                                  .fd = -1,
+                                  .is_named = dir->is_shared};
     if (!ledger->path)
         rc = vel_out_of_memory(err, "a ledger");
     if (rc == 0)
-        rc = make(dir, name, self, 0, &ledger->salt, &ledger->end, err);
+        rc = make(dir, name, self, 0, first, &ledger->salt, &ledger->end, err);
     if (rc == 0)
         rc = open_salted(dir, name, ledger->salt, O_RDWR, &ledger->fd, err);
     if (rc == 0)
         rc = check_first(ledger, err);
+    if (rc == 0 && first) {
+        ledger->begin = ledger->synced = ledger->end;
+        ledger->has_begun = true;
+    }
     if (rc == 0)
         *ret = ledger;
     else
         vel_ledger_close(ledger);
     return rc;
+}
+
+int vel_ledger_claim(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
+                     const struct vel_ledger_self *self, struct vel_ledger **ret,
+                     struct vel_err *err)
+{
+    return claim(dir, name, self, NULL, ret, err);
+}
+
+int vel_ledger_claim_first(const struct vel_ledger_dir *dir, int64_t launch,
+                           const struct vel_ledger_self *self,
+                           const struct vel_buf *facts, struct vel_ledger **ret,
+                           struct vel_err *err)
+{
+    return claim(dir, (struct vel_ledger_name){launch, 0}, self, facts, ret, err);
 }
 
 int vel_ledger_end(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
@@ -138,7 +257,7 @@ int vel_ledger_end(const struct vel_ledger_dir *dir, struct vel_ledger_name name
 {
     uint64_t salt, len;
 
-    return make(dir, name, self, heir, &salt, &len, err);
+    return make(dir, name, self, heir, NULL, &salt, &len, err);
 }
 
 void vel_ledger_close(struct vel_ledger *ledger)
@@ -240,27 +359,6 @@ int vel_ledger_trust(const struct vel_ledger_dir *dir,
 
 /* --- to write --- */
 
-/* Add the lines of `facts` to what will stand at the end. */
-/* is_joined: to what is not synced. */
-static void add_lines(const struct vel_ledger *ledger, const char *facts, size_t len,
-                      bool is_joined, struct vel_buf *ret)
-{
-    uint64_t salt = ledger->salt + ledger->has_begun;
-
-    while (len > 0) {
-        const char *feed = memchr(facts, '\n', len);
-        size_t n = feed ? (size_t)(feed - facts) : len;
-
-        if (is_joined && ledger->synced < ledger->end)
-            vel_line_add_joined(ret, salt, ledger->end, facts, n, ledger->synced);
-        else
-            vel_line_add(ret, salt, ledger->end, facts, n);
-        n += feed != NULL;
-        facts += n;
-        len -= n;
-    }
-}
-
 static int write_lines(struct vel_ledger *ledger, const struct vel_buf *lines,
                        struct vel_err *err)
 {
@@ -308,13 +406,16 @@ int vel_ledger_sync(struct vel_ledger *ledger, struct vel_err *err)
 {
     int rc = check(ledger, err);
 
-    if (rc < 0 || ledger->synced == ledger->end)
+    if (rc < 0 || (ledger->synced == ledger->end && ledger->is_named))
         return rc;
     rc = vel_fs_sync(ledger->dir.fs, ledger->fd, ledger->path, err);
+    if (rc == 0 && !ledger->is_named)
+        rc = vel_fs_sync_dir(ledger->dir.fs, ledger->dir.path, err);
     if (rc < 0)
         ledger->has_failed = true;
     else
         ledger->synced = ledger->end;
+    ledger->is_named = ledger->is_named || rc == 0;
     return rc;
 }
 
@@ -331,50 +432,6 @@ int vel_ledger_tell(struct vel_ledger *ledger, const char *facts, size_t len,
 bool vel_ledger_is_long(const struct vel_ledger *ledger)
 {
     return ledger->end > LONG && ledger->end > 2 * ledger->begin;
-}
-
-/* "KIND FLOOR BYTES FROM..." */
-static void put_head(struct vel_buf *ret, const char *kind, int64_t floor, size_t bytes,
-                     const struct vel_vec *froms)
-{
-    vel_buf_clear(ret);
-    vel_buf_puts(ret, kind);
-    vel_line_put_int(ret, floor);
-    vel_line_put_int(ret, (int64_t)bytes);
-    for (size_t i = 0; i < froms->n; i++) {
-        const struct vel_ledger_from *from = vel_vec_at(froms, i);
-
-        vel_line_put_int(ret, from->launch);
-        vel_line_put_int(ret, from->term);
-    }
-}
-
-/* Each line of `facts` becomes longer by its CRC and a blank. */
-static size_t size_of_lines(const char *facts, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++)
-        n += facts[i] == '\n';
-    return len + n * VEL_LINE_MORE;
-}
-
-/* begin, facts, tail */
-static void put_begin(const struct vel_ledger *ledger, int64_t floor,
-                      const struct vel_vec *from, const char *facts, size_t len,
-                      struct vel_buf *ret)
-{
-    size_t bytes = size_of_lines(facts, len);
-    struct vel_buf head;
-
-    vel_buf_init(&head);
-    put_head(&head, "begin", floor, bytes, from);
-    vel_line_add(ret, ledger->salt, ledger->end, vel_buf_text(&head), head.len);
-    add_lines(ledger, facts, len, false, ret);
-    put_head(&head, "tail", floor, bytes, from);
-    vel_line_add(ret, ledger->salt, ledger->end, vel_buf_text(&head), head.len);
-    ret->failed = ret->failed || head.failed;
-    vel_buf_fini(&head);
 }
 
 int vel_ledger_begin(struct vel_ledger *ledger, const struct vel_carry *carry,

@@ -48,18 +48,24 @@ static int check_newest(const struct vel_ledger_dir *dir, int64_t term,
                           : 0;
 }
 
-/* Claim the term above the highest, and read then what counts. */
+/* Claim the term above the highest, and read then what counts. The first one of a chair
+ * has nothing to say, and has its begin at once. */
 static int claim(const struct vel_ledger_dir *dir, const struct vel_terms_self *self,
-                 int64_t highest, const char *address, struct taking *ret,
-                 struct vel_err *err)
+                 int64_t highest, bool is_chair, const char *address,
+                 struct taking *ret, struct vel_err *err)
 {
     const struct vel_ledger_self writer = {
         .node = self->node, .address = address, .process = getpid()};
     const struct vel_ledger_name name = {VEL_TERMS_NUMBER, highest + 1};
-    int rc = highest < LAST
-                 ? vel_ledger_claim(dir, name, &writer, &ret->ledger, err)
-                 : vel_fail(err, VEL_EUNSUP, "no term of %s can follow", dir->path);
+    const struct vel_buf nothing = {0};
+    int rc;
 
+    if (highest >= LAST)
+        return vel_fail(err, VEL_EUNSUP, "no term of %s can follow", dir->path);
+    rc = is_chair && name.term == 0
+             ? vel_ledger_claim_first(dir, name.launch, &writer, &nothing, &ret->ledger,
+                                      err)
+             : vel_ledger_claim(dir, name, &writer, &ret->ledger, err);
     if (rc == 0)
         rc = check_newest(dir, name.term, err);
     return rc == 0 ? vel_terms_read_below(dir, name.term, &ret->counting, err) : rc;
@@ -192,7 +198,9 @@ static int begin(const struct vel_ledger_dir *dir, struct taking *taking,
         counting->has = false;
     if (rc == 0)
         rc = vel_buf_status(&ordered, err);
-    if (rc == 0)
+    if (rc == 0 && vel_ledger_is_good(taking->ledger)) /* it has a begin */
+        rc = vel_ledger_look(taking->ledger, err);
+    else if (rc == 0)
         rc = vel_ledger_begin(taking->ledger, &carry, vel_buf_text(&ordered),
                               ordered.len, err);
     if (rc == 0) /* what stays now goes when the next term has begun */
@@ -220,7 +228,7 @@ static int become(const struct vel_ledger_dir *dir, int64_t highest, int64_t cha
     vel_terms_put_address(VEL_TERMS_CHAIR, chair, self->node, &address);
     rc = vel_buf_status(&address, err);
     if (rc == 0)
-        rc = claim(dir, self, highest, address.data, &taking, err);
+        rc = claim(dir, self, highest, true, address.data, &taking, err);
     *ret_is_chair = taking.ledger || rc == VEL_ECANCEL; /* its title has stood there */
     if (rc == 0) {
         *ret_is_first = !taking.counting.has && !taking.counting.damage.status;
@@ -355,7 +363,7 @@ static int change_once(const struct vel_ledger_dir *dir,
     if (rc == 0)
         rc = vel_buf_status(&address, err);
     if (rc == 0)
-        rc = claim(dir, self, around.highest, address.data, &taking, err);
+        rc = claim(dir, self, around.highest, false, address.data, &taking, err);
     if (rc == 0)
         rc = changes = ask(&taking.counting, change, arg, &facts, err);
     if (rc >= 0)

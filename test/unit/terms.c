@@ -255,21 +255,46 @@ static int say_gone(void *arg, const struct vel_ledger_text *now, struct vel_buf
 
 static int said; /* by the other, while a term was begun */
 
-/* What is written behind the title is the begin. */
-static ssize_t write_late(struct vel_fs *self, int fd, const void *bytes, size_t len,
-                          off_t at)
+static void say_once(void)
 {
     const struct vel_terms_self other = {.launch = "M", .node = "n9"};
     bool is_changed = false;
 
+    if (said > 0)
+        return;
+    is_int(vel_terms_change(vel_fs_posix(), launch_dir, &other, say_gone, NULL,
+                            &is_changed, &err),
+           0, "another launch says something meanwhile");
+    said = is_changed;
+}
+
+/* What is written behind the title is the begin. */
+static ssize_t write_late(struct vel_fs *self, int fd, const void *bytes, size_t len,
+                          off_t at)
+{
     (void)self;
-    if (at > 0 && said == 0) {
-        is_int(vel_terms_change(vel_fs_posix(), launch_dir, &other, say_gone, NULL,
-                                &is_changed, &err),
-               0, "another launch says something meanwhile");
-        said = is_changed;
-    }
+    if (at > 0)
+        say_once();
     return vel_fs_posix()->ops->pwrite(vel_fs_posix(), fd, bytes, len, at);
+}
+
+static int lists; /* since the name of a term was made */
+
+static int link_noted(struct vel_fs *self, const char *from, const char *to)
+{
+    (void)self;
+    lists = 0;
+    return vel_fs_posix()->ops->link(vel_fs_posix(), from, to);
+}
+
+/* The first term has its begin with its name; then there is no other, and then there is
+ * none above it. */
+static int list_second(struct vel_fs *self, const char *path, struct vel_vec *ret)
+{
+    (void)self;
+    if (lists >= 0 && ++lists == 2)
+        say_once();
+    return vel_fs_posix()->ops->list(vel_fs_posix(), path, ret);
 }
 
 static bool says_gone(void)
@@ -295,6 +320,9 @@ static void overtaken(void)
     struct vel_ledger *chair, *next;
 
     ops.pwrite = write_late;
+    ops.link = link_noted;
+    ops.list = list_second;
+    lists = -1;
     fresh("overtaken");
     fs = &twin;
     said = 0;
@@ -302,6 +330,7 @@ static void overtaken(void)
     ok(said && chair && vel_ledger_look(chair, &err) == 0, "its term is the newest");
     ok(says_gone(), "and says what the other said");
     vel_ledger_close(chair);
+    ops.list = vel_fs_posix()->ops->list;
     fresh("goes on");
     is_int(claim(1, "n0", &chair), 0, "a chair");
     fs = &twin;
