@@ -105,7 +105,8 @@ static void write_step(struct scene *s, int step, int version)
         write_one(s, rank, name_of(step, rank), version);
 }
 
-/* A first version is on the prefix for good before anything is counted. */
+/* A first version is on the prefix for good before anything is counted: the begin of
+ * the next launch is. */
 static void write_all(struct scene *s)
 {
     struct vel_fs_fault_plan plan = {
@@ -118,8 +119,8 @@ static void write_all(struct scene *s)
     write_step(s, 1, 1);
     filelab_drain(&s->lab);
     must(filelab_leave(&s->lab) < 0 ? 0 : VEL_EIO, &err);
-    filelab_begin(&s->lab, "L2");
     vel_fs_fault_arm(s->fault, &plan);
+    filelab_begin(&s->lab, "L2");
     write_step(s, 1, 2);
     write_step(s, 2, 1);
     filelab_drain(&s->lab);
