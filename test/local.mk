@@ -76,6 +76,7 @@ test_liblab_la_SOURCES = \
 	%D%/tap/damagelab.c %D%/tap/damagelab.h \
 	%D%/tap/deadlyfs.c %D%/tap/deadlyfs.h \
 	%D%/tap/deltalab.c %D%/tap/deltalab.h \
+	%D%/tap/digestlab.c %D%/tap/digestlab.h \
 	%D%/tap/encodelab.c %D%/tap/encodelab.h \
 	%D%/tap/encodelab_parts.c \
 	%D%/tap/encodelab_task.c \

@@ -101,12 +101,22 @@ static int mark_past(struct vel_sweeping *s, const char *launch, struct vel_err 
     return rc;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* When this sweep began. */
 static bool is_marked(const struct vel_sweeping *s, const char *launch)
 {
-    char *past = vel_launch_past_path(s->of->dir, launch);
-    bool is = vel_sweep_is_there(s, past);
+    char *path = vel_launch_past_path(s->of->dir, launch), *name;
+    bool is = false;
 
-    free(past);
+    if (path) {
+        name = path + strlen(s->of->dir) + 1;
+        vel_vec_place(&s->names, &name, by_name, &is);
+    }
+    free(path);
     return is;
 }
 
@@ -271,8 +281,7 @@ bool vel_sweep_has_unseen_files(struct vel_fs *fs, const char *dir,
 
 /* --- all --- */
 
-static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
-                      const char *name, struct vel_err *err)
+static int sweep_name(struct vel_sweeping *s, const char *name, struct vel_err *err)
 {
     char *path;
     int rc = 0;
@@ -287,7 +296,7 @@ static int sweep_name(struct vel_sweeping *s, const struct vel_vec *names,
     if (!path)
         return vel_out_of_memory(err, "launches");
     if (vel_sweep_is_claim(name)) {
-        rc = vel_sweep_claim(s, names, name, path, err);
+        rc = vel_sweep_claim(s, name, path, err);
     } else if (is_gone_dir(name)) {
         rc = vel_fs_remove_tree(s->of->fs, path, err);
     }
@@ -299,7 +308,6 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
 {
     struct vel_sweeping s = {.of = sweep,
                              .seals = {.fs = sweep->fs, .dir = sweep->dir}};
-    struct vel_vec names;
     int rc;
 
     vel_vec_init(&s.over, sizeof(int64_t));
@@ -307,25 +315,35 @@ int vel_sweep(const struct vel_sweep *sweep, struct vel_swept *ret, struct vel_e
     vel_vec_init(&s.away, sizeof(int64_t));
     vel_vec_init(&s.known, sizeof(int64_t));
     vel_vec_init(&s.sealed, sizeof(int64_t));
-    vel_vec_init(&names, sizeof(char *));
+    vel_vec_init(&s.names, sizeof(char *));
     vel_prefix_sweep(sweep->fs, sweep->dir);
-    rc = vel_ids_list(sweep->fs, sweep->dir, &s.blocks, err);
+    rc = vel_index_blocks(sweep->index, &s.blocks, err);
     if (rc == 0)
-        rc = vel_fs_list(sweep->fs, sweep->dir, &names, err);
-    for (size_t i = 0; rc == 0 && i < names.n; i++)
-        rc = sweep_name(&s, &names, *(char **)vel_vec_at(&names, i), err);
-    if (rc == 0 && !s.is_cut)
-        rc = vel_sweep_datasets(&s, &names, err);
+        rc = vel_fs_list(sweep->fs, sweep->dir, &s.names, err);
+    vel_index_stand_still(sweep->index);
+    for (size_t i = 0; rc == 0 && i < s.names.n; i++)
+        rc = sweep_name(&s, *(char **)vel_vec_at(&s.names, i), err);
+    if (rc == 0)
+        rc = vel_sweep_look(&s, err);
+    vel_index_go_on(sweep->index);
+    if (rc == 0)
+        rc = vel_sweep_datasets(&s, err);
     s.is_second = true;
-    for (size_t i = 0; rc == 0 && i < s.trimmed.n; i++) /* with the last of them */
-        rc = sweep_launch(&s, *(char **)vel_vec_at(&s.trimmed, i), err);
+    for (size_t i = 0; rc == 0 && i < s.trimmed.n; i++) { /* with the last of them */
+        const char *launch = *(char **)vel_vec_at(&s.trimmed, i);
+
+        if (s.over.n > 0 || !is_marked(&s, launch))
+            rc = sweep_launch(&s, launch, err);
+    }
     if (rc == 0 && !s.is_cut)
-        rc = vel_sweep_blocks(&s, &names, err);
+        rc = vel_sweep_blocks(&s, err);
     if (!s.is_cut && !sweep->leaves_stubs &&
         !vel_sweep_has_unseen_files(sweep->fs, sweep->dir, sweep->view))
         for (size_t i = 0; rc == 0 && i < sweep->view->names.n; i++)
             sweep_stub(&s, vel_vec_at(&sweep->view->names, i));
-    vel_fs_names_fini(&names);
+    if (rc == 0)
+        vel_index_digest(sweep->index);
+    vel_fs_names_fini(&s.names);
     vel_ids_list_fini(&s.blocks);
     vel_vec_fini(&s.over);
     vel_vec_fini(&s.trimmed);

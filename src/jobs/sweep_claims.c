@@ -81,12 +81,12 @@ static bool is_over(const struct vel_sweeping *s, const char *name, const char *
     return is;
 }
 
-int vel_sweep_claim(struct vel_sweeping *s, const struct vel_vec *names,
-                    const char *name, const char *path, struct vel_err *err)
+int vel_sweep_claim(struct vel_sweeping *s, const char *name, const char *path,
+                    struct vel_err *err)
 {
     int rc;
 
-    if (!is_past(names, name) && !is_over(s, name, path))
+    if (!is_past(&s->names, name) && !is_over(s, name, path))
         return 0;
     rc = vel_fs_unlink(s->of->fs, path, err);
     s->ret.meetings += rc == 0;

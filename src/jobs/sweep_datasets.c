@@ -149,19 +149,23 @@ static int remove_gone(struct vel_sweeping *s, int64_t id, struct vel_err *err)
     return rc == 0 ? vel_forget_lists(s->of->fs, s->of->dir, id, err) : rc;
 }
 
-int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
-                       struct vel_err *err)
+int vel_sweep_look(struct vel_sweeping *s, struct vel_err *err)
 {
     size_t left_out = 0;
     const struct vel_index_range all = {
         .above = INT64_MIN, .below = INT64_MAX, .left_out = &left_out};
-    int64_t id;
     int rc;
 
     vel_vec_sort(&s->sealed, by_number);
     rc = vel_index_each(s->of->index, &all, sweep_dataset, s, err);
-    if (rc < 0)
-        return rc;
+    return rc < 0 ? rc : 0;
+}
+
+int vel_sweep_datasets(struct vel_sweeping *s, struct vel_err *err)
+{
+    int64_t id;
+    int rc;
+
     s->ret.datasets +=
         vel_forget_datasets(s->of->index, s->of->prefix, s->over.items, s->over.n);
     if (s->is_cut)
@@ -169,8 +173,8 @@ int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
     rc = 0;
     vel_vec_sort(&s->known, by_number);
     vel_vec_sort(&s->away, by_number);
-    for (size_t i = 0; rc == 0 && i < names->n; i++) {
-        const char *name = *(char **)vel_vec_at(names, i);
+    for (size_t i = 0; rc == 0 && i < s->names.n; i++) {
+        const char *name = *(char **)vel_vec_at(&s->names, i);
 
         if (!vel_number_behind(name, "dataset.", &id) || has_number(&s->known, id))
             continue;
@@ -189,8 +193,7 @@ static bool has_id(const struct vel_ids_block *block, int64_t id)
     return id >= block->first && id <= block->last;
 }
 
-static bool is_needed(const struct vel_sweeping *s, const struct vel_vec *names,
-                      const struct vel_ids_block *block)
+static bool is_needed(const struct vel_sweeping *s, const struct vel_ids_block *block)
 {
     int64_t id;
     char *dir = vel_launch_dir(s->of->dir, block->launch);
@@ -201,8 +204,8 @@ static bool is_needed(const struct vel_sweeping *s, const struct vel_vec *names,
 
         is = has_id(block, d->about.id);
     }
-    for (size_t i = 0; !is && i < names->n; i++)
-        is = vel_number_behind(*(char **)vel_vec_at(names, i), "dataset.", &id) &&
+    for (size_t i = 0; !is && i < s->names.n; i++)
+        is = vel_number_behind(*(char **)vel_vec_at(&s->names, i), "dataset.", &id) &&
              has_id(block, id);
     free(dir);
     return is;
@@ -211,15 +214,14 @@ static bool is_needed(const struct vel_sweeping *s, const struct vel_vec *names,
 /* Of a launch without a directory nothing is known, and nothing is needed any more but
  * what caches have of it, or flushes have left; nor of one that nobody has said
  * anything of, for a later one is there. Ids go on above the last block. */
-int vel_sweep_blocks(struct vel_sweeping *s, const struct vel_vec *names,
-                     struct vel_err *err)
+int vel_sweep_blocks(struct vel_sweeping *s, struct vel_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i + 1 < s->blocks.n; i++) {
         const struct vel_ids_block *block = vel_vec_at(&s->blocks, i);
 
-        if (!block->launch || !is_needed(s, names, block))
+        if (!block->launch || !is_needed(s, block))
             rc = vel_ids_remove(s->of->fs, s->of->dir, block, err);
     }
     return rc;

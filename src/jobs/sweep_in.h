@@ -10,6 +10,7 @@
 
 struct vel_sweeping {
     const struct vel_sweep *of;
+    struct vel_vec names;  /* char *: those in PREFIX/.veloc */
     struct vel_vec blocks; /* struct vel_ids_block: whose datasets are */
     struct vel_vec over;   /* int64_t: datasets of which nobody has anything any more */
     struct vel_vec away;   /* int64_t: lost datasets that a node which is away may have,
@@ -35,11 +36,10 @@ bool vel_sweep_is_absent(const struct vel_sweeping *s, const char *path);
 /* Not that of who sweeps. */
 bool vel_sweep_is_over(const struct vel_sweeping *s, const char *launch);
 
-/* `names` are those in PREFIX/.veloc. */
-int vel_sweep_datasets(struct vel_sweeping *s, const struct vel_vec *names,
-                       struct vel_err *err);
-int vel_sweep_blocks(struct vel_sweeping *s, const struct vel_vec *names,
-                     struct vel_err *err);
+/* Look at all datasets, of which nothing is forgotten yet; then do it. */
+int vel_sweep_look(struct vel_sweeping *s, struct vel_err *err);
+int vel_sweep_datasets(struct vel_sweeping *s, struct vel_err *err);
+int vel_sweep_blocks(struct vel_sweeping *s, struct vel_err *err);
 
 /* Of a launch that is over: does anybody want any of its seals? Then, or when its
  * ledger has more bytes than `most`, those that nobody does go when they are many; else
@@ -51,7 +51,7 @@ int vel_sweep_seals(struct vel_sweeping *s, const char *launch, uint64_t most,
 /* "meet.H.K", "writer.H.K": removed when there is a higher one, or when the launch is
  * gone; but not the last of a meeting without a name. */
 bool vel_sweep_is_claim(const char *name);
-int vel_sweep_claim(struct vel_sweeping *s, const struct vel_vec *names,
-                    const char *name, const char *path, struct vel_err *err);
+int vel_sweep_claim(struct vel_sweeping *s, const char *name, const char *path,
+                    struct vel_err *err);
 
 #endif

@@ -19,6 +19,7 @@ struct candidate {
 
 struct launch {
     struct vel_sweeping *s;
+    const char *name;
     const struct vel_seals *seals;
     struct vel_vec unwanted; /* struct candidate */
     struct vel_map *newest;  /* by template: of which a copy is in `ids` */
@@ -206,7 +207,7 @@ static int begin_without(struct launch *l, struct vel_err *err)
 {
     const struct vel_terms_self self = {.launch = l->s->of->launch, .node = "sweep"};
     struct vel_map *unwanted = vel_map_create();
-    bool is_changed;
+    bool is_changed = false;
     int rc = unwanted ? 0 : vel_out_of_memory(err, "seals");
 
     for (size_t i = 0; rc == 0 && i < l->unwanted.n; i++)
@@ -217,6 +218,8 @@ static int begin_without(struct launch *l, struct vel_err *err)
     if (rc == 0)
         rc = vel_terms_change(l->s->of->fs, l->seals->follow.launch_dir, &self,
                               leave_out, unwanted, &is_changed, err);
+    if (rc == 0 && is_changed)
+        vel_index_look_anew(l->s->of->index, l->name);
     if (unwanted)
         vel_map_destroy(unwanted, NULL);
     return rc;
@@ -248,9 +251,9 @@ static int remove_many(struct launch *l, struct vel_err *err)
 int vel_sweep_seals(struct vel_sweeping *s, const char *launch, uint64_t most,
                     bool *ret_needed, struct vel_err *err)
 {
-    struct launch l = {.s = s, .newest = vel_map_create()};
+    struct launch l = {.s = s, .name = launch, .newest = vel_map_create()};
     struct vel_seals *seals = NULL;
-    int rc = l.newest ? vel_seals_load(s->of->fs, s->of->dir, launch, &seals, err)
+    int rc = l.newest ? vel_seals_load_by(s->of->index, launch, &seals, err)
                       : vel_out_of_memory(err, "seals");
 
     l.seals = seals;

@@ -39,6 +39,8 @@ int vel_ledger_heir(const struct vel_ledger_dir *dir, struct vel_ledger_name nam
 void vel_ledger_chain(const struct vel_vec *list, int64_t launch, size_t *ret_first,
                       size_t *ret_behind);
 
+struct vel_ledger_stamp vel_ledger_stamp(const struct stat *st);
+
 /* struct vel_ledger_from, by launch */
 int vel_ledger_from_compare(const void *a, const void *b);
 

@@ -264,11 +264,13 @@ int vel_ledger_decode(const struct vel_ledger_dir *dir, struct vel_ledger_name n
 
 /* No link is followed. */
 static int check_file(const struct vel_ledger_dir *dir, const char *path,
-                      struct vel_err *err)
+                      struct vel_ledger_stamp *ret, struct vel_err *err)
 {
     struct stat st;
     int rc = vel_fs_lstat(dir->fs, path, &st, err);
 
+    if (rc == 0)
+        *ret = vel_ledger_stamp(&st);
     return rc == 0 && !S_ISREG(st.st_mode)
                ? vel_fail(err, VEL_ECORRUPT, "%s is no file", path)
                : rc;
@@ -278,15 +280,18 @@ int vel_ledger_load(const struct vel_ledger_dir *dir, struct vel_ledger_name nam
                     struct vel_ledger_text *ret, struct vel_err *err)
 {
     char *path = vel_ledger_path(dir, name);
+    struct vel_ledger_stamp stamp;
     struct vel_buf bytes;
     int rc;
 
     vel_buf_init(&bytes);
-    rc = path ? check_file(dir, path, err) : vel_out_of_memory(err, "a ledger");
+    rc = path ? check_file(dir, path, &stamp, err) : vel_out_of_memory(err, "a ledger");
     if (rc == 0)
         rc = vel_fs_read_file(dir->fs, path, file_most, &bytes, err);
     if (rc == 0)
         rc = vel_ledger_decode(dir, name, &bytes, ret, err);
+    if (rc == 0)
+        ret->stamp = stamp;
     vel_buf_fini(&bytes);
     free(path);
     return rc;

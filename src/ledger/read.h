@@ -17,8 +17,14 @@ struct vel_ledger_fact {
     struct vel_ledger_line line;
 };
 
+/* Which file it was, how long, for it only grows, and when it was written last. */
+struct vel_ledger_stamp {
+    int64_t inode, size, seconds, nanoseconds;
+};
+
 struct vel_ledger_text {
     struct vel_ledger_name name;
+    struct vel_ledger_stamp stamp; /* before it was read */
     uint64_t salt;
     int64_t heir; /* of an end; else 0 */
     int64_t process;
@@ -52,6 +58,12 @@ void vel_ledger_text_fini(struct vel_ledger_text *text);
 int vel_ledger_load_more(const struct vel_ledger_dir *dir, struct vel_ledger_name name,
                          uint64_t salt, uint64_t end, struct vel_ledger_text *ret,
                          struct vel_err *err);
+
+/* Is a ledger that was read the last one of its launch, and was not written since? By
+ * two lstat(2). */
+bool vel_ledger_is_as_read(const struct vel_ledger_dir *dir,
+                           struct vel_ledger_name name,
+                           const struct vel_ledger_stamp *stamp);
 
 /* One line more of it, that stands so: its text becomes *ret. VEL_ENOENT, VEL_ECORRUPT:
  * it is not there any more. */

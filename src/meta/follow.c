@@ -33,6 +33,14 @@ bool vel_follow_is_last(const struct vel_follow *follow)
     return is;
 }
 
+bool vel_follow_is_as_read(const struct vel_follow *follow)
+{
+    const struct vel_ledger_dir dir = {.fs = follow->fs, .path = follow->launch_dir};
+
+    return follow->has_term &&
+           vel_ledger_is_as_read(&dir, follow->name, &follow->stamp);
+}
+
 static int take_text(struct vel_follow *follow, struct vel_ledger_text *text,
                      bool is_anew, vel_follow_f *take, void *arg, struct vel_err *err)
 {
@@ -41,6 +49,7 @@ static int take_text(struct vel_follow *follow, struct vel_ledger_text *text,
     int rc = take(arg, &read, err);
 
     follow->name = text->name;
+    follow->stamp = text->stamp;
     follow->salt = text->salt;
     follow->end = text->end;
     follow->has_term = rc == 0;

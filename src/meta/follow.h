@@ -10,7 +10,8 @@ struct vel_follow {
     char *launch_dir;
     /* the term that was read, and how far */
     struct vel_ledger_name name;
-    uint64_t salt, end;
+    struct vel_ledger_stamp stamp;
+    uint64_t salt, end; /* salt 0: who knows it has not read this one (meta/digest.h) */
     bool has_term;
 };
 
@@ -30,6 +31,10 @@ typedef int vel_follow_f(void *arg, const struct vel_follow_text *read,
 
 /* Was a term read, and is there no newer one? */
 bool vel_follow_is_last(const struct vel_follow *follow);
+
+/* The same, and was it not written since? Without a list: a client of NFS may hear of a
+ * newer one late. */
+bool vel_follow_is_as_read(const struct vel_follow *follow);
 
 /* VEL_ENOENT: the launch has no directory. What take() could not take is read anew. */
 int vel_follow_read(struct vel_follow *follow, vel_follow_f *take, void *arg,

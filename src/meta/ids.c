@@ -51,6 +51,12 @@ static const char *parse(const char *name, struct vel_ids_block *block)
     return NULL;
 }
 
+static void put_name(int64_t count, bool is_leaders, const char *launch,
+                     struct vel_buf *ret)
+{
+    vel_buf_printf(ret, "%" PRId64 ".%s.%s", count, kinds[is_leaders], launch);
+}
+
 /* One of which nobody has said how many there are has as many as there may be. Of two
  * that were said, by who came late, the lower one counts. */
 static int load(struct vel_fs *fs, const char *dir, int64_t first,
@@ -85,8 +91,7 @@ static int say(struct vel_fs *fs, const char *dir, int64_t first, int64_t count,
     int rc;
 
     vel_buf_init(&name);
-    vel_buf_printf(&name, "%" PRId64 ".%s.%s", count, kinds[owner->is_leaders],
-                   owner->launch);
+    put_name(count, owner->is_leaders, owner->launch, &name);
     if (ids && block && vel_buf_status(&name, NULL) == 0)
         path = path_of(dir, first, name.data);
     rc = path ? fs->ops->mkdir(fs, path, 0700) : -ENOMEM;
@@ -141,8 +146,28 @@ static int64_t last_first(const struct vel_vec *firsts)
     return firsts->n > 0 ? *(int64_t *)vel_vec_at(firsts, firsts->n - 1) : 0;
 }
 
-int vel_ids_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
-                 struct vel_err *err)
+static int by_first(const void *a, const void *b)
+{
+    return by_number(&((const struct vel_ids_block *)a)->first,
+                     &((const struct vel_ids_block *)b)->first);
+}
+
+static int load_unknown(struct vel_fs *fs, const char *dir, const struct vel_vec *known,
+                        int64_t first, struct vel_ids_block *ret, struct vel_err *err)
+{
+    const struct vel_ids_block key = {.first = first};
+    bool is_known = false;
+    size_t at = known ? vel_vec_place(known, &key, by_first, &is_known) : 0;
+
+    if (!is_known || !vel_ids_has(fs, dir, vel_vec_at(known, at)))
+        return load(fs, dir, first, ret, err);
+    *ret = *(const struct vel_ids_block *)vel_vec_at(known, at);
+    ret->launch = strdup(ret->launch);
+    return ret->launch ? 0 : vel_out_of_memory(err, "ids");
+}
+
+int vel_ids_list(struct vel_fs *fs, const char *dir, const struct vel_vec *known,
+                 struct vel_vec *ret, struct vel_err *err)
 {
     struct vel_vec firsts;
     int rc = list_firsts(fs, dir, &firsts, err);
@@ -151,7 +176,8 @@ int vel_ids_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
     for (size_t i = 0; rc == 0 && i < firsts.n; i++) {
         struct vel_ids_block block;
 
-        rc = load(fs, dir, *(int64_t *)vel_vec_at(&firsts, i), &block, err);
+        rc = load_unknown(fs, dir, known, *(int64_t *)vel_vec_at(&firsts, i), &block,
+                          err);
         if (rc == 0 && !vel_vec_push(ret, &block))
             rc = vel_out_of_memory(err, "ids");
         if (rc < 0)
@@ -391,12 +417,19 @@ int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-bool vel_ids_has(struct vel_fs *fs, const char *dir, int64_t first)
+bool vel_ids_has(struct vel_fs *fs, const char *dir, const struct vel_ids_block *block)
 {
-    char *path = path_of(dir, first, NULL);
+    struct vel_buf name;
+    char *path = NULL;
     struct stat st;
-    bool has = !path || vel_fs_lstat(fs, path, &st, NULL) != VEL_ENOENT;
+    bool has;
 
+    vel_buf_init(&name);
+    put_name(block->last - block->first + 1, block->is_leaders, block->launch, &name);
+    if (vel_buf_status(&name, NULL) == 0)
+        path = path_of(dir, block->first, name.data);
+    has = !path || vel_fs_lstat(fs, path, &st, NULL) != VEL_ENOENT;
+    vel_buf_fini(&name);
     free(path);
     return has;
 }

@@ -58,11 +58,14 @@ struct vel_ids_block {
     int64_t first, last;
     char *launch; /* NULL: nobody has said whose it is */
     bool is_leaders;
+    bool is_told;    /* for who keeps them: meta/digest.h has it; */
+    unsigned looked; /* when it was looked at (meta/index_in.h) */
 };
 
-/* All of them, ascending: struct vel_ids_block. */
-int vel_ids_list(struct vel_fs *fs, const char *dir, struct vel_vec *ret,
-                 struct vel_err *err);
+/* All of them, ascending: struct vel_ids_block. Those that are in `known`, the same of
+ * some that are somebody's (may be NULL), are not listed while they are there. */
+int vel_ids_list(struct vel_fs *fs, const char *dir, const struct vel_vec *known,
+                 struct vel_vec *ret, struct vel_err *err);
 void vel_ids_list_fini(struct vel_vec *blocks);
 
 /* The one that has an id, and the last one that is somebody's; the launch is the
@@ -72,8 +75,8 @@ int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
 int vel_ids_last(struct vel_fs *fs, const char *dir, struct vel_ids_block *ret,
                  struct vel_err *err);
 
-/* Is there a block from this id on? Yes, where that cannot be known. */
-bool vel_ids_has(struct vel_fs *fs, const char *dir, int64_t first);
+/* Is one that is somebody's still there, and his? Yes, where that cannot be known. */
+bool vel_ids_has(struct vel_fs *fs, const char *dir, const struct vel_ids_block *block);
 
 /* Of these the one that has an id; NULL: none. */
 const struct vel_ids_block *vel_ids_find(const struct vel_vec *blocks, int64_t id);

@@ -3,17 +3,13 @@
 #include "config.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
 #include "facts/facts.h"
 #include "meta/ids.h"
 #include "meta/index_in.h"
-#include "meta/launch.h"
 #include "sys/clock.h"
 #include "sys/thread.h"
 
@@ -27,8 +23,7 @@ void vel_said_fini(struct vel_said *said)
     *said = (struct vel_said){0};
 }
 
-/* What a line says; false: it is no such fact. */
-static bool get_said(const struct vel_ledger_line *line, struct vel_said *ret)
+bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret)
 {
     struct vel_fields fields;
     struct vel_fact fact;
@@ -52,7 +47,7 @@ bool vel_said_find(const struct vel_ledger_text *text, int64_t id, struct vel_sa
         const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
         struct vel_said said;
 
-        if (!get_said(&fact->line, &said))
+        if (!vel_said_get(&fact->line, &said))
             continue;
         if (said.id == id && (!is || said.count > ret->count)) {
             if (is)
@@ -75,220 +70,6 @@ bool vel_said_is_doubtful(const struct vel_ledger_text *text)
         is = vel_line_is(&((struct vel_ledger_fact *)vel_vec_at(&text->facts, i))->line,
                          "doubt", &fields);
     return is;
-}
-
-/* --- a launch --- */
-
-static void forget_spots(struct vel_index_launch *launch)
-{
-    vel_vec_fini(&launch->spots);
-    vel_vec_init(&launch->spots, sizeof(struct vel_index_spot));
-    vel_fs_names_fini(&launch->lines);
-    vel_vec_init(&launch->lines, sizeof(char *));
-    vel_ranges_fini(&launch->gone);
-    vel_ranges_init(&launch->gone);
-    launch->last = 0;
-}
-
-static void launch_free(void *arg)
-{
-    struct vel_index_launch *launch = arg;
-
-    forget_spots(launch);
-    vel_follow_fini(&launch->follow);
-    free(launch);
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct vel_index_spot *x = a, *y = b;
-
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-const struct vel_index_spot *vel_index_find_spot(const struct vel_index_launch *launch,
-                                                 int64_t id)
-{
-    const struct vel_index_spot key = {.id = id};
-    bool is_there;
-    size_t at = vel_vec_place(&launch->spots, &key, by_id, &is_there);
-
-    return is_there ? vel_vec_at(&launch->spots, at) : NULL;
-}
-
-/* The last word counts. */
-static int keep_spot(struct vel_index_launch *launch, const struct vel_index_spot *spot,
-                     struct vel_err *err)
-{
-    bool is_there;
-    size_t at = vel_vec_place(&launch->spots, spot, by_id, &is_there);
-    struct vel_index_spot *old = is_there ? vel_vec_at(&launch->spots, at) : NULL;
-
-    if (old && spot->count > old->count)
-        *old = *spot;
-    return old || vel_vec_insert(&launch->spots, at, spot)
-               ? 0
-               : vel_out_of_memory(err, "the index");
-}
-
-/* Where a term is damaged a line may be another's: then its text is kept. */
-static int place(struct vel_index_launch *launch, const struct vel_follow_text *read,
-                 const struct vel_ledger_line *line, struct vel_index_spot *spot,
-                 struct vel_err *err)
-{
-    const struct vel_vec *all = &read->text->bytes;
-    char *copy;
-
-    if (all->n == 1) {
-        spot->at =
-            read->from +
-            (uint64_t)(line->text - ((struct vel_buf *)vel_vec_at(all, 0))->data);
-        return 0;
-    }
-    spot->at = launch->lines.n;
-    spot->is_kept = true;
-    copy = strndup(line->text, line->len);
-    if (copy && vel_vec_push(&launch->lines, &copy))
-        return 0;
-    free(copy);
-    return vel_out_of_memory(err, "the index");
-}
-
-static void note_id(struct vel_index_launch *launch, int64_t id)
-{
-    if (id > launch->last)
-        launch->last = id;
-}
-
-static int take_entry(struct vel_index_launch *launch,
-                      const struct vel_follow_text *read,
-                      const struct vel_ledger_fact *fact, struct vel_fields fields,
-                      struct vel_err *err)
-{
-    const struct vel_ledger_line *line = &fact->line;
-    const struct vel_ledger_text *text = read->text;
-    struct vel_index_spot spot = {.len = (unsigned)line->len};
-    int rc;
-
-    spot.id = vel_fields_int(&fields);
-    spot.count = (uint32_t)vel_fields_int(&fields);
-    spot.has_text = line->len < 2 || memcmp(line->text + line->len - 2, " %", 2) != 0;
-    spot.is_doubtful = text->wrong > 0 && fact->of.term != text->name.term;
-    if (!vel_fields_are_right(&fields))
-        return 0;
-    note_id(launch, spot.id);
-    rc = vel_terms_fold_gone(line, &launch->gone, err);
-    if (rc == 0)
-        rc = place(launch, read, line, &spot, err);
-    return rc == 0 ? keep_spot(launch, &spot, err) : rc;
-}
-
-static int take_line(struct vel_index_launch *launch,
-                     const struct vel_follow_text *read,
-                     const struct vel_ledger_fact *fact, struct vel_err *err)
-{
-    struct vel_fields fields;
-    struct vel_buf key;
-
-    if (vel_line_is(&fact->line, "entry", &fields))
-        return take_entry(launch, read, fact, fields, err);
-    if (!vel_line_is(&fact->line, "sealed", &fields))
-        return vel_terms_fold_gone(&fact->line, &launch->gone, err);
-    vel_buf_init(&key);
-    vel_fields_text(&fields, &key);
-    note_id(launch, vel_fields_int(&fields));
-    vel_buf_fini(&key);
-    return 0;
-}
-
-static int take(void *arg, const struct vel_follow_text *read, struct vel_err *err)
-{
-    struct vel_index_launch *launch = arg;
-    int rc = 0;
-
-    if (read->is_anew) {
-        forget_spots(launch);
-        launch->is_done = false;
-        launch->is_doubtful = false;
-    }
-    launch->is_done = launch->is_done || vel_terms_has_done(read->text);
-    launch->is_doubtful = launch->is_doubtful || vel_said_is_doubtful(read->text);
-    for (size_t i = 0; rc == 0 && i < read->text->facts.n; i++)
-        rc = take_line(launch, read, vel_vec_at(&read->text->facts, i), err);
-    return rc;
-}
-
-int vel_index_load_spot(const struct vel_index_launch *launch,
-                        const struct vel_index_spot *spot, struct vel_said *ret,
-                        struct vel_err *err)
-{
-    const struct vel_follow *of = &launch->follow;
-    const struct vel_ledger_dir dir = {.fs = of->fs, .path = of->launch_dir};
-    const struct vel_ledger_spot where = {
-        .name = of->name, .salt = of->salt, .at = spot->at, .len = spot->len};
-    struct vel_ledger_line line = {.len = spot->len};
-    struct vel_buf text;
-    int rc = 0;
-
-    vel_buf_init(&text);
-    if (spot->is_kept) {
-        line.text = *(char **)vel_vec_at(&launch->lines, spot->at);
-    } else {
-        rc = vel_ledger_load_line(&dir, &where, &text, err);
-        line = (struct vel_ledger_line){text.data, text.len};
-    }
-    if (rc == VEL_ENOENT)
-        rc = vel_fail(err, VEL_EBUSY, "the ledger in %s changes", of->launch_dir);
-    if (rc == 0 && !get_said(&line, ret))
-        rc = vel_fail(err, VEL_ECORRUPT, "the ledger in %s has a wrong entry",
-                      of->launch_dir);
-    vel_buf_fini(&text);
-    return rc;
-}
-
-int vel_index_get_launch(struct vel_index *index, struct vel_index_half *half,
-                         const char *name, struct vel_index_launch **ret,
-                         struct vel_err *err)
-{
-    struct vel_index_launch *launch = vel_map_get(half->launches, name);
-    int rc = 0;
-
-    if (!launch) {
-        launch = calloc(1, sizeof *launch);
-        if (launch)
-            forget_spots(launch);
-        rc = launch ? vel_follow_init(&launch->follow, index->fs, index->dir, name, err)
-                    : vel_out_of_memory(err, "the index");
-        if (rc == 0 && vel_map_set(half->launches, name, launch, NULL) < 0)
-            rc = vel_out_of_memory(err, "the index");
-        if (rc < 0 && launch)
-            launch_free(launch);
-    }
-    *ret = rc == 0 ? launch : NULL;
-    return rc;
-}
-
-void vel_index_forget_launch(struct vel_index_half *half, const char *name)
-{
-    struct vel_index_launch *launch = vel_map_remove(half->launches, name);
-
-    if (launch)
-        launch_free(launch);
-}
-
-/* VEL_ENOENT: it has no directory. */
-int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
-                          const char *name, struct vel_index_launch **ret,
-                          struct vel_err *err)
-{
-    int rc = vel_index_get_launch(index, half, name, ret, err);
-
-    /* of what is over each word is in a term of its own */
-    if (rc == 0 && !((*ret)->is_done && vel_follow_is_last(&(*ret)->follow)))
-        rc = vel_follow_read(&(*ret)->follow, take, *ret, err);
-    if (rc == VEL_ENOENT)
-        vel_index_forget_launch(half, name);
-    return rc;
 }
 
 /* --- the index --- */
@@ -322,6 +103,9 @@ int vel_index_open(struct vel_fs *fs, const char *dir, struct vel_index **ret,
     index->fs = fs;
     index->dir = strdup(dir);
     is_good = index->dir;
+    index->over = vel_map_create();
+    is_good = is_good && index->over;
+    pthread_mutex_init(&index->over_lock, NULL);
     pthread_mutex_init(&index->term_lock, NULL);
     vel_cond_init(&index->term_free);
     for (int i = 0; i < 2; i++) {
@@ -345,13 +129,16 @@ void vel_index_close(struct vel_index *index)
     if (!index)
         return;
     for (int i = 0; i < 2; i++) {
-        vel_map_destroy(index->halves[i].launches, launch_free);
+        vel_map_destroy(index->halves[i].launches, vel_index_launch_free);
         vel_ids_list_fini(&index->halves[i].blocks);
         pthread_mutex_destroy(&index->halves[i].lock);
     }
     vel_ledger_close(index->term);
     pthread_cond_destroy(&index->term_free);
     pthread_mutex_destroy(&index->term_lock);
+    pthread_mutex_destroy(&index->over_lock);
+    if (index->over)
+        vel_map_destroy(index->over, NULL);
     free(index->launch);
     free(index->node);
     free(index->dir);

@@ -9,6 +9,7 @@
 
 #include "base/ranges.h"
 #include "ledger/ledger.h"
+#include "ledger/line.h"
 #include "meta/entry.h"
 #include "meta/filelist.h"
 #include "meta/over.h"
@@ -104,6 +105,9 @@ int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_
 int vel_index_maker(struct vel_index *index, int64_t id, char **ret_launch,
                     bool *ret_is_leaders, struct vel_err *err);
 
+/* All blocks of ids, as vel_ids_list() gives them. */
+int vel_index_blocks(struct vel_index *index, struct vel_vec *ret, struct vel_err *err);
+
 /* Is a dataset gone, or was there never one of this id? Not so, when that
  * cannot be known. */
 bool vel_index_is_gone(struct vel_index *index, int64_t id);
@@ -116,6 +120,26 @@ int vel_index_last(struct vel_index *index, int64_t *ret_id, struct vel_err *err
  * the dataset is gone. */
 int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
                     char **ret_launch, struct vel_err *err);
+
+/* Each line that seals something in a launch that is over: 1. 0: these are not known
+ * here, so its ledger is to be read. */
+typedef int vel_index_sealed_f(void *arg, const struct vel_ledger_line *line,
+                               struct vel_err *err);
+int vel_index_sealed(struct vel_index *index, const char *launch,
+                     vel_index_sealed_f *each, void *arg, struct vel_err *err);
+
+/* Until it goes on, as often as it has asked for that, this thread, which has many
+ * questions, takes what a launch that is over says as it was when it asked first. Only
+ * for who writes nothing meanwhile, or at the end. */
+void vel_index_stand_still(struct vel_index *index);
+void vel_index_go_on(struct vel_index *index);
+
+/* It hears, nevertheless, what was said of one launch. */
+void vel_index_look_anew(struct vel_index *index, const char *launch);
+
+/* Whoever begins after this need not read the ledgers of marked launches that this
+ * index has read (meta/digest.h). Nothing depends on it. */
+void vel_index_digest(struct vel_index *index);
 
 /* --- to write --- */
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "meta/digest.h"
+#include "meta/ids.h"
 #include "meta/index_in.h"
 #include "meta/launch.h"
 
@@ -40,7 +42,7 @@ static void reading_fini(struct reading *reading)
     vel_fs_names_fini(&reading->names);
 }
 
-static int list_all(struct vel_index *index, struct reading *ret, struct vel_err *err)
+static int list_names(struct vel_index *index, struct reading *ret, struct vel_err *err)
 {
     struct vel_err why = {0};
     int rc;
@@ -50,16 +52,72 @@ static int list_all(struct vel_index *index, struct reading *ret, struct vel_err
     vel_vec_init(&ret->launches, sizeof(char *));
     vel_vec_init(&ret->names, sizeof(char *));
     rc = vel_fs_list(index->fs, index->dir, &ret->names, &why);
-    if (rc < 0 && rc != VEL_ENOENT)
-        return vel_fail(err, (enum vel_status)rc, "%s", why.text);
-    for (size_t i = 0; i < ret->names.n; i++) {
-        const char *name = *(char **)vel_vec_at(&ret->names, i);
-        const char *launch = vel_launch_of(name);
+    return rc < 0 && rc != VEL_ENOENT
+               ? vel_fail(err, (enum vel_status)rc, "%s", why.text)
+               : 0;
+}
 
-        if (launch && !vel_vec_push(&ret->launches, &launch))
-            return vel_out_of_memory(err, "the index");
-    }
-    return 0;
+/* In order: a launch comes before its mark. */
+static int note_name(struct vel_index *index, struct vel_index_half *half,
+                     const char *name, struct reading *ret, struct vel_err *err)
+{
+    const char *launch = vel_launch_of(name), *past = vel_launch_past_of(name);
+    struct vel_index_launch *of;
+    int rc = 0;
+
+    if (launch && !vel_vec_push(&ret->launches, &launch))
+        rc = vel_out_of_memory(err, "the index");
+    if (launch && rc == 0)
+        rc = vel_index_get_launch(index, half, launch, &of, err);
+    if (launch && rc == 0)
+        of->is_past = false;
+    of = past ? vel_map_get(half->launches, past) : NULL;
+    if (of)
+        of->is_past = true;
+    return rc;
+}
+
+static void forget_over(struct vel_index *index, const struct vel_map *there)
+{
+    pthread_mutex_lock(&index->over_lock);
+    for (size_t i = vel_map_count(index->over); i-- > 0;)
+        if (!vel_map_has(there, vel_map_key(index->over, i)))
+            vel_map_remove(index->over, vel_map_key(index->over, i));
+    pthread_mutex_unlock(&index->over_lock);
+}
+
+/* Launches that are gone need not be known any more; and one of their name may live. */
+static int forget_others(struct vel_index *index, struct vel_index_half *half,
+                         const struct reading *reading)
+{
+    struct vel_map *there = vel_map_create();
+    int rc = there ? 0 : VEL_ENOMEM;
+
+    for (size_t i = 0; rc == 0 && i < reading->launches.n; i++)
+        rc = vel_map_set(there, *(char **)vel_vec_at(&reading->launches, i), there,
+                         NULL);
+    for (size_t i = vel_map_count(half->launches); rc == 0 && i-- > 0;)
+        if (!vel_map_has(there, vel_map_key(half->launches, i)))
+            vel_index_forget_launch(half, vel_map_key(half->launches, i));
+    if (rc == 0)
+        forget_over(index, there);
+    vel_map_destroy(there, NULL);
+    return rc;
+}
+
+/* Which launches there are, and what the digest says of them. */
+static int look_around(struct vel_index *index, struct vel_index_half *half,
+                       struct reading *ret, struct vel_err *err)
+{
+    int rc = list_names(index, ret, err);
+
+    for (size_t i = 0; rc == 0 && i < ret->names.n; i++)
+        rc = note_name(index, half, *(char **)vel_vec_at(&ret->names, i), ret, err);
+    if (rc == 0 && forget_others(index, half, ret) < 0)
+        rc = vel_out_of_memory(err, "the index");
+    if (rc == 0)
+        vel_digest_load(index, half);
+    return rc;
 }
 
 /* --- a launch --- */
@@ -138,6 +196,8 @@ static int collect_launch(struct vel_index *index, struct vel_index_half *half,
         rc = vel_index_read_launch(index, half, name, &of, &why);
         if (rc == 0)
             rc = collect(of, range, reading, &why);
+        if (rc == VEL_EBUSY && of)
+            of->looked = 0;
     }
     if (rc < 0)
         forget_from(reading, n_all, n_ids);
@@ -163,31 +223,12 @@ int vel_index_has(struct vel_index *index, const char *launch, bool *ret_has,
 
 /* --- all --- */
 
-/* Launches that are gone need not be known any more. */
-static int forget_others(struct vel_index_half *half, const struct reading *reading)
-{
-    struct vel_map *there = vel_map_create();
-    int rc = there ? 0 : VEL_ENOMEM;
-
-    for (size_t i = 0; rc == 0 && i < reading->launches.n; i++)
-        rc = vel_map_set(there, *(char **)vel_vec_at(&reading->launches, i), there,
-                         NULL);
-    for (size_t i = vel_map_count(half->launches); rc == 0 && i-- > 0;)
-        if (!vel_map_has(there, vel_map_key(half->launches, i)))
-            vel_index_forget_launch(half, vel_map_key(half->launches, i));
-    vel_map_destroy(there, NULL);
-    return rc;
-}
-
 static int read_all(struct vel_index *index, const struct vel_index_range *range,
                     struct reading *ret, struct vel_err *err)
 {
-    struct vel_index_half *half;
-    int rc = list_all(index, ret, err);
+    struct vel_index_half *half = vel_index_lock_half(index);
+    int rc = look_around(index, half, ret, err);
 
-    half = vel_index_lock_half(index);
-    if (rc == 0 && forget_others(half, ret) < 0)
-        rc = vel_out_of_memory(err, "the index");
     for (size_t i = 0; rc == 0 && i < ret->launches.n; i++) {
         const char *launch = *(char **)vel_vec_at(&ret->launches, i);
 
@@ -225,37 +266,99 @@ int vel_index_each(struct vel_index *index, const struct vel_index_range *range,
     return rc;
 }
 
-/* Has a thread of the other half seen it? Nobody waits for that. */
-static bool other_half_knows(struct vel_index *index, const struct vel_index_half *half,
-                             const char *launch)
+static int keep_blocks(struct vel_index_half *half, const struct vel_vec *all)
 {
-    struct vel_index_half *other = &index->halves[half == &index->halves[0]];
-    bool is;
+    struct vel_vec kept;
 
-    if (pthread_mutex_trylock(&other->lock) != 0)
-        return false;
-    const struct vel_index_launch *of = vel_map_get(other->launches, launch);
-    is = of && of->is_over;
-    pthread_mutex_unlock(&other->lock);
-    return is;
+    vel_vec_init(&kept, sizeof(struct vel_ids_block));
+    for (size_t i = 0; i < all->n; i++) {
+        struct vel_ids_block block = *(struct vel_ids_block *)vel_vec_at(all, i);
+
+        if (!block.launch)
+            continue;
+        block.launch = strdup(block.launch);
+        if (!block.launch || !vel_vec_push(&kept, &block)) {
+            free(block.launch);
+            vel_ids_list_fini(&kept);
+            return VEL_ENOMEM;
+        }
+    }
+    vel_ids_list_fini(&half->blocks);
+    half->blocks = kept;
+    return 0;
+}
+
+void vel_index_look_once(struct vel_index *index, struct vel_index_half *half)
+{
+    struct reading reading;
+
+    if (half->has_digest)
+        return;
+    look_around(index, half, &reading, NULL);
+    reading_fini(&reading);
+}
+
+int vel_index_blocks(struct vel_index *index, struct vel_vec *ret, struct vel_err *err)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    int rc;
+
+    vel_index_look_once(index, half);
+    rc = vel_ids_list(index->fs, index->dir, &half->blocks, ret, err);
+    if (rc == 0)
+        keep_blocks(half, ret); /* else they are read again */
+    vel_index_unlock_half(half);
+    return rc;
+}
+
+void vel_index_digest(struct vel_index *index)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+
+    vel_digest_save(index, half);
+    vel_index_unlock_half(half);
+}
+
+static bool knows_over(struct vel_index *index, const char *launch)
+{
+    bool knows;
+
+    pthread_mutex_lock(&index->over_lock);
+    knows = vel_map_has(index->over, launch);
+    pthread_mutex_unlock(&index->over_lock);
+    return knows;
+}
+
+/* Without memory it is asked again. */
+static void note_over(struct vel_index *index, const char *launch)
+{
+    pthread_mutex_lock(&index->over_lock);
+    vel_map_set(index->over, launch, index, NULL);
+    pthread_mutex_unlock(&index->over_lock);
 }
 
 int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_over,
                       struct vel_err *err)
 {
-    struct vel_index_half *half = vel_index_lock_half(index);
-    enum vel_launch_fate fate = VEL_LAUNCH_OPEN;
-    struct vel_index_launch *of;
+    enum vel_launch_fate fate = VEL_LAUNCH_ENDED;
+    const struct vel_index_launch *of;
+    struct vel_index_half *half;
     struct vel_err why = {0};
-    int rc = vel_index_get_launch(index, half, launch, &of, &why);
+    bool is_known = knows_over(index, launch);
+    int rc = 0;
 
-    if (rc == 0 && (of->is_over || other_half_knows(index, half, launch)))
-        fate = VEL_LAUNCH_ENDED;
-    else if (rc == 0)
+    if (!is_known) {
+        half = vel_index_lock_half(index);
+        of = vel_map_get(half->launches, launch);
+        is_known = of && of->is_past;
+        vel_index_unlock_half(half);
+    }
+    if (!is_known) {
+        fate = VEL_LAUNCH_OPEN;
         rc = vel_launch_fate(index->fs, index->dir, launch, &fate, &why);
-    if (rc == 0)
-        of->is_over = fate == VEL_LAUNCH_ENDED;
-    vel_index_unlock_half(half);
+    }
+    if (rc == 0 && fate == VEL_LAUNCH_ENDED)
+        note_over(index, launch);
     *ret_is_over = fate != VEL_LAUNCH_OPEN;
     return rc < 0 ? vel_launch_fail_unread(index->dir, launch, &why, err) : 0;
 }

@@ -27,20 +27,26 @@ struct vel_index_spot {
     unsigned len : 29; /* of that text */
     unsigned has_text : 1;
     unsigned is_doubtful : 1; /* a term before has it, and later ones are damaged */
-    unsigned is_kept : 1;     /* the ledger is damaged: in `lines` */
+    unsigned is_kept : 1;     /* in `lines` */
 };
 
 /* The datasets of a launch. */
 struct vel_index_launch {
     struct vel_follow follow;
-    struct vel_vec spots; /* struct vel_index_spot, by id */
-    struct vel_vec lines; /* char * */
+    struct vel_index_half *half;
+    struct vel_vec spots;  /* struct vel_index_spot, by id */
+    struct vel_vec lines;  /* char * */
+    struct vel_vec sealed; /* char *: lines of seals, of what is over: */
+    bool has_sealed;       /* these are all */
+    size_t kept;           /* bytes of both */
     struct vel_ranges gone;
     int64_t last;     /* the highest id that it speaks of */
     bool is_done;     /* others alone write it */
-    bool is_over;     /* and that is known to be on the disk */
     bool is_doubtful; /* lines of it are damaged, or were: what has none may have
                          had one */
+    bool is_past;     /* marked (meta/launch.h), when all were listed */
+    bool is_told;     /* digest.h has that */
+    unsigned looked;  /* when it was read, or looked at, for whom it is to stay so */
 };
 
 /* What one thread has read, or those that are not bound. */
@@ -48,6 +54,13 @@ struct vel_index_half {
     pthread_mutex_t lock;
     struct vel_map *launches; /* struct vel_index_launch, by name */
     struct vel_vec blocks;    /* struct vel_ids_block */
+    size_t kept;              /* bytes of lines, of all */
+    int still;                /* for one thread, which has asked so often for that: */
+    pthread_t stiller;
+    unsigned stills; /* times, from 1 */
+    bool has_digest; /* it was read: digest.h */
+    bool is_worn;    /* it is to be written anew */
+    size_t digested; /* lines of it */
 };
 
 struct vel_index {
@@ -56,6 +69,8 @@ struct vel_index {
     struct vel_index_half halves[2]; /* the second is the bound thread's */
     bool has_bound;
     pthread_t bound;
+    pthread_mutex_t over_lock;
+    struct vel_map *over; /* launches of which is known on the disk that they are */
 
     char *launch, *node;
     vel_index_keep_f *keep;
@@ -69,6 +84,9 @@ struct vel_index {
 };
 
 void vel_said_fini(struct vel_said *said);
+
+/* What a line says; false: it is no entry. */
+bool vel_said_get(const struct vel_ledger_line *line, struct vel_said *ret);
 
 /* What counts of a dataset in a term (NULL: there is none); false: nothing was said. */
 bool vel_said_find(const struct vel_ledger_text *text, int64_t id,
@@ -87,6 +105,9 @@ int vel_index_load_spot(const struct vel_index_launch *launch,
 int vel_said_decode(const struct vel_said *said, struct vel_entry *ret,
                     struct vel_err *err);
 
+/* Does this thread take all as it was (vel_index_stand_still())? */
+bool vel_index_is_still(const struct vel_index_half *half);
+
 bool vel_index_is_bound(const struct vel_index *index);
 
 /* Of this thread. What follows is done with it. */
@@ -100,7 +121,20 @@ int vel_index_get_launch(struct vel_index *index, struct vel_index_half *half,
 int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
                           const char *name, struct vel_index_launch **ret,
                           struct vel_err *err);
+
+/* Which launches there are, and what the digest says: that is read once, and with all
+ * launches whenever these are listed. */
+void vel_index_look_once(struct vel_index *index, struct vel_index_half *half);
+
+/* All that was read of it; and the launch. */
+void vel_index_forget_said(struct vel_index_launch *launch);
 void vel_index_forget_launch(struct vel_index_half *half, const char *name);
+void vel_index_launch_free(void *launch);
+
+/* Of a launch that has nothing: a line of an entry, or of those that are gone, as it
+ * was read before. False: there is no room, or it is none. */
+bool vel_index_put_back(struct vel_index_launch *launch,
+                        const struct vel_ledger_line *line);
 
 /* What counts of a dataset now in the ledger of a launch, as far as can be read. */
 struct vel_index_word {

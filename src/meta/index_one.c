@@ -17,17 +17,32 @@ static int by_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whose an id is changes when its block is removed alone. */
+/* A block goes, and its ids may be claimed anew. */
+static bool is_there(const struct vel_index *index, const struct vel_index_half *half,
+                     struct vel_ids_block *block)
+{
+    bool is_still = vel_index_is_still(half);
+
+    if (is_still && block->looked == half->stills)
+        return true;
+    block->looked = is_still ? half->stills : 0;
+    return vel_ids_has(index->fs, index->dir, block);
+}
+
 static bool is_known(struct vel_index *index, struct vel_index_half *half, int64_t id,
                      const struct vel_ids_block **ret)
 {
+    struct vel_ids_block *block;
     size_t at;
 
     *ret = vel_ids_find(&half->blocks, id);
-    if (!*ret || vel_ids_has(index->fs, index->dir, (*ret)->first))
-        return *ret;
+    if (!*ret)
+        return false;
     at = (size_t)(*ret - (const struct vel_ids_block *)half->blocks.items);
-    free((*ret)->launch);
+    block = vel_vec_at(&half->blocks, at);
+    if (is_there(index, half, block))
+        return true;
+    free(block->launch);
     vel_vec_remove(&half->blocks, at);
     return false;
 }
@@ -40,6 +55,9 @@ static int find_block(struct vel_index *index, struct vel_index_half *half, int6
     size_t at;
     int rc;
 
+    if (is_known(index, half, id, ret))
+        return 0;
+    vel_index_look_once(index, half);
     if (is_known(index, half, id, ret))
         return 0;
     rc = vel_ids_load(index->fs, index->dir, id, &block, err);
@@ -84,7 +102,10 @@ static int said_once(struct vel_index *index, struct vel_index_half *half,
     ret->is_gone = vel_ranges_has(&of->gone, id);
     ret->has_said = spot && !spot->is_doubtful;
     ret->is_doubtful = of->is_doubtful;
-    return ret->has_said ? vel_index_load_spot(of, spot, &ret->said, err) : 0;
+    rc = ret->has_said ? vel_index_load_spot(of, spot, &ret->said, err) : 0;
+    if (rc == VEL_EBUSY)
+        of->looked = 0;
+    return rc;
 }
 
 /* Of leaders nothing is needed any more when the directory of their launch is removed,
@@ -331,6 +352,20 @@ static bool is_own(struct vel_index *index, int64_t id)
     return is;
 }
 
+/* The directory is listed, marked or not: a client of NFS may be told late that it has
+ * changed, and who asks is about to act. */
+void vel_index_look_anew(struct vel_index *index, const char *launch)
+{
+    struct vel_index_half *half = vel_index_lock_half(index);
+    struct vel_index_launch *of = vel_map_get(half->launches, launch);
+
+    if (of)
+        of->looked = 0;
+    if (of && of->is_past && !vel_follow_is_last(&of->follow))
+        vel_index_forget_said(of);
+    vel_index_unlock_half(half);
+}
+
 int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
                     char **ret_launch, struct vel_err *err)
 {
@@ -341,6 +376,7 @@ int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
 
     if (rc < 0)
         return rc;
+    vel_index_look_anew(index, launch);
     rc = load_said(index, id, &word, &why);
     if (rc < 0 && word.is_gone)
         rc = vel_fail(err, VEL_ENOENT, "dataset %" PRId64 " is gone", id);

@@ -4,6 +4,7 @@ core_sources += \
 	%D%/cachename.c %D%/cachename.h \
 	%D%/current.c %D%/current.h \
 	%D%/dataset.c %D%/dataset.h \
+	%D%/digest.c %D%/digest.h \
 	%D%/entry.c %D%/entry.h \
 	%D%/events.c %D%/events.h \
 	%D%/filelist.c %D%/filelist.h \
@@ -13,7 +14,8 @@ core_sources += \
 	%D%/halt_test.c \
 	%D%/halt_watch.c %D%/halt_watch.h \
 	%D%/ids.c %D%/ids.h \
-	%D%/index.c %D%/index.h %D%/index_all.c %D%/index_one.c %D%/index_in.h %D%/index_write.c \
+	%D%/index.c %D%/index.h %D%/index_all.c %D%/index_in.h \
+	%D%/index_launch.c %D%/index_one.c %D%/index_write.c \
 	%D%/launch.c %D%/launch.h \
 	%D%/nodes.c %D%/nodes.h \
 	%D%/over.c %D%/over.h \

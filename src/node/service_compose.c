@@ -334,7 +334,8 @@ static int note_launch(struct vel_service *service, const char *launch, bool is_
 {
     struct vel_seals *seals;
     struct vel_err why = {0};
-    int rc = vel_seals_load(service->fs, service->dir, launch, &seals, &why);
+    int rc = is_ours ? vel_seals_load(service->fs, service->dir, launch, &seals, &why)
+                     : vel_seals_load_by(service->index, launch, &seals, &why);
 
     if (rc == VEL_ECORRUPT)
         vel_log(VEL_LOG_WARN, "seals do not tell who is to write: %s", why.text);

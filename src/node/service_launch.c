@@ -285,7 +285,7 @@ static int add_old_seals(struct vel_service *service, const char *launch,
                          struct vel_err *err)
 {
     struct vel_seals *seals;
-    int rc = vel_seals_load(service->fs, service->dir, launch, &seals, err);
+    int rc = vel_seals_load_by(service->index, launch, &seals, err);
 
     if (rc == VEL_ENOENT || rc == VEL_ECORRUPT) /* it was removed meanwhile */
         return 0;
@@ -310,9 +310,11 @@ int vel_service_old_seals(struct vel_service *service, enum vel_verdict verdict,
 
     vel_vec_init(&launches, sizeof(char *));
     rc = list_others(service, &launches, err);
+    vel_index_stand_still(service->index);
     for (size_t i = 0; rc == 0 && i < launches.n; i++)
         rc = add_old_seals(service, *(char **)vel_vec_at(&launches, i), verdict, ret,
                            err);
+    vel_index_go_on(service->index);
     vel_fs_names_fini(&launches);
     return rc;
 }

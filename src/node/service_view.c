@@ -305,10 +305,12 @@ int vel_service_known(void *arg, struct vel_buf *ret, struct vel_err *err)
         rc = load_roll(service, service->launch_dir, ret, &ids, err);
     if (rc == 0 && ret->len == 0)
         rc = load_roll(service, service->dir, &came, &ids, err);
+    vel_index_stand_still(service->index);
     if (rc == 0 && ret->len == 0)
         rc = vel_service_old_seals(service, VEL_VERDICT_SEALED, &seals, err);
     if (rc == 0 && ret->len == 0) /* it comes to its path when all its nodes are here */
         rc = vel_service_old_seals(service, VEL_VERDICT_PARTIAL, &seals, err);
+    vel_index_go_on(service->index);
     for (size_t i = 0; rc == 0 && i < seals.n; i++) {
         const struct vel_seal *seal = vel_vec_at(&seals, i);
 

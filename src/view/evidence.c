@@ -12,7 +12,8 @@
 #include "view/seals.h"
 
 struct gather {
-    struct vel_fs *fs;
+    struct vel_index *index;
+    struct vel_fs *fs; /* its */
     const char *dir;
     struct vel_evidence *all;
     size_t *left_out; /* NULL: who must know */
@@ -60,7 +61,7 @@ struct vel_view_of vel_evidence_view(const struct vel_evidence *evidence)
 static int add_makers(struct gather *g, struct vel_err *err)
 {
     struct vel_vec blocks;
-    int rc = vel_ids_list(g->fs, g->dir, &blocks, err);
+    int rc = vel_index_blocks(g->index, &blocks, err);
 
     if (rc < 0)
         return rc;
@@ -122,7 +123,7 @@ static int add_seal(struct gather *g, const char *launch, const struct vel_seals
 static int add_seals(struct gather *g, const char *launch, struct vel_err *err)
 {
     struct vel_seals *seals;
-    int rc = vel_seals_load(g->fs, g->dir, launch, &seals, err);
+    int rc = vel_seals_load_by(g->index, launch, &seals, err);
 
     for (size_t i = 0; rc == 0 && i < seals->items.n; i++)
         rc = add_seal(g, launch, seals, i, err);
@@ -191,7 +192,8 @@ int vel_evidence_load(struct vel_index *index, struct vel_vec *over, size_t *lef
                       struct vel_evidence *ret, struct vel_err *err)
 {
     struct vel_evidence all = {.over = *over};
-    struct gather g = {.fs = vel_index_fs(index),
+    struct gather g = {.index = index,
+                       .fs = vel_index_fs(index),
                        .dir = vel_index_dir(index),
                        .all = &all,
                        .left_out = left_out};
@@ -203,11 +205,13 @@ int vel_evidence_load(struct vel_index *index, struct vel_vec *over, size_t *lef
     vel_vec_init(&all.makers, sizeof(struct vel_view_maker));
     vel_ranges_init(&all.gone);
     vel_vec_init(&all.dropped, sizeof(int64_t));
+    vel_index_stand_still(index);
     rc = add_launches(&g, err);
     /* after the seals: one is removed when the entry says that the prefix has it; and
      * before the makers: who has an entry without one was made without a leader */
     if (rc == 0)
         rc = vel_index_load(index, left_out, &all.entries, err);
+    vel_index_go_on(index);
     if (rc == 0)
         rc = vel_index_load_gone(index, &all.gone, err);
     if (rc == 0)

@@ -10,6 +10,7 @@
 #include "base/siphash.h"
 #include "facts/facts.h"
 #include "meta/ids.h"
+#include "meta/index.h"
 #include "meta/launch.h"
 #include "view/seals.h"
 
@@ -179,14 +180,14 @@ void vel_seals_destroy(struct vel_seals *seals)
     free(seals);
 }
 
-/* A line of a term that was read from `begin` on. Where the term is damaged it may be
- * another's: then only its text is kept. */
+/* A line of a term (NULL: not known) that was read from `begin` on. Where the term is
+ * damaged it may be another's: then only its text is kept. */
 static int take_line(struct vel_seals *seals, const struct vel_ledger_text *text,
                      const struct vel_ledger_line *line, uint64_t begin,
                      struct vel_err *err)
 {
     const struct vel_buf *bytes =
-        text->bytes.n == 1 ? vel_vec_at(&text->bytes, 0) : NULL;
+        text && text->bytes.n == 1 ? vel_vec_at(&text->bytes, 0) : NULL;
     struct vel_sealed sealed = {.len = (uint32_t)line->len};
     struct vel_fact fact;
     int rc = vel_fact_get(line, &fact, err);
@@ -209,6 +210,23 @@ static int take_line(struct vel_seals *seals, const struct vel_ledger_text *text
     return rc == 0 ? keep(seals, &sealed, err) : rc;
 }
 
+static int take_good(struct vel_seals *seals, const struct vel_ledger_text *text,
+                     const struct vel_ledger_line *line, uint64_t begin,
+                     struct vel_err *err)
+{
+    struct vel_err why = {0};
+    int rc = take_line(seals, text, line, begin, &why);
+
+    if (rc == VEL_ECORRUPT) {
+        vel_log(VEL_LOG_WARN, "a seal in %s does not count: %s",
+                seals->follow.launch_dir, why.text);
+        rc = 0;
+    } else if (rc < 0) {
+        vel_fail(err, (enum vel_status)rc, "%s", why.text);
+    }
+    return rc;
+}
+
 /* What a term leaves out is not wanted any more. */
 static int take(void *arg, const struct vel_follow_text *read, struct vel_err *err)
 {
@@ -221,18 +239,9 @@ static int take(void *arg, const struct vel_follow_text *read, struct vel_err *e
     for (size_t i = 0; rc == 0 && i < text->facts.n; i++) {
         const struct vel_ledger_fact *fact = vel_vec_at(&text->facts, i);
         struct vel_fields fields;
-        struct vel_err why = {0};
 
-        if (!vel_line_is(&fact->line, "sealed", &fields))
-            continue;
-        rc = take_line(seals, text, &fact->line, read->from, &why);
-        if (rc == VEL_ECORRUPT) {
-            vel_log(VEL_LOG_WARN, "a seal in %s does not count: %s",
-                    seals->follow.launch_dir, why.text);
-            rc = 0;
-        } else if (rc < 0) {
-            vel_fail(err, (enum vel_status)rc, "%s", why.text);
-        }
+        if (vel_line_is(&fact->line, "sealed", &fields))
+            rc = take_good(seals, text, &fact->line, read->from, err);
     }
     return rc;
 }
@@ -258,6 +267,33 @@ int vel_seals_load(struct vel_fs *fs, const char *dir, const char *launch,
         *ret = NULL;
     }
     return rc;
+}
+
+static int take_known(void *arg, const struct vel_ledger_line *line,
+                      struct vel_err *err)
+{
+    return take_good(arg, NULL, line, 0, err);
+}
+
+int vel_seals_load_by(struct vel_index *index, const char *launch,
+                      struct vel_seals **ret, struct vel_err *err)
+{
+    struct vel_seals *seals;
+    int rc = vel_seals_create(vel_index_fs(index), vel_index_dir(index), launch, &seals,
+                              err);
+
+    *ret = NULL;
+    if (rc < 0)
+        return rc;
+    seals->keeps_texts = true;
+    rc = vel_index_sealed(index, launch, take_known, seals, err);
+    if (rc == 0)
+        rc = vel_seals_read(seals, err);
+    if (rc < 0)
+        vel_seals_destroy(seals);
+    else
+        *ret = seals;
+    return rc < 0 ? rc : 0;
 }
 
 /* --- seals --- */

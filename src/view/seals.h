@@ -9,6 +9,8 @@
 #include "brain/seal.h"
 #include "meta/follow.h"
 
+struct vel_index;
+
 enum { VEL_SEALS_KEY = 64 };
 
 /* Who follows a launch for long keeps of each seal only where it stands. */
@@ -39,6 +41,10 @@ int vel_seals_read(struct vel_seals *seals, struct vel_err *err);
 /* All that there are, with their texts. */
 int vel_seals_load(struct vel_fs *fs, const char *dir, const char *launch,
                    struct vel_seals **ret, struct vel_err *err);
+
+/* The same, of what the index has read of a launch that is over. */
+int vel_seals_load_by(struct vel_index *index, const char *launch,
+                      struct vel_seals **ret, struct vel_err *err);
 
 /* Item i of seals->items, in any order, or that of a key; NULL: it has none. */
 const struct vel_sealed *vel_seals_item(const struct vel_seals *seals, size_t i);

@@ -1,12 +1,13 @@
 # test/fuzz - one target per decoder. make check replays the corpora; `make fuzz` builds the targets
 # with clang's libFuzzer and runs each for FUZZ_SECONDS (60), new inputs going to the build's
 # fuzz-corpus/. Checksums are not looked at there, since a fuzzer cannot guess them.
-fuzz_names = conf_parse descriptor_decode entry_decode fact_decode filelist_decode \
+fuzz_names = conf_parse descriptor_decode digest_decode entry_decode fact_decode filelist_decode \
 	filemap_decode frame_decode image_decode leader_decode ledger_decode link_hear node_decode parity_decode record_decode \
 	texts_decode
 fuzz_tests = \
 	test/fuzz/conf_parse.t \
 	test/fuzz/descriptor_decode.t \
+	test/fuzz/digest_decode.t \
 	test/fuzz/entry_decode.t \
 	test/fuzz/fact_decode.t \
 	test/fuzz/filelist_decode.t \
@@ -44,6 +45,8 @@ EXTRA_DIST += %D%/run.sh \
 	test/fuzz/corpus/descriptor_decode/outside \
 	test/fuzz/corpus/descriptor_decode/rs \
 	test/fuzz/corpus/descriptor_decode/single \
+	test/fuzz/corpus/digest_decode/two \
+	test/fuzz/corpus/digest_decode/wrong \
 	test/fuzz/corpus/entry_decode/flushing \
 	test/fuzz/corpus/entry_decode/wrong \
 	test/fuzz/corpus/fact_decode/dataset \
@@ -113,6 +116,10 @@ test_fuzz_conf_parse_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 test_fuzz_descriptor_decode_t_SOURCES = %D%/descriptor_decode.c
 test_fuzz_descriptor_decode_t_CPPFLAGS = $(test_cppflags)
 test_fuzz_descriptor_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
+
+test_fuzz_digest_decode_t_SOURCES = %D%/digest_decode.c
+test_fuzz_digest_decode_t_CPPFLAGS = $(test_cppflags)
+test_fuzz_digest_decode_t_LDADD = test/fuzz/libreplay.la $(test_ldadd)
 
 test_fuzz_entry_decode_t_SOURCES = %D%/entry_decode.c
 test_fuzz_entry_decode_t_CPPFLAGS = $(test_cppflags)

@@ -93,7 +93,7 @@ static void given(void)
     ok(now.tv_sec > before.tv_sec ||
            (now.tv_sec == before.tv_sec && now.tv_nsec >= before.tv_nsec),
        "and was given later");
-    if (vel_ids_list(vel_fs_posix(), dir, &blocks, &err) < 0)
+    if (vel_ids_list(vel_fs_posix(), dir, NULL, &blocks, &err) < 0)
         bail_out("%s", err.text);
     is_int((int)blocks.n, 9, "200 of them need nine names");
     vel_ids_list_fini(&blocks);

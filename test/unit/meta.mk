@@ -20,6 +20,14 @@ test_unit_index_t_SOURCES = %D%/index.c
 test_unit_index_t_CPPFLAGS = $(test_cppflags)
 test_unit_index_t_LDADD = $(test_ldadd)
 
+unit_tests += test/unit/digest.t
+test_unit_digest_t_SOURCES = %D%/digest.c
+test_unit_digest_t_CPPFLAGS = $(test_cppflags)
+test_unit_digest_t_LDADD = $(test_ldadd)
+unit_tests += test/unit/digestharm.t
+test_unit_digestharm_t_SOURCES = %D%/digestharm.c
+test_unit_digestharm_t_CPPFLAGS = $(test_cppflags)
+test_unit_digestharm_t_LDADD = $(test_ldadd)
 unit_tests += test/unit/entry.t
 test_unit_entry_t_SOURCES = %D%/entry.c
 test_unit_entry_t_CPPFLAGS = $(test_cppflags)

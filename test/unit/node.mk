@@ -16,6 +16,7 @@ node_tests = test/unit/about.t \
 	test/unit/mended.t \
 	test/unit/absent.t \
 	test/unit/staged.t \
+	test/unit/begincost.t \
 	test/unit/filecost.t \
 	test/unit/poweroff.t \
 	test/unit/former.t \
@@ -349,6 +350,9 @@ test_unit_sweepunseen_t_SOURCES = %D%/sweepunseen.c
 test_unit_sweepunseen_t_CPPFLAGS = $(test_cppflags)
 test_unit_sweepunseen_t_LDADD = $(test_ldadd)
 
+test_unit_begincost_t_SOURCES = %D%/begincost.c
+test_unit_begincost_t_CPPFLAGS = $(test_cppflags)
+test_unit_begincost_t_LDADD = $(test_ldadd) -lpthread
 test_unit_filecost_t_SOURCES = %D%/filecost.c
 test_unit_filecost_t_CPPFLAGS = $(test_cppflags)
 test_unit_filecost_t_LDADD = $(test_ldadd)
