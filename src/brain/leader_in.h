@@ -109,7 +109,7 @@ struct vel_leader_wait {
     size_t len;
     struct vel_msg_owe owe;
 
-    /* of files */
+    /* of files, and how of MARK and DRAIN */
     int how;
     int64_t rank;
     uint64_t size;

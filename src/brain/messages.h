@@ -82,6 +82,14 @@ enum vel_look {
     VEL_LOOK_WRITER = 3 /* it is to be written: VEL_EBUSY, another launch does so */
 };
 
+/* what who drains one dataset waits for: that nothing is left, or it has failed once
+ * more, or it is encoded as it should be */
+enum vel_drain_until {
+    VEL_UNTIL_DONE = 0,
+    VEL_UNTIL_TRIED = 1,
+    VEL_UNTIL_PROTECTED = 2
+};
+
 /* how of `leave`: MPI_Finalize was reached, where there is MPI, and no exit status but
  * 0 is known, or not */
 enum vel_leave {

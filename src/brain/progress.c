@@ -135,13 +135,22 @@ static void look_again(struct vel_leader *leader, struct vel_leader_wait *wait)
         vel_leader_at(leader, VEL_TIMER_SOON, wait->again_at);
 }
 
+static bool is_as_wanted(const struct vel_leader *leader,
+                         const struct vel_leader_wait *wait)
+{
+    const struct vel_lead *lead = vel_lead_get(leader, wait->id);
+
+    return wait->how == VEL_UNTIL_PROTECTED && lead && is_protected(lead);
+}
+
 bool vel_progress_drain(struct vel_leader *leader, struct vel_leader_wait *wait)
 {
     uint64_t since = leader->moved_at > wait->since ? leader->moved_at : wait->since;
 
     look_again(leader, wait);
     if (may_answer(leader, wait) && wait->again_at == 0 &&
-        (vel_progress_left(leader, wait->id) == 0 || has_failed(leader, wait))) {
+        (vel_progress_left(leader, wait->id) == 0 || has_failed(leader, wait) ||
+         is_as_wanted(leader, wait))) {
         vel_progress_answer(leader, wait->link, wait->seq, wait->id, 0, NULL);
         return true;
     }

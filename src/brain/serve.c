@@ -58,7 +58,8 @@ static void hear_drain(struct vel_leader *leader, struct vel_leader_link *from,
         msg->u.drain.patience > 0 && msg->u.drain.patience < VEL_NEVER / VEL_CLOCK_S
             ? msg->u.drain.patience * VEL_CLOCK_S
             : leader->conf.stall;
-    if (msg->u.drain.once)
+    wait->how = (int)msg->u.drain.until;
+    if (wait->how == VEL_UNTIL_TRIED)
         vel_progress_once(leader, wait);
 }
 
@@ -393,7 +394,7 @@ static void pass_on(struct vel_leader *leader, struct vel_leader_wait *wait)
     } else if (wait->kind == VEL_MSG_DRAIN) {
         msg.u.drain.dataset = (uint64_t)wait->id;
         msg.u.drain.patience = wait->patience / VEL_CLOCK_S;
-        msg.u.drain.once = wait->failures > 0;
+        msg.u.drain.until = (uint64_t)wait->how;
     } else {
         msg.u.ping.what = 3;
     }

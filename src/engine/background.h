@@ -49,11 +49,14 @@ struct vel_background_state {
     uint64_t left;      /* bytes still to be moved or encoded; 0: all is done, or
                            nothing is owed */
     uint64_t moved;     /* and so many were */
+    bool is_protected;  /* encoded everywhere, also while it is flushed; or that was not
+                           owed */
     struct vel_err err; /* why it is not further; VEL_OK: nothing is wrong. It is tried
                            again all the same */
 };
 
 #define VEL_BEHIND_ONCE (-1)
+#define VEL_BEHIND_PROTECTED (-2)
 
 enum vel_background_ping {
     VEL_PING_LEADER,  /* 1: it is there */
@@ -119,7 +122,8 @@ struct vel_background_ops {
 
     /* Wait until nothing is left of it to do, or nothing has moved for `patience`
      * seconds (0: FLUSH_STALL; VEL_BEHIND_ONCE: the same, or it has failed once): then
-     * ret->left is not 0, and ret->err tells why. */
+     * ret->left is not 0, and ret->err tells why. VEL_BEHIND_PROTECTED: not for its
+     * flush. */
     int (*drain)(struct vel_background *b, int64_t dataset, int64_t patience,
                  struct vel_background_state *ret, struct vel_err *err);
 

@@ -193,8 +193,10 @@ static int drain(struct vel_session *s, const struct vel_held *held, int64_t pat
     struct vel_err why = {0};
     int rc = s->background->ops->drain(s->background, d->id, patience, &state, &why);
 
-    if (rc == 0 &&
-        (state.left > 0 || (state.err.status && state.behind <= VEL_BEHIND_FLUSHING)))
+    if (patience == VEL_BEHIND_PROTECTED && state.is_protected)
+        memset(&state.err, 0, sizeof state.err); /* that of its flush */
+    else if (rc == 0 && (state.left > 0 ||
+                         (state.err.status && state.behind <= VEL_BEHIND_FLUSHING)))
         rc = vel_fail(&why, state.err.status ? state.err.status : VEL_EIO, "%s",
                       state.err.status ? state.err.text : "it is not known why");
     if (rc < 0)
@@ -314,9 +316,8 @@ int vel_session_wait_for(struct vel_session *s, int64_t id, struct vel_err *err)
     return rc;
 }
 
-int vel_session_wait(struct vel_session *session, struct vel_err *err)
+static int wait_for_all(struct vel_session *s, int64_t patience, struct vel_err *err)
 {
-    struct vel_session *s = session;
     struct vel_held *held;
     struct vel_err first = {0};
     int64_t id = 0;
@@ -327,7 +328,9 @@ int vel_session_wait(struct vel_session *session, struct vel_err *err)
         int mine = 0, rc;
 
         id = held->map.dataset.id;
-        rc = wait_for(s, held, patience_of(s, 0), &mine, &why, err);
+        if (patience == VEL_BEHIND_PROTECTED && !(held->owed & VEL_OWE_ENCODE))
+            continue;
+        rc = wait_for(s, held, patience, &mine, &why, err);
         if (rc < 0)
             return rc;
         if (mine < 0 && result == 0) {
@@ -336,6 +339,16 @@ int vel_session_wait(struct vel_session *session, struct vel_err *err)
         }
     }
     return end_wait(s, result, &first, err);
+}
+
+int vel_session_wait(struct vel_session *session, struct vel_err *err)
+{
+    return wait_for_all(session, patience_of(session, 0), err);
+}
+
+int vel_session_wait_protected(struct vel_session *s, struct vel_err *err)
+{
+    return wait_for_all(s, VEL_BEHIND_PROTECTED, err);
 }
 
 int vel_session_finished(struct vel_session *session, bool *ret_finished,

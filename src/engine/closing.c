@@ -23,8 +23,10 @@ static int owe(struct vel_session *s, struct vel_held *held, struct vel_err *err
     return rc < 0 ? bear(s, rc, &why, err) : 0;
 }
 
-/* All that the background owes, unless it goes on with it when we are gone. */
-static int wait_behind(struct vel_session *s, struct vel_err *err)
+/* What the background owes, unless it goes on with it when we are gone. */
+static int wait_behind(struct vel_session *s,
+                       int wait(struct vel_session *, struct vel_err *),
+                       struct vel_err *err)
 {
     struct vel_err why = {0};
     int64_t outlives = s->background->ops->outlives(s->background);
@@ -32,7 +34,7 @@ static int wait_behind(struct vel_session *s, struct vel_err *err)
 
     if (rc < 0 || outlives)
         return rc;
-    rc = vel_session_wait(s, &why);
+    rc = wait(s, &why);
     return rc == 0 ? 0 : bear(s, rc, &why, err);
 }
 
@@ -66,5 +68,10 @@ int vel_session_flush_owed(struct vel_session *s, struct vel_err *err)
     int rc = vel_session_has_nobody(s) ? vel_session_meet_late(s, &why) : 0;
 
     rc = rc < 0 ? bear(s, rc, &why, err) : flush_due(s, err);
-    return rc == 0 ? wait_behind(s, err) : rc;
+    return rc == 0 ? wait_behind(s, vel_session_wait, err) : rc;
+}
+
+int vel_session_protect_owed(struct vel_session *s, struct vel_err *err)
+{
+    return wait_behind(s, vel_session_wait_protected, err);
 }

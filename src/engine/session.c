@@ -441,10 +441,12 @@ int vel_session_close(struct vel_session *session, const char *reason,
     /* what is not well for one is not well */
     rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &is_well, 1, err);
     reason = rc == 0 && is_well ? reason : NULL;
-    if (reason)
-        rc = vel_session_flush_owed(s, err);
-    if (rc == 0) /* so the next launch finds what this one has recorded */
+    if (rc == 0)
+        rc = reason ? vel_session_flush_owed(s, err) : vel_session_protect_owed(s, err);
+    if (rc == 0) { /* so the next launch finds what this one has recorded */
         vel_session_mark_all(s);
+        rc = vel_comm_barrier(s->world, err); /* whoever leaves may be the chair */
+    }
     vel_session_part(s, reason != NULL);
     limit_all(s, whole);
     vel_session_limited(s);

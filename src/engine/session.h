@@ -44,9 +44,9 @@ int vel_session_open(const struct vel_session_setup *setup,
                      struct vel_session **ret_session, struct vel_err *err);
 
 /* The program ends. Well, when there is a `reason`: what is owed to the prefix is
- * flushed, and the reason is noted for whoever would launch it again. NULL: everything
- * stays as it is. The session is gone, whatever is returned. A session that is NULL is
- * nothing. */
+ * flushed, and the reason is noted for whoever would launch it again. NULL: all is
+ * protected as it should be, and stays in the caches. The session is gone, whatever is
+ * returned. A session that is NULL is nothing. */
 int vel_session_close(struct vel_session *session, const char *reason,
                       struct vel_err *err);
 

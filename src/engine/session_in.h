@@ -185,6 +185,9 @@ void vel_session_look_for_halt(struct vel_session *s);
 /* --- closing.c --- */
 /* Collective. What is due at the end comes to the prefix. */
 int vel_session_flush_owed(struct vel_session *s, struct vel_err *err);
+/* Collective. What is complete is encoded: whoever leaves cuts that off, and others
+ * would wait for him. */
+int vel_session_protect_owed(struct vel_session *s, struct vel_err *err);
 
 /* --- alone.c --- */
 /* Collective. Of the launches that work with `dir` one recovers at a time; NULL: locks
@@ -314,6 +317,8 @@ int vel_session_wait_oldest(struct vel_session *s, int64_t patience, bool *ret_m
                             struct vel_err *err);
 /* Collective. Wait for one: until it is done or has failed once, which is told. */
 int vel_session_wait_for(struct vel_session *s, int64_t id, struct vel_err *err);
+/* Collective. Wait until all is encoded as it should be, whatever is left to flush. */
+int vel_session_wait_protected(struct vel_session *s, struct vel_err *err);
 /* Local, the same on all ranks. Has the oldest been waited for in vain? */
 bool vel_session_is_stuck(const struct vel_session *s);
 /* Local. The newest dataset that is encoded as it should be; 0: none. */

@@ -116,8 +116,9 @@ int vel_client_ask(struct vel_client *client, int64_t dataset, struct vel_progre
 
 /* Returns when nothing is left; waits as long as something moves, and `patience`
  * seconds while nothing does (0: FLUSH_STALL; VEL_DRAIN_ONCE: the same, and not when it
- * has failed once). */
+ * has failed once; VEL_DRAIN_PROTECTED: the same, and not for its flush). */
 #define VEL_DRAIN_ONCE UINT64_MAX
+#define VEL_DRAIN_PROTECTED (UINT64_MAX - 1)
 int vel_client_drain(struct vel_client *client, int64_t dataset, uint64_t patience,
                      struct vel_progress *ret, struct vel_err *err);
 

@@ -207,8 +207,10 @@ int vel_client_drain(struct vel_client *client, int64_t dataset, uint64_t patien
     struct call call = {.msg.kind = VEL_MSG_DRAIN};
 
     call.msg.u.drain.dataset = (uint64_t)dataset;
-    call.msg.u.drain.once = patience == VEL_DRAIN_ONCE;
-    call.msg.u.drain.patience = patience == VEL_DRAIN_ONCE ? 0 : patience;
+    call.msg.u.drain.until = patience == VEL_DRAIN_ONCE        ? VEL_UNTIL_TRIED
+                             : patience == VEL_DRAIN_PROTECTED ? VEL_UNTIL_PROTECTED
+                                                               : VEL_UNTIL_DONE;
+    call.msg.u.drain.patience = call.msg.u.drain.until ? 0 : patience;
     return ask_state(client, &call, ret, err);
 }
 

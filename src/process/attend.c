@@ -149,7 +149,8 @@ static void tell(const struct vel_progress *progress, struct vel_background_stat
 {
     *ret = (struct vel_background_state){.behind = (enum vel_behind)progress->state,
                                          .left = progress->left,
-                                         .moved = progress->moved};
+                                         .moved = progress->moved,
+                                         .is_protected = progress->is_encoded};
     if (progress->status)
         vel_fail(&ret->err, (enum vel_status)progress->status, "%s", progress->text);
 }
@@ -170,8 +171,9 @@ static int drain(struct vel_background *b, int64_t dataset, int64_t patience,
 {
     struct vel_progress progress;
     int rc = vel_client_drain(client_of(b), dataset,
-                              patience == VEL_BEHIND_ONCE ? VEL_DRAIN_ONCE
-                                                          : (uint64_t)patience,
+                              patience == VEL_BEHIND_ONCE        ? VEL_DRAIN_ONCE
+                              : patience == VEL_BEHIND_PROTECTED ? VEL_DRAIN_PROTECTED
+                                                                 : (uint64_t)patience,
                               &progress, err);
 
     if (rc == 0)

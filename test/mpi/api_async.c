@@ -21,6 +21,7 @@ static struct {
     int64_t pings[4];
     unsigned owed; /* last */
     int owes, settles, drains, leaves, leaves_well;
+    int64_t patience; /* of the last drain */
     bool refuses;
 } he;
 
@@ -70,7 +71,7 @@ static int he_marks(struct vel_background *b, int64_t dataset, enum vel_mark wha
 static int he_drains(struct vel_background *b, int64_t dataset, int64_t patience,
                      struct vel_background_state *ret, struct vel_err *err)
 {
-    (void)patience;
+    he.patience = patience;
     he.drains++;
     return he_is_asked(b, dataset, ret, err);
 }
@@ -189,6 +190,27 @@ static void all_is_waited_for_at_the_end(void)
         "VELOC_Finalize(1) waits for what is owed");
 }
 
+/* A flush goes on in the next launch; encoding needs all who are here. */
+static void only_protection_is_waited_for(void)
+{
+    case_with("protection", "ASYNC", 1);
+    apilab_begin();
+    apilab_save("ck", 1);
+    he.state = (struct vel_background_state){
+        .behind = VEL_BEHIND_FLUSHING, .left = 1, .is_protected = true};
+    mok(apilab_end(0) && he.drains == 1 && he.patience == VEL_BEHIND_PROTECTED,
+        "VELOC_Finalize(0) waits until what is complete is protected");
+    case_with("flush", "ASYNC", 1);
+    apilab_begin();
+    apilab_save("ck", 1);
+    he.state = (struct vel_background_state){
+        .behind = VEL_BEHIND_ENCODED, .left = 1, .is_protected = true};
+    apilab_save("ck", 2);
+    apilab_end(0);
+    mok(he.drains == 1,
+        "and for no flush: of two checkpoints one was protected before");
+}
+
 static void health_is_his(void)
 {
     int status = -1;
@@ -235,6 +257,7 @@ int main(int argc, char **argv)
     a_checkpoint_is_promised("AGENT");
     failures_are_heard_of();
     all_is_waited_for_at_the_end();
+    only_protection_is_waited_for();
     health_is_his();
     sync_waits();
     return mtap_done();

@@ -265,6 +265,7 @@ static void tell(const struct standin *st, const struct one *d,
 
     *ret = (struct vel_background_state){
         .left = what && d->is_settled ? (uint64_t)d->whole.about.bytes + 1 : 0,
+        .is_protected = d->is_settled && !(what & VEL_OWE_ENCODE),
         .err = d->err};
     if (d->is_flushed)
         ret->behind = VEL_BEHIND_FLUSHED;
@@ -291,6 +292,8 @@ static int do_drain(struct vel_background *b, int64_t dataset, int64_t patience,
                     struct vel_background_state *ret, struct vel_err *err)
 {
     struct standin *st = enter(b, err);
+    bool ends = patience == VEL_BEHIND_PROTECTED; /* nobody lets it go on then */
+    unsigned what = ends ? VEL_OWE_ENCODE : ~0u;
     struct one *d;
     int rc = 0;
 
@@ -301,7 +304,8 @@ static int do_drain(struct vel_background *b, int64_t dataset, int64_t patience,
         memset(&d->err, 0, sizeof d->err);
     d->waiters++;
     pthread_cond_broadcast(&st->news);
-    while (!st->is_dead && standin_owed(st, d) && d->is_settled && !d->err.status)
+    while (!st->is_dead && standin_owed(st, d) & what && d->is_settled &&
+           !d->err.status && !(ends && st->is_held))
         pthread_cond_wait(&st->news, &st->lock);
     d->waiters--;
     if (st->is_dead)

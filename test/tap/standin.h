@@ -24,7 +24,8 @@ void standin_opened(struct standin *standin, int rank, bool is_open);
 /* What a rank's session is given. */
 struct vel_background *standin_seat(struct standin *standin, int rank);
 
-/* Does nothing until it may; what is under way is finished first. */
+/* Does nothing until it may; what is under way is finished first. A session that ends
+ * meanwhile does not wait for it. */
 void standin_hold(struct standin *standin, bool is_held);
 
 /* The files that it works with; before the first open. */
