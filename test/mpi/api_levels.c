@@ -55,6 +55,7 @@ static const char *const schemes[] = {"SINGLE", "PARTNER", "XOR", "RS"};
  * one; the file system is everyone's. */
 static void combine(const char *storage, const char *scheme)
 {
+    char name[32];
     bool is_pfs = strcmp(storage, "PFS") == 0;
     bool is_shared = strcmp(storage, "BURSTBUFFER") == 0;
 
@@ -68,7 +69,8 @@ static void combine(const char *storage, const char *scheme)
         is_shared && strcmp(scheme, "RS") == 0 ? " SET_FAILURES=1" : "");
     if (is_shared)
         add_groups("RACK");
-    apilab_case(storage, 4, settings);
+    snprintf(name, sizeof name, "%s.%s", storage, scheme);
+    apilab_case(name, 4, settings);
 }
 
 /* What one of the racks has in the store that it shares. */
@@ -251,6 +253,7 @@ static void counts(void)
     apilab_begin();
     for (int v = 1; v <= 8; v++)
         apilab_save("n", v);
+    apilab_wait(); /* an older one goes when a newer one is encoded */
     for (int v = 1; v <= 8; v++)
         fine = (level_of(v) >= 0) == (v >= 6) && fine;
     mok(fine, "each store keeps as many as its COUNT, the newest");
@@ -354,17 +357,16 @@ static void control_of_others(void)
         "one that is there is used");
 }
 
+static const struct apilab_test tests[] = {
+    {combinations, APILAB_ALL},    {three_levels, APILAB_ALL},
+    {from_the_first, APILAB_SYNC}, {by_seconds, APILAB_SYNC},
+    {counts, APILAB_ALL},          {without_a_line, APILAB_SYNC},
+    {spills, APILAB_ALL},          {control_of_others, APILAB_SYNC}};
+
 int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
     me = mtap_rank();
-    combinations();
-    three_levels();
-    from_the_first();
-    by_seconds();
-    counts();
-    without_a_line();
-    spills();
-    control_of_others();
+    apilab_run(tests, sizeof tests / sizeof *tests);
     return mtap_done();
 }

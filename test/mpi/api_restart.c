@@ -96,6 +96,7 @@ static void same_names(void)
     apilab_begin();
     for (int v = 1; v <= 3; v++)
         save_as(v, v == 1 ? "one" : v == 2 ? "two" : "three");
+    apilab_wait();
     mok(VELOC_Restart_test("again", 0) == 3 && VELOC_Restart_test("again", 3) == 2 &&
             restores_as(2, "two") && restores_as(3, "three"),
         "versions in files of the same names are apart in the cache");
@@ -344,22 +345,34 @@ static void required(void)
     apilab_end(0);
 }
 
+static void cached_of_others(void)
+{
+    other_ranks(3, true);
+    other_ranks(6, true);
+}
+
+static void flushed_of_others(void)
+{
+    other_ranks(3, false);
+    other_ranks(6, false);
+}
+
+static const struct apilab_test tests[] = {{twice, APILAB_ALL},
+                                           {versions, APILAB_SYNC},
+                                           {same_names, APILAB_ALL},
+                                           {same_version, APILAB_SYNC},
+                                           {refused, APILAB_SYNC},
+                                           {damaged, APILAB_ALL},
+                                           {cached_of_others, APILAB_ALL},
+                                           {flushed_of_others, APILAB_ALL},
+                                           {after_a_loss, APILAB_ALL},
+                                           {numbers, APILAB_SYNC},
+                                           {required, APILAB_SYNC}};
+
 int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
     me = mtap_rank();
-    twice();
-    versions();
-    same_names();
-    same_version();
-    refused();
-    damaged();
-    other_ranks(3, true);
-    other_ranks(6, true);
-    other_ranks(3, false);
-    other_ranks(6, false);
-    after_a_loss();
-    numbers();
-    required();
+    apilab_run(tests, sizeof tests / sizeof *tests);
     return mtap_done();
 }

@@ -64,16 +64,22 @@ static bool mount_for_victim(const char *options)
            (dir && mount("tmpfs", dir, "tmpfs", 0, options) == 0);
 }
 
+/* Over the first mount, which stays as it is while a leader has files open there. */
 static bool make_read_only(void)
 {
+    const char *dir = victims_cache();
+
     return mtap_rank() != VICTIM ||
-           mount(NULL, victims_cache(), NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0;
+           (mount(dir, dir, NULL, MS_BIND, NULL) == 0 &&
+            mount(NULL, dir, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0);
 }
 
 static void unmount(void)
 {
-    if (mtap_rank() == VICTIM)
-        umount2(victims_cache(), MNT_DETACH);
+    const char *dir = victims_cache();
+
+    while (mtap_rank() == VICTIM && umount2(dir, MNT_DETACH) == 0)
+        ;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -144,7 +150,8 @@ static bool restores_file(int version)
     return VELOC_Restart_end(1) == VELOC_SUCCESS && c == version * 16 + mtap_rank();
 }
 
-static const char settings[] = "COPY_TYPE=XOR\nSET_SIZE=4\nLOG_FILE=$/log\nFLUSH=0\n";
+static const char settings[] =
+    "COPY_TYPE=XOR\nSET_SIZE=4\nLOG_FILE=$/log\nFLUSH=0\nPEER_TIMEOUT=4\n";
 
 static void no_room(void)
 {
@@ -170,11 +177,12 @@ static void no_room_for_redundancy(void)
     mok(mount_for_victim("size=1200k"), "the cache of node 1 is small");
     mok(apilab_begin() && save_file(1) && restores_file(1),
         "where one rank has no room for redundancy all go elsewhere");
-    mok(apilab_lines("log", "no room for the redundancy") == 1,
-        "with one warning of one rank");
     mok(save_file(2) && restores_file(2), "and go on");
-    mok(apilab_end(0) && apilab_begin() && restores_file(2) && apilab_end(0),
-        "the next launch has it");
+    apilab_end(0);
+    mok(apilab_is_behind() ? apilab_lines("log", "not finished in the background") > 0
+                           : apilab_lines("log", "no room for the redundancy") == 1,
+        "which is told");
+    mok(apilab_begin() && restores_file(2) && apilab_end(0), "the next launch has it");
     unmount();
 }
 
@@ -185,6 +193,7 @@ static void read_only(void)
     apilab_end(0);
     mok(mount_for_victim("size=8m"), "node 1 has a cache of its own");
     mok(begin() && save(1) && restores(1), "a checkpoint is in the caches");
+    apilab_wait(); /* as it should be before the cache of a node fails */
     mok(make_read_only() && save(2) && restores(2),
         "one that becomes read-only is left by all ranks");
     mok(apilab_lines("log", "Read-only file system") == 1,
@@ -195,13 +204,16 @@ static void read_only(void)
     unmount();
 }
 
+/* An agent would have to see what one rank has mounted. */
+enum { HERE = APILAB_SYNC | APILAB_ASYNC };
+static const struct apilab_test tests[] = {
+    {no_room, HERE}, {no_room_for_redundancy, HERE}, {read_only, HERE}};
+
 int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
     if (!is_alone())
         mtap_skip_all("no mount namespace");
-    no_room();
-    no_room_for_redundancy();
-    read_only();
+    apilab_run(tests, sizeof tests / sizeof *tests);
     return mtap_done();
 }

@@ -82,6 +82,7 @@ static bool begin(void)
 
 static void end(void)
 {
+    vel_session_wait(session, NULL);
     vel_session_close(session, NULL, NULL);
 }
 
@@ -290,15 +291,14 @@ static void is_first(void)
     end();
 }
 
+static const struct apilab_test tests[] = {
+    {is_full, APILAB_ALL},     {makes_way, APILAB_ALL},  {is_asked, APILAB_SYNC},
+    {is_bounded, APILAB_SYNC}, {is_polite, APILAB_SYNC}, {is_first, APILAB_SYNC}};
+
 int main(int argc, char **argv)
 {
     mtap_init(&argc, &argv);
     me = mtap_rank();
-    is_full();
-    makes_way();
-    is_asked();
-    is_bounded();
-    is_polite();
-    is_first();
+    apilab_run(tests, sizeof tests / sizeof *tests);
     return mtap_done();
 }

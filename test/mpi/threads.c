@@ -10,18 +10,12 @@
 #include <glob.h>
 #include <mpi.h>
 #include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tap/apilab.h"
@@ -29,9 +23,7 @@
 #include "tap/mtap.h"
 #include "veloc.h"
 
-enum { NODES = 4, START_MS = 30000, POLL_MS = 10 };
-
-extern char **environ;
+enum { NODES = 4 };
 
 static atomic_long calls, strays; /* by others than the first thread */
 static const char *stray;
@@ -207,54 +199,6 @@ static void nobody_strayed(void)
     mok(strays == 0, "all by the first thread");
 }
 
-/* --- an agent --- */
-
-/* Somebody listens at cntl/USER/agent/s. */
-static bool is_listening(void)
-{
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    glob_t found = {0};
-    bool is = false;
-    int fd;
-
-    if (glob(apilab_at("cntl/*/agent/s"), 0, NULL, &found) == 0) {
-        snprintf(name.sun_path, sizeof name.sun_path, "%s", found.gl_pathv[0]);
-        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        is = fd >= 0 && connect(fd, (struct sockaddr *)&name, sizeof name) == 0;
-        close(fd);
-    }
-    globfree(&found);
-    return is;
-}
-
-/* Rank 0 alone. */
-static pid_t start_agent(void)
-{
-    const struct timespec pause = {0, POLL_MS * 1000000};
-    const char *tools = getenv("TOOLS");
-    char path[1200];
-    char *argv[] = {path, NULL};
-    pid_t pid;
-
-    snprintf(path, sizeof path, "%s/h5veloc-agent", tools ? tools : ".");
-    if (posix_spawn(&pid, path, NULL, NULL, argv, environ) != 0)
-        return -1;
-    for (int i = 0; !is_listening(); i++) {
-        if (i == START_MS / POLL_MS)
-            return -1;
-        nanosleep(&pause, NULL);
-    }
-    return pid;
-}
-
-static bool end_agent(pid_t pid)
-{
-    int status;
-
-    return pid > 0 && kill(pid, SIGTERM) == 0 && waitpid(pid, &status, 0) == pid &&
-           status == 0;
-}
-
 /* --- */
 
 static const char settings[] =
@@ -266,10 +210,6 @@ static void begin_case(const char *mode)
 
     snprintf(text, sizeof text, settings, mode);
     apilab_case(mode, NODES, text);
-    setenv("VELOC_CNTL_BASE", apilab_at("cntl"), 1);
-    if (mtap_rank() == 0)
-        tap_fresh_dir(apilab_at("cntl"));
-    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void by_threads(void)
@@ -281,15 +221,14 @@ static void by_threads(void)
 
 static void by_an_agent(void)
 {
-    pid_t agent = 0;
+    pid_t agent;
 
     begin_case("AGENT");
-    if (mtap_rank() == 0)
-        agent = start_agent();
+    agent = apilab_agent_start(apilab_at("cntl"));
     mok(agent >= 0, "an agent is started");
     run(NODES);
     nobody_strayed();
-    mok(mtap_rank() != 0 || end_agent(agent), "it ends when it is told");
+    mok(apilab_agent_end(agent), "it ends when it is told");
 }
 
 int main(int argc, char **argv)

@@ -3,11 +3,19 @@
 
 #include <dirent.h>
 #include <fnmatch.h>
+#include <glob.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "tap/apilab.h"
 #include "tap/files.h"
@@ -15,7 +23,9 @@
 #include "tap/tap.h"
 #include "veloc.h"
 
-enum { PATH = 1024, PATHS = 16 };
+enum { PATH = 1024, PATHS = 16, START_MS = 30000, POLL_MS = 10 };
+
+extern char **environ;
 
 static char root[PATH];
 
@@ -31,6 +41,115 @@ const char *apilab_at(const char *fmt, ...)
     va_end(ap);
     snprintf(path, sizeof paths[0], "%s/%s", root, name);
     return path;
+}
+
+/* --- an agent --- */
+
+/* Somebody listens at CNTL/USER/agent/s. */
+static bool is_listening(const char *cntl)
+{
+    char pattern[2 * PATH];
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    glob_t found = {0};
+    bool is = false;
+    int fd;
+
+    snprintf(pattern, sizeof pattern, "%s/*/agent/s", cntl);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        snprintf(name.sun_path, sizeof name.sun_path, "%s", found.gl_pathv[0]);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        is = fd >= 0 && connect(fd, (struct sockaddr *)&name, sizeof name) == 0;
+        close(fd);
+    }
+    globfree(&found);
+    return is;
+}
+
+pid_t apilab_agent_start(const char *cntl)
+{
+    const struct timespec pause = {0, POLL_MS * 1000000};
+    const char *tools = getenv("TOOLS");
+    char path[1200];
+    char *argv[] = {path, NULL};
+    pid_t pid;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    setenv("VELOC_CNTL_BASE", cntl, 1);
+    if (mtap_rank() != 0)
+        return 0;
+    tap_fresh_dir(cntl);
+    snprintf(path, sizeof path, "%s/h5veloc-agent", tools ? tools : ".");
+    if (posix_spawn(&pid, path, NULL, NULL, argv, environ) != 0)
+        return -1;
+    for (int i = 0; !is_listening(cntl); i++) {
+        if (i == START_MS / POLL_MS)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+    return pid;
+}
+
+bool apilab_agent_end(pid_t pid)
+{
+    int status;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    unsetenv("VELOC_CNTL_BASE");
+    return mtap_rank() != 0 || (pid > 0 && kill(pid, SIGTERM) == 0 &&
+                                waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* --- modes --- */
+
+static const char *const modes[] = {"SYNC", "ASYNC", "AGENT"}; /* bits of the enum */
+static const char *mode = "SYNC";
+
+bool apilab_is_behind(void)
+{
+    return strcmp(mode, "SYNC") != 0;
+}
+
+/* An agent writes to the caches of a launch until that is over. */
+static void await_agent(void)
+{
+    const struct timespec pause = {0, POLL_MS * 1000000};
+    char pattern[2 * PATH];
+    glob_t found = {0};
+
+    snprintf(pattern, sizeof pattern, "%s/cntl/*/leader.*", mtap_dir());
+    for (int i = 0; i < START_MS / POLL_MS; i++) {
+        bool is_there = glob(pattern, 0, NULL, &found) == 0;
+
+        globfree(&found);
+        if (!is_there)
+            return;
+        nanosleep(&pause, NULL);
+    }
+    bail_out("an agent does not end %s", pattern);
+}
+
+void apilab_run(const struct apilab_test *tests, size_t n)
+{
+    char cntl[PATH + 8];
+    unsigned all = 0;
+    pid_t agent = 0;
+
+    snprintf(cntl, sizeof cntl, "%s/cntl", mtap_dir());
+    for (size_t i = 0; i < n; i++)
+        all |= tests[i].modes;
+    for (unsigned m = 0; all >> m; m++) {
+        mode = modes[m];
+        if (1U << m == APILAB_AGENT && (agent = apilab_agent_start(cntl)) < 0)
+            bail_out("no agent begins");
+        if (mtap_rank() == 0)
+            printf("# MODE=%s\n", mode);
+        for (size_t i = 0; i < n; i++)
+            if (tests[i].modes & 1U << m)
+                tests[i].run();
+    }
+    if (all & APILAB_AGENT)
+        mok(apilab_agent_end(agent), "the agent ends when it is told");
+    mode = modes[0];
 }
 
 /* --- settings --- */
@@ -59,7 +178,9 @@ void apilab_settings(const char *settings)
     char text[4096];
 
     snprintf(text, sizeof text, "PREFIX=$/prefix\nCACHE_BASE=$/cache\n%s%s",
-             strstr(settings, "MODE=") ? "" : "MODE=SYNC\n", settings);
+             strstr(settings, "CNTL_BASE=") ? "" : "CNTL_BASE=$/cntl\n", settings);
+    if (!strstr(settings, "MODE="))
+        snprintf(text + strlen(text), sizeof text - strlen(text), "MODE=%s\n", mode);
     apilab_file(text);
 }
 
@@ -69,8 +190,9 @@ void apilab_case(const char *name, int nodes, const char *settings)
 
     snprintf(number, sizeof number, "%d", nodes);
     setenv("VELOC_VIRTUAL_NODES", number, 1);
-    snprintf(root, sizeof root, "%s/%s", mtap_dir(), name);
+    snprintf(root, sizeof root, "%s/%s.%s", mtap_dir(), mode, name);
     if (mtap_rank() == 0) {
+        await_agent();
         tap_fresh_dir(root);
         tap_fresh_dir(apilab_at("prefix"));
         tap_fresh_dir(apilab_at("cache"));
@@ -93,8 +215,18 @@ bool apilab_begin(void)
     return apilab_begin_on(MPI_COMM_WORLD);
 }
 
+bool apilab_wait(void)
+{
+    if (VELOC_Checkpoint_wait() == VELOC_SUCCESS)
+        return true;
+    mtap_note("VELOC_Checkpoint_wait: %s", VELOC_Error());
+    return false;
+}
+
 bool apilab_end(int cleanup)
 {
+    if (apilab_is_behind())
+        VELOC_Checkpoint_wait();
     if (VELOC_Finalize(cleanup) == VELOC_SUCCESS)
         return true;
     mtap_note("VELOC_Finalize: %s", VELOC_Error());
@@ -227,6 +359,7 @@ void apilab_lose_in(const char *store, const char *pattern)
     int n;
 
     MPI_Barrier(MPI_COMM_WORLD);
+    await_agent();
     n = mtap_rank() == 0 ? scandir(apilab_at("%s", store), &names, NULL, NULL) : -1;
     for (int i = 0; i < n; i++) {
         if (names[i]->d_name[0] != '.' && fnmatch(pattern, names[i]->d_name, 0) == 0)
@@ -249,6 +382,7 @@ void apilab_lose(int node)
 void apilab_lose_all(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
+    await_agent();
     if (mtap_rank() == 0)
         tap_fresh_dir(apilab_at("cache"));
     MPI_Barrier(MPI_COMM_WORLD);

@@ -11,6 +11,31 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+/* The tests of a program, each in the modes that matter to it: calls encode (SYNC),
+ * threads do so behind the program (ASYNC), or an agent does (AGENT). A launch
+ * that ends in the other modes waits for what is owed, as SYNC has done. */
+enum apilab_mode {
+    APILAB_SYNC = 1,
+    APILAB_ASYNC = 2,
+    APILAB_AGENT = 4,
+    APILAB_ALL = APILAB_SYNC | APILAB_ASYNC | APILAB_AGENT
+};
+
+struct apilab_test {
+    void (*run)(void);
+    unsigned modes;
+};
+
+void apilab_run(const struct apilab_test *tests, size_t n);
+/* In one of the other two. Local. */
+bool apilab_is_behind(void);
+
+/* An agent for the launches with CNTL_BASE=cntl; it ends well when it is told. 0 and
+ * true on all ranks but one. */
+pid_t apilab_agent_start(const char *cntl);
+bool apilab_agent_end(pid_t agent);
 
 /* A new case with fresh directories, and the settings of its launches: lines below
  * PREFIX=<case>/prefix and CACHE_BASE=<case>/cache. `$` in them is the directory of the
@@ -24,6 +49,9 @@ void apilab_file(const char *text); /* the whole file */
 
 /* A path in the directory of the case; the last 16 results stay good. Local. */
 const char *apilab_at(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* All that was saved is protected, and flushed where that is due. */
+bool apilab_wait(void);
 
 /* VELOC_Init and VELOC_Finalize, with a note when they fail; collective over comm. */
 bool apilab_begin_on(MPI_Comm comm);
