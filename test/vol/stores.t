@@ -32,9 +32,11 @@ lines() { grep '^h5veloc: ' "$dir/out"; }
 
 # --- COUNT ---
 
-anew
-run 5 COPY_TYPE=XOR "STORE=$dir/cache COUNT=3"
-is "$result,$(files),$(kept cache),$(lines)" 0,15,2,3,4, 'of five steps COUNT stay in the cache, and nothing is said'
+for mode in SYNC ASYNC; do
+    anew
+    run 5 MODE=$mode COPY_TYPE=XOR "STORE=$dir/cache COUNT=3"
+    is "$result,$(files),$(kept cache),$(lines)" 0,15,2,3,4, "$mode: of five steps COUNT stay in the cache, and nothing is said"
+done
 anew
 run 5 COPY_TYPE=XOR CACHE_SIZE=2 "STORE=$dir/other COUNT=3"
 is "$(kept cache)" 3,4 'a store that has no line keeps CACHE_SIZE'
@@ -59,10 +61,11 @@ is "$(steps 8 12; in_cache)" 10,11,12 'or all of it'
 
 # --- BYTES ---
 
-for name in STORE CACHEDIR; do
+for words in 'STORE ASYNC' 'CACHEDIR SYNC'; do
+    read -r name mode <<<"$words"
     anew
-    line="$line KEEP=100" run 24 COPY_TYPE=XOR "$name=$dir/cache BYTES=65536"
-    is "$result,$(files)" 0,72 "with $name BYTES a program writes all its files"
+    line="$line KEEP=100" run 24 MODE="$mode" COPY_TYPE=XOR "$name=$dir/cache BYTES=65536"
+    is "$result,$(files)" 0,72 "$mode: with $name BYTES a program writes all its files"
     ok "and keeps what BYTES has room for in the cache: $(kept cache)" test "$(kept cache | tr , '\n' | wc -l)" -ge 10
     ok 'and no more, with redundancy' test "$(find "$dir"/cache/*.v0 -name '*.h5' -printf '%s\n' | awk '{ n += 2 * $1 } END { print n }')" -le 65536
     like "$(lines | grep -v 'the program ends when')" "h5veloc: warn: */ck.*.h5 is written to its own path, and is not protected: $dir/cache/* has no room for another \
@@ -73,18 +76,20 @@ done
 
 # --- levels in several stores ---
 
-anew
 scr=("STORE=$dir/cache COUNT=9" "STORE=$dir/other COUNT=9" "CKPT=0 TYPE=XOR INTERVAL=1 STORE=$dir/cache"
     "CKPT=1 TYPE=XOR INTERVAL=4 STORE=$dir/other" "CKPT=2 TYPE=SINGLE INTERVAL=8 STORE=$dir/other")
-run 8 "${scr[@]}"
 levels() { "$TOOLS/h5veloc-ls" --json "$dir/prefix" | python3 -c '
 import json, sys
 print(*(d["level"] for d in sorted(json.load(sys.stdin)["datasets"], key=lambda d: d["id"])))'; }
-is "$result,$(files),$(lines)" 0,24, 'with levels in two stores a program has all its files, and nothing is said'
-is "$(kept cache),$(kept other)" 0,1,2,4,5,6,3,7 'a dataset lies in the store of the level that is due: the largest INTERVAL that divides its number'
-is "$(find "$dir/other" -path '*/index.1/*ck.3.*h5' | wc -l),$(find "$dir/other" -path '*/index.2/*ck.7.*h5' | wc -l)" 3,3 'as that level'
-is "$(find "$dir/other" -path '*index.1*' -name '*XOR*' | wc -l),$(find "$dir/cache" -path '*ck.3.*' | wc -l)" 3,0 \
-    'with its redundancy, and is not in the other store any more'
+for mode in SYNC ASYNC; do
+    anew
+    run 8 MODE=$mode "${scr[@]}"
+    is "$result,$(files),$(lines)" 0,24, "$mode: with levels in two stores a program has all its files, and nothing is said"
+    is "$(kept cache),$(kept other)" 0,1,2,4,5,6,3,7 'a dataset lies in the store of the level that is due: the largest INTERVAL that divides its number'
+    is "$(find "$dir/other" -path '*/index.1/*ck.3.*h5' | wc -l),$(find "$dir/other" -path '*/index.2/*ck.7.*h5' | wc -l)" 3,3 'as that level'
+    is "$(find "$dir/other" -path '*index.1*' -name '*XOR*' | wc -l),$(find "$dir/cache" -path '*ck.3.*' | wc -l)" 3,0 \
+        'with its redundancy, and is not in the other store any more'
+done
 anew
 run 4 "CKPT=0 TYPE=SINGLE STORE=$dir/cache" "CKPT=1 TYPE=SINGLE INTERVAL=1h STORE=$dir/other" CACHE_SIZE=9
 is "$result,$(kept cache),$(kept other)" 0,1,2,3,0 'one with an INTERVAL by time takes the first, and then none for so long'
