@@ -68,8 +68,13 @@ bool vel_chair_go_on(struct vel_leader *leader, struct vel_lead *lead)
 {
     if (!lead->is_staged)
         return vel_chair_entry(leader, lead, VEL_ON_FLUSHING);
-    return vel_chair_own(leader, lead) && vel_chair_is_owner(leader, lead) &&
-           leader->ops->go_on(leader->arg, &lead->seal, NULL) == 0;
+    if (!vel_chair_own(leader, lead) || !vel_chair_is_owner(leader, lead))
+        return false;
+    if (leader->ops->go_on(leader->arg, &lead->seal, NULL) == 0)
+        return true;
+    /* nodes would remove what is staged under an older number: claimed again, later */
+    lead->seal.owner = 0;
+    return false;
 }
 
 /* What the record says counts, be it another's. */

@@ -111,11 +111,11 @@ int vel_session_finish_held(struct vel_session *s, struct vel_held *held,
     return rc;
 }
 
-/* Flushes are the leaders', who have owned them. */
+/* Also what leaders have staged: when its parts move they would copy it anew, and take
+ * names that they have given it for somebody else's. */
 static bool is_begun(const struct vel_entry *e)
 {
-    return e->place == VEL_ON_REMOVING ||
-           (e->place == VEL_ON_STAGED && !e->failed && e->owner == 0);
+    return e->place == VEL_ON_REMOVING || (e->place == VEL_ON_STAGED && !e->failed);
 }
 
 void vel_session_finish_begun(struct vel_session *s, struct vel_vec *entries)
