@@ -18,7 +18,10 @@ bench_sources = %D%/bench.c %D%/bench.h
 
 if HAVE_MPI
 # the extension is the number of ranks
-bench_programs += test/bench/encode.np4 test/bench/encode.np8 test/bench/leader.np2
+bench_programs += test/bench/calls test/bench/encode.np4 test/bench/encode.np8 test/bench/leader.np2
+test_bench_calls_SOURCES = %D%/calls.c $(bench_sources)
+test_bench_calls_CPPFLAGS = $(test_mpi_cppflags)
+test_bench_calls_LDADD = src/libveloc.la $(test_ldadd) $(MPI_LIBS)
 test_bench_leader_np2_SOURCES = %D%/leader.c $(bench_sources)
 test_bench_leader_np2_CPPFLAGS = $(test_mpi_cppflags)
 test_bench_leader_np2_LDADD = src/libveloc.la $(test_ldadd) $(MPI_LIBS)
