@@ -59,6 +59,9 @@ static void hear_drain(struct vel_leader *leader, struct vel_leader_link *from,
             ? msg->u.drain.patience * VEL_CLOCK_S
             : leader->conf.stall;
     wait->how = (int)msg->u.drain.until;
+    if (wait->how ==
+        VEL_UNTIL_PROTECTED) /* the prefix may hang, and it is not needed */
+        wait->patience = leader->conf.limit;
     if (wait->how == VEL_UNTIL_TRIED)
         vel_progress_once(leader, wait);
 }

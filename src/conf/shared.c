@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/file.h"
@@ -195,8 +196,30 @@ int vel_conf_share(const struct vel_conf *own, const struct vel_conf *first,
     return finish(rc, conf, ret, err);
 }
 
-int vel_conf_on_node(const struct vel_conf *first, const struct vel_conf *own,
-                     struct vel_conf **ret, struct vel_err *err)
+/* Is that a directory of this node alone? Nodes are called by more than their name. */
+static bool has_name_of(const char *dir, const char *node)
+{
+    char *name = strndup(node, strcspn(node, "."));
+    bool has = name && strstr(dir, name);
+
+    free(name);
+    return has;
+}
+
+/* Has a store of it such a directory? */
+static bool has_line_of(const struct vel_conf *conf, const char *node)
+{
+    const struct vel_line *line;
+    bool has = false;
+
+    for (size_t i = 0; !has && (line = vel_conf_line(conf, VEL_STORE, i)) != NULL; i++)
+        has = has_name_of(line->name, node);
+    return has;
+}
+
+int vel_conf_on_node(const struct vel_conf *first, const char *node,
+                     const struct vel_conf *own, struct vel_conf **ret,
+                     struct vel_err *err)
 {
     struct vel_meaning base;
     struct vel_buf of_first, of_own;
@@ -206,13 +229,15 @@ int vel_conf_on_node(const struct vel_conf *first, const struct vel_conf *own,
 
     vel_buf_init(&of_first);
     vel_buf_init(&of_own);
-    are_same = !lines_differ(first, own, VEL_STORE, &of_first, &of_own) &&
+    are_same = has_line_of(first, node) &&
+               !lines_differ(first, own, VEL_STORE, &of_first, &of_own) &&
                !lines_differ(first, own, VEL_CKPT, &of_first, &of_own);
     vel_buf_fini(&of_first);
     vel_buf_fini(&of_own);
     vel_schema_find("CACHE_BASE", VEL_SPELL_FILE, &base);
     for (size_t i = 0; rc == 0 && i < vel_schema_count(); i++)
-        if (i != base.setting || own->sources[i].layer == VEL_LAYER_DEFAULT)
+        if (i != base.setting || own->sources[i].layer == VEL_LAYER_DEFAULT ||
+            !has_name_of(first->cache_base, node))
             rc = copy_setting(first, i, NULL, conf, err);
         else
             rc = copy_setting(own, i, NULL, conf, err);

@@ -23,10 +23,11 @@ bool vel_conf_differ(const struct vel_conf *a, const struct vel_conf *b,
 int vel_conf_share(const struct vel_conf *own, const struct vel_conf *first,
                    const char *where, struct vel_conf **ret, struct vel_err *err);
 
-/* Settings `first`, on a node of which somebody there knows more: CACHE_BASE is that of
- * `own` where it gives one, and so are the STORE and CKPT lines when they are the same
- * but for their directories. */
-int vel_conf_on_node(const struct vel_conf *first, const struct vel_conf *own,
-                     struct vel_conf **ret, struct vel_err *err);
+/* Settings `first` of a process on `node`, as they are on the node of `own`. Where the
+ * CACHE_BASE of `first` has the name of its node in it, it is that of `own` if it gives
+ * one; so it is with STORE and CKPT lines that are the same but for directories. */
+int vel_conf_on_node(const struct vel_conf *first, const char *node,
+                     const struct vel_conf *own, struct vel_conf **ret,
+                     struct vel_err *err);
 
 #endif

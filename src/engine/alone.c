@@ -36,8 +36,10 @@ static int wait_for_recovery(struct vel_session *s, const char *path,
                              struct vel_err *err)
 {
     const uint64_t silence = (uint64_t)(s->conf->peer_timeout * (double)VEL_CLOCK_S);
+    /* who changes nothing for others, since he cannot, need not wait */
+    struct vel_fs *fs = vel_session_has_nobody(s) ? s->fs : s->patient;
     uint64_t end = vel_clock_deadline(s->clock, patience), now, before, after;
-    int rc = vel_lock_try(s->fs, &s->host, path, ret_lock, err);
+    int rc = vel_lock_try(fs, &s->host, path, ret_lock, err);
 
     if (rc == VEL_EBUSY)
         vel_log(VEL_LOG_WARN, "another program recovers, %s: waiting for it",
@@ -47,11 +49,11 @@ static int wait_for_recovery(struct vel_session *s, const char *path,
         uint64_t limit = silence < end - now ? silence : end - now;
         bool is_known = ask_holder(s, path, &before);
 
-        rc = vel_lock_wait(s->fs, &s->host, s->clock, limit, path, ret_lock, err);
+        rc = vel_lock_wait(fs, &s->host, s->clock, limit, path, ret_lock, err);
         *ret_is_still = is_known && limit == silence && ask_holder(s, path, &after) &&
                         after == before;
         if (rc == VEL_ETIMEOUT) /* and who has it now? */
-            rc = vel_lock_try(s->fs, &s->host, path, ret_lock, err);
+            rc = vel_lock_try(fs, &s->host, path, ret_lock, err);
     }
     return rc;
 }

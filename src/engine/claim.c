@@ -13,6 +13,7 @@
 #include "engine/session_in.h"
 #include "meta/cache.h"
 #include "meta/launch.h"
+#include "sys/entropy.h"
 
 bool vel_session_is_over(const struct vel_session *s, const char *launch)
 {
@@ -176,7 +177,7 @@ static bool is_alone(struct vel_session *s, struct vel_fs *fs)
 
 void vel_session_begin_claims(struct vel_session *s)
 {
-    if (s->world->rank == 0)
+    if (s->world->rank == 0 && !vel_session_has_nobody(s))
         is_alone(s, s->fs);
 }
 
@@ -195,8 +196,15 @@ void vel_session_claim_late(struct vel_session *s)
     s->unclaimed = 0;
 }
 
-/* So far from what was given that nobody comes there before it is claimed. */
-enum { APART = 1 << 20 };
+/* So far from what was given that nobody comes there before it is claimed; and several
+ * may be without the prefix at once, who each have a place of their own. */
+static int64_t far_from(int64_t id)
+{
+    uint64_t place = 0;
+
+    vel_entropy(&place, sizeof place, NULL);
+    return id + ((int64_t)1 << 20) + (int64_t)(place >> 24);
+}
 
 int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
                       struct vel_err *err)
@@ -221,7 +229,7 @@ int vel_session_claim(struct vel_session *s, struct vel_dataset *ret,
         return vel_fail(err, (enum vel_status)rc, "%s", why.text);
     /* nobody else can claim one now */
     if (!s->unclaimed)
-        s->unclaimed = s->last_id + APART;
+        s->unclaimed = far_from(s->last_id);
     ret->id = s->unclaimed > s->last_id ? s->unclaimed : s->last_id + 1;
     vel_log(VEL_LOG_INFO, "dataset %" PRId64 " is this launch's without a claim: %s",
             ret->id, why.text);

@@ -150,6 +150,8 @@ static bool is_old(const struct vel_session *s, size_t i)
 
     if (i + 1 == s->held.n || vel_held_is_owed(held) || held->map.dataset.id == s->kept)
         return false;
+    if (held->is_earlier && vel_session_has_nobody(s))
+        return false; /* its launch may live: that cannot be known then */
     return !(use & VEL_USE_CHECKPOINT) || newer_ones(s, i) >= (count > 0 ? count : 1);
 }
 

@@ -106,7 +106,7 @@ static int meet_there(struct vel_session *s, struct vel_err *err)
 {
     char launch[VEL_LAUNCH_ROOM] = "";
     struct vel_background_of of = {.conf = s->conf,
-                                   .fs = s->fs,
+                                   .fs = s->patient,
                                    .clock = s->clock,
                                    .prefix = s->prefix,
                                    .dir = s->dir,

@@ -336,6 +336,20 @@ static int search_caches(struct vel_session *s, const struct past *past,
 
 /* --- the prefix --- */
 
+/* The last id that is somebody's. To see what clients of NFS have claimed just now a
+ * name is made, which must not hang where nothing can be written. */
+static int find_last(const struct vel_session *s, int64_t *ret_id, struct vel_err *err)
+{
+    struct vel_index *index;
+    int rc = vel_index_open(s->fs, s->dir, &index, err);
+
+    if (rc < 0)
+        return rc;
+    rc = vel_index_last(index, ret_id, err);
+    vel_index_close(index);
+    return rc;
+}
+
 /* Collective. Rank 0 reads, and numbers go on above all that was ever used: here those
  * of the index, and of the blocks of ids. Those of tombstones and caches are known when
  * these are looked at. */
@@ -345,7 +359,7 @@ static int learn_past(struct vel_session *s, struct past *past, struct vel_err *
     int rc = vel_session_load_index(s, NULL, &past->entries, err);
 
     if (rc == 0 && s->world->rank == 0)
-        rc = vel_index_last(s->index, &last[0], err);
+        rc = find_last(s, &last[0], err);
     if (rc == 0 && s->world->rank == 0)
         rc = vel_dropped_load(s->fs, s->dir, &past->dropped, err);
     for (size_t i = 0; rc == 0 && i < past->entries.n; i++) {

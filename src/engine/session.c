@@ -66,6 +66,7 @@ static void watch_files(struct vel_session *s)
         s->fs = vel_fs_watch_fs(s->watch);
     else
         vel_log(VEL_LOG_WARN, "%s", why.text);
+    s->patient = s->fs;
 }
 
 /* --- who and where --- */
@@ -243,23 +244,20 @@ struct vel_fs *vel_session_limited(struct vel_session *s)
 }
 
 /* What begins or ends a session reads the prefix however long that takes. Ends with
- * limit_all(), to which what this returns is given. */
-static struct vel_fs *limit_changes(struct vel_session *s)
+ * limit_all(). */
+static void limit_changes(struct vel_session *s)
 {
-    struct vel_fs *whole = s->fs;
-
-    if (s->limit) {
-        s->fs = vel_session_limited(s);
-        vel_fs_limit_let_read(s->limit, true);
-    }
-    return whole;
+    if (!s->limit)
+        return;
+    s->fs = vel_session_limited(s);
+    vel_fs_limit_let_read(s->limit, true);
 }
 
-static void limit_all(struct vel_session *s, struct vel_fs *whole)
+static void limit_all(struct vel_session *s)
 {
     if (s->limit)
         vel_fs_limit_let_read(s->limit, false);
-    s->fs = whole;
+    s->fs = s->patient;
 }
 
 static void begin_books(struct vel_session *s)
@@ -297,9 +295,9 @@ static int keep_books(struct vel_session *s, struct vel_err *err)
  * nothing can be written the session goes on in the caches. */
 static int take_part(struct vel_session *s, struct vel_err *err)
 {
-    struct vel_fs *whole = limit_changes(s);
     int rc;
 
+    limit_changes(s);
     rc = vel_comm_agree(s->world, keep_books(s, err), err);
     if (rc == 0) {
         begin_books(s); /* a fetch looks at them */
@@ -307,7 +305,8 @@ static int take_part(struct vel_session *s, struct vel_err *err)
     }
     if (rc == 0)
         rc = vel_session_recover(s, err);
-    limit_all(s, whole);
+    vel_session_begin_claims(s);
+    limit_all(s);
     return rc;
 }
 
@@ -331,7 +330,6 @@ static int set_up(struct vel_session *s, const struct vel_session_setup *setup,
         return rc;
     limit_prefix(s, setup->fs);
     rc = take_part(s, err);
-    vel_session_begin_claims(s);
     begin_books(s); /* the program computes from now on */
     vel_session_begin_halt(s);
     if (rc == 0)
@@ -430,14 +428,13 @@ int vel_session_close(struct vel_session *session, const char *reason,
 {
     struct vel_session *s = session;
     int64_t is_well = reason != NULL;
-    struct vel_fs *whole;
     int rc;
 
     if (!s)
         return 0;
     if (s->state == VEL_WRITING)
         vel_session_complete(s, false, NULL);
-    whole = limit_changes(s);
+    limit_changes(s);
     /* what is not well for one is not well */
     rc = vel_comm_allreduce(s->world, VEL_COMM_MIN, &is_well, 1, err);
     reason = rc == 0 && is_well ? reason : NULL;
@@ -448,7 +445,7 @@ int vel_session_close(struct vel_session *session, const char *reason,
         rc = vel_comm_barrier(s->world, err); /* whoever leaves may be the chair */
     }
     vel_session_part(s, reason != NULL);
-    limit_all(s, whole);
+    limit_all(s);
     vel_session_limited(s);
     if (s->has_halt && reason)
         vel_halt_watch_finish(&s->halt, reason);

@@ -69,6 +69,7 @@ enum vel_session_state { VEL_IDLE, VEL_WRITING, VEL_READING };
 struct vel_session {
     struct vel_comm *world;
     struct vel_fs *fs;
+    struct vel_fs *patient; /* the same, when that gives up what changes the prefix */
     struct vel_index *index;
     struct vel_fs_watch *watch; /* whose twin it is, or NULL: not yet */
     struct vel_fs_limit *limit; /* rank 0: of the prefix; NULL: none */

@@ -154,7 +154,7 @@ int vel_endpoint_save(struct vel_fs *fs, const char *dir, struct vel_endpoint *e
     if (rc < 0)
         return rc;
     path = record_path(dir, here, endpoint->node);
-    rc = path ? vel_record_save_unsynced(fs, path, 0, type, FORMAT, body, err)
+    rc = path ? vel_record_save(fs, path, type, FORMAT, body, err)
               : vel_out_of_memory(err, endpoint->node);
     if (rc == 0)
         endpoint->epoch = fresh.epoch;

@@ -190,6 +190,10 @@ static int sweep_launch(struct vel_sweeping *s, const char *launch, struct vel_e
     bool is_needed = true, has = true;
     int rc = has_ended && dir ? vel_index_has(s->of->index, launch, &has, &why) : 0;
 
+    if (rc == 0 && is_past && !has) { /* a client of NFS hears late of a term */
+        vel_index_look_anew(s->of->index, launch);
+        rc = vel_index_has(s->of->index, launch, &has, &why);
+    }
     if (rc == 0 && is_past)
         is_needed = false;
     else if (rc == 0 && has_ended && dir)

@@ -140,6 +140,19 @@ static bool is_stranded(struct vel_sweeping *s, int64_t id)
            !may_be_staged(s, id);
 }
 
+/* By a list of its launch: a client of NFS hears late of a term that enters it again.
+ */
+static bool is_gone(struct vel_sweeping *s, int64_t id)
+{
+    const struct vel_ids_block *block = vel_ids_find(&s->blocks, id);
+
+    if (!block || !vel_index_is_gone(s->of->index, id))
+        return false;
+    if (block->launch)
+        vel_index_look_anew(s->of->index, block->launch);
+    return vel_index_is_gone(s->of->index, id);
+}
+
 /* Who forgot it was interrupted, or its launch was removed, or somebody has written
  * there since. */
 static int remove_gone(struct vel_sweeping *s, int64_t id, struct vel_err *err)
@@ -178,7 +191,7 @@ int vel_sweep_datasets(struct vel_sweeping *s, struct vel_err *err)
 
         if (!vel_number_behind(name, "dataset.", &id) || has_number(&s->known, id))
             continue;
-        if (vel_ids_find(&s->blocks, id) && vel_index_is_gone(s->of->index, id))
+        if (is_gone(s, id))
             rc = remove_gone(s, id, err);
         else if (is_stranded(s, id))
             rc = vel_sweep_temps(s->of->index, s->of->prefix, id, false, err);

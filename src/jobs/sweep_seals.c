@@ -262,7 +262,7 @@ int vel_sweep_seals(struct vel_sweeping *s, const char *launch, uint64_t most,
         rc = look_at_all(&l, err);
     if (rc == 0 && l.is_needed)
         rc = spare_newest(&l, err);
-    if (rc == 0 && (l.is_needed || seals->follow.end > most))
+    if (rc == 0 && (l.is_needed || seals->size > most))
         rc = remove_many(&l, err);
     for (size_t i = 0; i < l.unwanted.n; i++)
         candidate_fini(vel_vec_at(&l.unwanted, i));

@@ -13,9 +13,10 @@
 #include "meta/launch.h"
 #include "meta/terms_in.h"
 
-enum { FEW = 64 /* lines that are not needed any more */ };
+/* bytes: of lines that are not needed any more; of the line of a block, at most */
+enum { FEW = 8192, BLOCK = 100 };
 
-static const size_t MOST = 256 << 20;
+static const size_t MOST = 128 << 20;
 static const char of_launch[] = "launch", of_block[] = "ids";
 
 /* Of each user his own: what it says is believed. */
@@ -84,19 +85,22 @@ static bool put_back(struct vel_index_launch *launch, struct vel_fields *fields)
 }
 
 /* One that is there, and marked, and was not read yet. The last line counts. */
-static void take_launch(struct vel_index_half *half, struct vel_fields *fields)
+static void take_launch(struct vel_index_half *half, struct vel_fields *fields,
+                        size_t len)
 {
     char *name = get_name(fields);
     struct vel_index_launch *launch = name ? vel_map_get(half->launches, name) : NULL;
 
     free(name);
-    if (!launch || !launch->is_past || (launch->follow.has_term && !launch->is_told))
+    if (!launch || !launch->is_past || (launch->follow.has_term && launch->told == 0))
         return;
     vel_index_forget_said(launch);
-    if (put_back(launch, fields))
-        launch->is_done = launch->is_told = launch->follow.has_term = true;
-    else
+    if (put_back(launch, fields)) {
+        launch->is_done = launch->follow.has_term = true;
+        launch->told = len;
+    } else {
         vel_index_forget_said(launch);
+    }
 }
 
 static int by_first(const void *a, const void *b)
@@ -148,11 +152,11 @@ static bool take_line(struct vel_index_half *half, const char *at, size_t len)
 
     if (len == 1)
         return true;
-    half->digested++;
+    half->digested += len;
     if (!vel_lines_next(&lines, &line) || !line.text)
         return false;
     if (vel_line_is(&line, of_launch, &fields))
-        take_launch(half, &fields);
+        take_launch(half, &fields, len);
     else if (vel_line_is(&line, of_block, &fields))
         take_block(half, &fields);
     return true;
@@ -254,7 +258,8 @@ static void put_block(const struct vel_ids_block *block, struct vel_buf *ret)
 /* What a loss of power takes from the ledger since makes that another file: shorter. */
 static bool is_fit(const struct vel_index_launch *launch)
 {
-    bool is = launch->is_past && launch->is_done && !launch->is_doubtful;
+    bool is = launch->is_past && launch->is_done && !launch->is_doubtful &&
+              launch->follow.has_term;
 
     for (size_t i = 0; is && i < launch->spots.n; i++)
         is = ((const struct vel_index_spot *)vel_vec_at(&launch->spots, i))->is_kept;
@@ -270,19 +275,17 @@ static bool is_fit_block(const struct vel_index_half *half,
     return launch && launch->is_done;
 }
 
-/* All that fits, or what is not told yet; how many lines these are. */
-static size_t put_all(struct vel_index_half *half, bool all, struct vel_buf *ret)
+/* All that fits, or what is not told yet. */
+static void put_all(struct vel_index_half *half, bool all, struct vel_buf *ret)
 {
-    size_t n = 0;
-
     for (size_t i = 0; i < vel_map_count(half->launches); i++) {
         struct vel_index_launch *launch = vel_map_value(half->launches, i);
+        size_t before = ret->len;
 
-        if ((launch->is_told && !all) || !is_fit(launch))
+        if ((launch->told > 0 && !all) || !is_fit(launch))
             continue;
         put_launch(vel_map_key(half->launches, i), launch, ret);
-        launch->is_told = true;
-        n++;
+        launch->told = ret->len - before;
     }
     for (size_t i = 0; i < half->blocks.n; i++) {
         struct vel_ids_block *block = vel_vec_at(&half->blocks, i);
@@ -291,20 +294,16 @@ static size_t put_all(struct vel_index_half *half, bool all, struct vel_buf *ret
             continue;
         put_block(block, ret);
         block->is_told = true;
-        n++;
     }
-    return n;
 }
 
-static size_t count_told(const struct vel_index_half *half)
+/* Bytes of lines that are needed, and of some more for each block. */
+static size_t size_told(const struct vel_index_half *half)
 {
-    size_t n = 0;
+    size_t n = half->blocks.n * BLOCK;
 
     for (size_t i = 0; i < vel_map_count(half->launches); i++)
-        n += ((const struct vel_index_launch *)vel_map_value(half->launches, i))
-                 ->is_told;
-    for (size_t i = 0; i < half->blocks.n; i++)
-        n += ((const struct vel_ids_block *)vel_vec_at(&half->blocks, i))->is_told;
+        n += ((const struct vel_index_launch *)vel_map_value(half->launches, i))->told;
     return n;
 }
 
@@ -331,22 +330,21 @@ static int append(struct vel_fs *fs, const char *path, const struct vel_buf *lin
 /* What was not written now is, when all is written anew. */
 void vel_digest_save(struct vel_index *index, struct vel_index_half *half)
 {
-    bool is_anew = half->is_worn || half->digested > 2 * count_told(half) + FEW;
+    bool is_anew = half->is_worn || half->digested > 2 * size_told(half) + FEW;
     char *path = path_of(index);
     struct vel_err why = {0};
     struct vel_buf lines;
-    size_t n;
     int rc;
 
     vel_buf_init(&lines);
     vel_buf_putc(&lines, '\n'); /* behind a torn line */
-    n = put_all(half, is_anew, &lines);
-    half->digested = is_anew ? n : half->digested + n;
+    put_all(half, is_anew, &lines);
+    half->digested = (is_anew ? 0 : half->digested) + lines.len;
     rc = path ? vel_buf_status(&lines, &why) : vel_out_of_memory(&why, "a digest");
     if (rc == 0 && is_anew)
         rc = vel_fs_replace_unsynced(index->fs, path, 0, lines.data, lines.len, 0600,
                                      &why); /* two at once may tear it */
-    else if (rc == 0 && n > 0)
+    else if (rc == 0 && lines.len > 1)
         rc = append(index->fs, path, &lines, &why);
     half->is_worn = rc < 0;
     if (rc < 0)

@@ -98,23 +98,20 @@ int vel_halt_set_reason(struct vel_halt *halt, const char *reason, struct vel_er
     return replace_text(&halt->reason, reason, err);
 }
 
-/* Write the body, or without one remove the file. What does not last may be torn by a
- * loss of power, or come back: whoever it was for has lost its power, too. */
+/* Write the body, or without one remove the file. */
 static int save(struct vel_fs *fs, const char *dir, const char *type,
-                const struct vel_node *body, bool lasts, struct vel_err *err)
+                const struct vel_node *body, struct vel_err *err)
 {
     char *path = vel_path_join(dir, type);
     int rc;
 
     if (!path)
         return vel_out_of_memory(err, "halt record");
-    if (body && lasts) {
+    if (body) {
         rc = vel_record_save(fs, path, type, FORMAT, body, err);
-    } else if (body) {
-        rc = vel_record_save_unsynced(fs, path, 0, type, FORMAT, body, err);
     } else {
         rc = vel_fs_unlink(fs, path, err);
-        if (rc == 0 && lasts)
+        if (rc == 0 && type == asked_type)
             rc = vel_fs_sync_dir(fs, dir, err);
     }
     free(path);
@@ -239,12 +236,11 @@ int vel_halt_save(struct vel_fs *fs, const char *dir, const struct vel_halt *hal
                   struct vel_err *err)
 {
     if (!is_asked(halt))
-        return save(fs, dir, asked_type, NULL, true, err);
+        return save(fs, dir, asked_type, NULL, err);
 
     struct vel_node *body = vel_node_object();
-    int rc = !body || encode_asked(halt, body)
-                 ? vel_out_of_memory(err, "halt record")
-                 : save(fs, dir, asked_type, body, true, err);
+    int rc = !body || encode_asked(halt, body) ? vel_out_of_memory(err, "halt record")
+                                               : save(fs, dir, asked_type, body, err);
 
     vel_node_destroy(body);
     return rc;
@@ -307,15 +303,12 @@ static int encode_run(const struct vel_halt *halt, struct vel_node *body)
 static int save_run(struct vel_fs *fs, const char *dir, const struct vel_halt *halt,
                     struct vel_err *err)
 {
-    bool lasts = halt->done > 0;
-
-    if (!lasts && !halt->finished)
-        return save(fs, dir, run_type, NULL, lasts, err);
+    if (halt->done == 0 && !halt->finished) /* what comes back tells of an older run */
+        return save(fs, dir, run_type, NULL, err);
 
     struct vel_node *body = vel_node_object();
-    int rc = !body || encode_run(halt, body)
-                 ? vel_out_of_memory(err, "halt record")
-                 : save(fs, dir, run_type, body, lasts, err);
+    int rc = !body || encode_run(halt, body) ? vel_out_of_memory(err, "halt record")
+                                             : save(fs, dir, run_type, body, err);
 
     vel_node_destroy(body);
     return rc;

@@ -417,19 +417,26 @@ int vel_ids_load(struct vel_fs *fs, const char *dir, int64_t id,
     return rc;
 }
 
-bool vel_ids_has(struct vel_fs *fs, const char *dir, const struct vel_ids_block *block)
+/* What says whose it is. */
+static char *path_of_name(const char *dir, const struct vel_ids_block *block)
 {
     struct vel_buf name;
     char *path = NULL;
-    struct stat st;
-    bool has;
 
     vel_buf_init(&name);
     put_name(block->last - block->first + 1, block->is_leaders, block->launch, &name);
     if (vel_buf_status(&name, NULL) == 0)
         path = path_of(dir, block->first, name.data);
-    has = !path || vel_fs_lstat(fs, path, &st, NULL) != VEL_ENOENT;
     vel_buf_fini(&name);
+    return path;
+}
+
+bool vel_ids_has(struct vel_fs *fs, const char *dir, const struct vel_ids_block *block)
+{
+    char *path = path_of_name(dir, block);
+    struct stat st;
+    bool has = !path || vel_fs_lstat(fs, path, &st, NULL) != VEL_ENOENT;
+
     free(path);
     return has;
 }
@@ -460,15 +467,17 @@ bool vel_id_is_of_leaders(struct vel_fs *fs, const char *dir, int64_t id)
 int vel_ids_remove(struct vel_fs *fs, const char *dir,
                    const struct vel_ids_block *block, struct vel_err *err)
 {
-    char *path = path_of(dir, block->first, NULL);
+    char *path = path_of(dir, block->first, NULL),
+         *name = block->launch ? path_of_name(dir, block) : NULL;
     int rc = 0;
 
-    if (!path)
+    if (!path || (block->launch && !name))
         rc = vel_out_of_memory(err, "ids");
-    else if (block->launch)
-        rc = vel_fs_remove_tree(fs, path, err);
-    else /* not, if whose it is was said since */
+    else if (name)
+        rc = vel_fs_unlink(fs, name, err);
+    if (rc == 0) /* not, if somebody has it since */
         fs->ops->rmdir(fs, path);
+    free(name);
     free(path);
     return rc;
 }

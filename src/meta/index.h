@@ -121,11 +121,12 @@ int vel_index_last(struct vel_index *index, int64_t *ret_id, struct vel_err *err
 int vel_index_owner(struct vel_index *index, int64_t id, int64_t *ret_owner,
                     char **ret_launch, struct vel_err *err);
 
-/* Each line that seals something in a launch that is over: 1. 0: these are not known
+/* Each line that seals something in a launch that is over, and the size of its ledger:
+ * 1. 0: these are not known
  * here, so its ledger is to be read. */
 typedef int vel_index_sealed_f(void *arg, const struct vel_ledger_line *line,
                                struct vel_err *err);
-int vel_index_sealed(struct vel_index *index, const char *launch,
+int vel_index_sealed(struct vel_index *index, const char *launch, uint64_t *ret_size,
                      vel_index_sealed_f *each, void *arg, struct vel_err *err);
 
 /* Until it goes on, as often as it has asked for that, this thread, which has many

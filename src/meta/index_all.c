@@ -357,8 +357,8 @@ int vel_index_is_over(struct vel_index *index, const char *launch, bool *ret_is_
         fate = VEL_LAUNCH_OPEN;
         rc = vel_launch_fate(index->fs, index->dir, launch, &fate, &why);
     }
-    if (rc == 0 && fate == VEL_LAUNCH_ENDED)
-        note_over(index, launch);
+    if (rc == 0 && !is_known && fate == VEL_LAUNCH_ENDED)
+        note_over(index, launch); /* the mark may be that of one of its name before */
     *ret_is_over = fate != VEL_LAUNCH_OPEN;
     return rc < 0 ? vel_launch_fail_unread(index->dir, launch, &why, err) : 0;
 }

@@ -45,7 +45,7 @@ struct vel_index_launch {
     bool is_doubtful; /* lines of it are damaged, or were: what has none may have
                          had one */
     bool is_past;     /* marked (meta/launch.h), when all were listed */
-    bool is_told;     /* digest.h has that */
+    size_t told;      /* bytes of its line in digest.h; 0: it has none */
     unsigned looked;  /* when it was read, or looked at, for whom it is to stay so */
 };
 
@@ -60,7 +60,7 @@ struct vel_index_half {
     unsigned stills; /* times, from 1 */
     bool has_digest; /* it was read: digest.h */
     bool is_worn;    /* it is to be written anew */
-    size_t digested; /* lines of it */
+    size_t digested; /* bytes of it */
 };
 
 struct vel_index {

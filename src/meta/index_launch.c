@@ -16,7 +16,7 @@ static void forget_spots(struct vel_index_launch *launch)
     if (launch->half)
         launch->half->kept -= launch->kept;
     launch->kept = 0;
-    launch->is_told = false;
+    launch->told = 0;
     vel_vec_fini(&launch->spots);
     vel_vec_init(&launch->spots, sizeof(struct vel_index_spot));
     vel_fs_names_fini(&launch->lines);
@@ -188,7 +188,7 @@ static int take(void *arg, const struct vel_follow_text *read, struct vel_err *e
     bool was_done = launch->is_done;
     int rc = 0;
 
-    launch->is_told = false;
+    launch->told = 0;
     if (read->is_anew)
         vel_index_forget_said(launch);
     launch->is_done = launch->is_done || vel_terms_has_done(read->text);
@@ -333,12 +333,16 @@ int vel_index_read_launch(struct vel_index *index, struct vel_index_half *half,
     }
     if (rc == 0 && vel_index_is_still(half))
         (*ret)->looked = half->stills;
-    if (rc == VEL_ENOENT)
+    if (rc == VEL_ENOENT) { /* another one may get its name */
         vel_index_forget_launch(half, name);
+        pthread_mutex_lock(&index->over_lock);
+        vel_map_remove(index->over, name);
+        pthread_mutex_unlock(&index->over_lock);
+    }
     return rc;
 }
 
-int vel_index_sealed(struct vel_index *index, const char *launch,
+int vel_index_sealed(struct vel_index *index, const char *launch, uint64_t *ret_size,
                      vel_index_sealed_f *each, void *arg, struct vel_err *err)
 {
     struct vel_index_half *half = vel_index_lock_half(index);
@@ -353,6 +357,7 @@ int vel_index_sealed(struct vel_index *index, const char *launch,
 
         rc = each(arg, &line, err);
     }
+    *ret_size = has ? (uint64_t)of->follow.stamp.size : 0;
     vel_index_unlock_half(half);
     return rc < 0 ? rc : has;
 }

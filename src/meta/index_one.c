@@ -57,9 +57,6 @@ static int find_block(struct vel_index *index, struct vel_index_half *half, int6
 
     if (is_known(index, half, id, ret))
         return 0;
-    vel_index_look_once(index, half);
-    if (is_known(index, half, id, ret))
-        return 0;
     rc = vel_ids_load(index->fs, index->dir, id, &block, err);
     if (rc < 0)
         return rc;

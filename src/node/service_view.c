@@ -64,31 +64,16 @@ static int load_evidence(struct vel_service *service, struct vel_evidence *ret,
 
 /* --- make --- */
 
-/* A launch that loses its power is over. One whose chair has lost it alone may have a
- * torn view, which nobody has read. */
-static int remove_torn(struct vel_service *service, const char *path,
-                       struct vel_err *err)
-{
-    struct vel_view view;
-    int rc = vel_view_load(service->fs, path, &view, NULL);
-
-    if (rc == 0)
-        vel_view_fini(&view);
-    return rc == VEL_ECORRUPT ? vel_fs_unlink(service->fs, path, err) : 0;
-}
-
 static int save(struct vel_service *service, const struct vel_view *view,
                 struct vel_err *err)
 {
     char *path = vel_view_path(service->dir, service->launch);
     struct vel_node *body = path ? vel_view_to_node(view, err) : NULL;
     bool is_mine;
-    int rc =
-        body ? remove_torn(service, path, err) : vel_out_of_memory(err, "the view");
+    int rc = body ? vel_once(service->fs, path, VEL_VIEW_TYPE, VEL_VIEW_FORMAT, body,
+                             &is_mine, err)
+                  : vel_out_of_memory(err, "the view");
 
-    if (rc == 0)
-        rc = vel_once_unsynced(service->fs, path, VEL_VIEW_TYPE, VEL_VIEW_FORMAT, body,
-                               &is_mine, err);
     vel_node_destroy(body);
     free(path);
     return rc;

@@ -150,7 +150,7 @@ static int join(struct vel_guest *guest, const char *dir, struct vel_err *err)
     if (strcmp(about.host.user, guest->host->user) != 0)
         rc = vel_fail(err, VEL_EUNSAFE, "it is a launch of %s", about.host.user);
     if (rc == 0)
-        rc = vel_conf_on_node(about.conf, guest->conf, &conf, err);
+        rc = vel_conf_on_node(about.conf, about.host.node, guest->conf, &conf, err);
     if (rc == 0)
         rc = vel_homes_make(vel_fs_posix(), conf, guest->host, about.prefix_id, &homes,
                             err);

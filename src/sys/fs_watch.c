@@ -57,6 +57,7 @@ struct vel_fs_watch {
     pthread_mutex_t lock; /* guards what follows, and all that is pending */
     pthread_cond_t end;
     bool is_over;
+    struct vel_fs_watch *left; /* the one before that was left, see there */
     struct pending *pending;
     char *paths[FDS_MOST]; /* of what is open; NULL: not known */
 };
@@ -103,14 +104,14 @@ static char *enter_call(struct vel_fs_watch *w, struct pending *pending,
 
 static void leave_call(struct vel_fs_watch *w, struct pending *pending)
 {
+    if (pending->is_told)
+        vel_log(VEL_LOG_WARN, "%s %s has come back after %.1f s", pending->doing,
+                pending->path, (double)(now() - pending->begun) / (double)VEL_CLOCK_S);
     pthread_mutex_lock(&w->lock);
     *pending->link = pending->next;
     if (pending->next)
         pending->next->link = pending->link;
     pthread_mutex_unlock(&w->lock);
-    if (pending->is_told)
-        vel_log(VEL_LOG_WARN, "%s %s has come back after %.1f s", pending->doing,
-                pending->path, (double)(now() - pending->begun) / (double)VEL_CLOCK_S);
 }
 
 /* --- the thread that warns ---------------------------------------------------------
@@ -186,10 +187,10 @@ static ssize_t watch_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
     char *closed = enter_call(w, &pending, call);
     ssize_t rc = vel_fs_call_run(w->twin.under, call);
 
-    leave_call(w, &pending);
-    free(closed);
     if (call->op == VEL_FS_OP_OPEN)
         note_open(w, (int)rc, call->path);
+    leave_call(w, &pending);
+    free(closed);
     return rc;
 }
 
@@ -216,6 +217,26 @@ int vel_fs_watch_create(struct vel_fs *under, uint64_t limit,
     return 0;
 }
 
+/* Whoever is in a call that does not come back needs it when that does, and may have
+ * more to do then. */
+static bool leave(struct vel_fs_watch *watch)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct vel_fs_watch *left;
+    bool is_needed;
+
+    pthread_mutex_lock(&watch->lock);
+    is_needed = watch->pending;
+    pthread_mutex_unlock(&watch->lock);
+    if (is_needed) {
+        pthread_mutex_lock(&lock);
+        watch->left = left;
+        left = watch;
+        pthread_mutex_unlock(&lock);
+    }
+    return is_needed;
+}
+
 void vel_fs_watch_destroy(struct vel_fs_watch *watch)
 {
     if (!watch)
@@ -225,6 +246,8 @@ void vel_fs_watch_destroy(struct vel_fs_watch *watch)
     pthread_cond_signal(&watch->end);
     pthread_mutex_unlock(&watch->lock);
     pthread_join(watch->thread, NULL);
+    if (leave(watch))
+        return;
     for (size_t i = 0; i < FDS_MOST; i++)
         free(watch->paths[i]);
     pthread_cond_destroy(&watch->end);

@@ -18,7 +18,8 @@ struct vel_fs_watch;
 int vel_fs_watch_create(struct vel_fs *under, uint64_t limit,
                         struct vel_fs_watch **ret_watch, struct vel_err *err);
 
-/* When nothing is under way any more. NULL is nothing. */
+/* What is still under way may come back later: then it is never freed. NULL is nothing.
+ */
 void vel_fs_watch_destroy(struct vel_fs_watch *watch);
 
 /* The file system to hand to who is watched; belongs to the twin. */

@@ -286,9 +286,11 @@ int vel_seals_load_by(struct vel_index *index, const char *launch,
     if (rc < 0)
         return rc;
     seals->keeps_texts = true;
-    rc = vel_index_sealed(index, launch, take_known, seals, err);
-    if (rc == 0)
+    rc = vel_index_sealed(index, launch, &seals->size, take_known, seals, err);
+    if (rc == 0) {
         rc = vel_seals_read(seals, err);
+        seals->size = seals->follow.end;
+    }
     if (rc < 0)
         vel_seals_destroy(seals);
     else

@@ -17,6 +17,7 @@ enum { VEL_SEALS_KEY = 64 };
 struct vel_seals {
     struct vel_follow follow;
     bool keeps_texts;
+    uint64_t size;        /* of the ledger, to vel_seals_load_by() */
     struct vel_vec items; /* struct vel_sealed */
     size_t sorted;        /* so many of them are sorted, by hash */
 };

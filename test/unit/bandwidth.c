@@ -19,7 +19,7 @@ enum { BYTES = 200000, RATE = 600000 };
 
 /* Nothing comes to the prefix. */
 #define RULES "DATASET=ck PATTERN=ck.{step}.{rank}\nFLUSH_BANDWIDTH=1\n"
-#define SINGLE "COPY_TYPE=SINGLE\nPEER_TIMEOUT=1\n"
+#define SINGLE "COPY_TYPE=SINGLE\nPEER_TIMEOUT=4\n"
 
 static struct filelab lab;
 static char *text;

@@ -127,7 +127,7 @@ static const char *on_node(const char *first, const char *own)
     const struct vel_line *line;
     struct vel_err err = {0};
 
-    if (vel_conf_on_node(conf_first, conf_own, &conf, &err) < 0)
+    if (vel_conf_on_node(conf_first, "n1", conf_own, &conf, &err) < 0)
         bail_out("%s", err.text);
     line = vel_conf_line(conf, VEL_STORE, 0);
     snprintf(ret, sizeof ret, "%s %s %lld", conf->cache_base, line ? line->name : "-",
@@ -142,6 +142,8 @@ static void of_a_node(void)
 {
     is_str(on_node("CACHE_BASE=/s/n1", "CACHE_BASE=/s/n2"), "/s/n2 - 0",
            "who is told where a node's cache is uses it");
+    is_str(on_node("CACHE_BASE=/s", "CACHE_BASE=/other"), "/s - 0",
+           "but where the first has a cache that is the same on all");
     is_str(on_node("CACHE_BASE=/s/n1", ""), "/s/n1 - 0",
            "who is not uses what the first has");
     is_str(on_node("STORE=/s/n1 COUNT=2", "STORE=/s/n2 COUNT=2"), "/tmp /s/n2 2",

@@ -109,31 +109,9 @@ static void unread(bool is_published)
     vel_fs_fault_destroy(fault);
 }
 
-/* The machine of the chair that was making the view has lost its power: nobody has read
- * what it has left of that. */
-static void torn(void)
-{
-    struct filelab lab;
-    struct vel_err err = {0};
-    char *path;
-
-    filelab_init(&lab, "torn", 1, 1, LINES "FLUSH=1\n");
-    path = vel_view_path(lab.dir, "a");
-    tap_put_file(path, "H5V");
-    free(path);
-    filelab_begin(&lab, "a");
-    is_int(filelab_write(&lab, 0, "ck.1", "one", &err), 0,
-           "a launch with a torn view makes files");
-    filelab_drain(&lab);
-    ok(filelab_stands(&lab, "ck.1", "one"), "which come to the prefix");
-    filelab_end(&lab);
-    filelab_fini(&lab);
-}
-
 int main(void)
 {
     unread(false);
     unread(true);
-    torn();
     return done_testing();
 }
