@@ -86,9 +86,10 @@ EXTRA_DIST += $(api_pages) \
 	%D%/format-parity.txt \
 	%D%/format-record.txt \
 	%D%/format-view.txt \
+	%D%/life.txt \
 	%D%/performance.md \
 	%D%/protocol-comm.txt \
-	%D%/protocol-leader.txt \
+	%D%/protocol.txt \
 	%D%/style.md \
 	%D%/topology.txt \
 	%D%/transport.txt

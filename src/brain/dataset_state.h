@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dataset_state - the life of a dataset as a leader sees it, from the first file of it
- * to the prefix (doc/protocol-leader.txt, 6).
+ * to the prefix (doc/life.txt, 1 and 16).
  *
  * Every leader that holds a part runs one; the one that leads the dataset (the chair,
  * or for the API the leader of rank 0) has the fact `chair`, decides, and tells the
@@ -99,7 +99,7 @@
     X(TELL_FLUSHED, "tell_flushed", "tell, forget the promise")                        \
     X(FORGET, "forget", "the promise is kept: say so, make room")                      \
     X(REBUILD, "rebuild", "let another node rebuild and copy the lost one's files")    \
-    X(RETRY, "retry", "try again later: twice the time, at most FLUSH_STALL")          \
+    X(RETRY, "retry", "try again later: twice the time, at most FLUSH_STALL/4")        \
     X(TELL_RETREAT, "tell_retreat", "tell; remove temporary files; retry later")       \
     X(REMOVE_TEMPS, "remove_temps", "remove temporary files")                          \
     X(TELL_SUPERSEDED, "tell_superseded", "tell; remove temporary files")              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* launch_state - a launch as one of its leaders sees it: who is here, what can be
- * restored, who decides, and the end (doc/protocol-leader.txt, 5).
+ * restored, who decides, and the end (doc/protocol.txt, 10).
  */
 #ifndef VEL_BRAIN_LAUNCH_STATE_H
 #define VEL_BRAIN_LAUNCH_STATE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* leader - the brain of a node's leader in one launch: what it is told by its processes
  * and by other leaders, what it decides, writes, asks for and answers
- * (doc/protocol-leader.txt).
+ * (doc/protocol.txt, doc/life.txt).
  *
  * Deterministic: no thread, no socket, no file and no clock of its own. A shell
  * (node/service) gives it events, one at a time, and does what the ops say; the

@@ -2,8 +2,8 @@
 /* machine - a state machine as a table: in a state, for an event, while facts hold, a
  * record is written, then something is done, then the state is another.
  *
- * Pure: it tells which row it is and does nothing. doc/protocol-leader.txt has the same
- * tables for people; test/unit/leaderpage.c holds the two together.
+ * Pure: it tells which row it is and does nothing. doc/protocol.txt and
+ * doc/life.txt have the same tables for people; test/unit/leaderpage.c compares them.
  */
 #ifndef VEL_BRAIN_MACHINE_H
 #define VEL_BRAIN_MACHINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* messages - what processes, leaders and tools say to each other, as bytes
- * (doc/protocol-leader.txt, 4). messages.def is the table.
+ * (doc/protocol.txt, 6 and 7). messages.def is the table.
  *
  * Pure data: knows no connection. What is decoded here was sent by anybody: lengths and
  * ranges are those of the table, or it is VEL_ECORRUPT. Whether a message makes sense

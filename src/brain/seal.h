@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* seal - what a sealed dataset consists of: which rank's part is on which node, and in
- * which set it is protected (doc/protocol-leader.txt, 7).
+ * which set it is protected (doc/life.txt, 8).
  *
  * Made once as a record by whoever seals; told to all nodes in the message `sealed`,
  * then with what changes: who owns it, which attempt to encode it this is, and the

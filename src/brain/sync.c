@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MODE=SYNC: the close of a file is answered when it is known whether that has made its
- * dataset whole, and then with the dataset (doc/protocol-leader.txt, 7, Sync). */
+ * dataset whole, and then with the dataset (doc/life.txt, 6, MODE=SYNC). */
 #include "config.h"
 
 #include "brain/connector_in.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* template - what names without a DATASET line have in common: which of the numbers in
- * a name is the rank of whoever writes it (doc/protocol-leader.txt, 7).
+ * a name is the rank of whoever writes it (doc/life.txt, 2).
  *
  * Pure. The number that is rank + constant, over two or more ranks, is the rank; while
  * more than one is, or none, nobody knows.

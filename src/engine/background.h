@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* background - who does beside the program what a session owes: the leader of this
- * node, as the engine sees it (doc/protocol-leader.txt, 11). One function for each
+ * node, as the engine sees it (doc/life.txt, 15). One function for each
  * message of a process to its leader; whoever can speak to a leader implements them.
  *
  * Everything here is local and called by one thread of a process at a time. A call may

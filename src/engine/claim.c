@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which datasets of a prefix are whose, while several launches work with it: an id
  * belongs to the launch that has claimed it (meta/ids.h), and what a launch that has
- * not ended has made is nobody else's (doc/protocol-leader.txt, 2). */
+ * not ended has made is nobody else's (doc/format-meta.txt, 13). */
 #include "config.h"
 
 #include <inttypes.h>

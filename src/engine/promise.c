@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the background is to do for a dataset, promised: by each rank to the leader of
- * its node, and the whole of it by rank 0 (doc/protocol-leader.txt, 11). */
+ * its node, and the whole of it by rank 0 (doc/life.txt, 15). */
 #include "config.h"
 
 #include <inttypes.h>

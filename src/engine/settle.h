@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* settle - all processes of a communicator owe for their parts of a dataset, and the
- * first one settles it (doc/protocol-leader.txt, 11): those of a session, and the tools
+ * first one settles it (doc/life.txt, 15): those of a session, and the tools
  * before a program.
  */
 #ifndef VEL_ENGINE_SETTLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launchid - the name of the launch that a process belongs to (doc/protocol-leader.txt,
- * 1): from what its launcher says, or by a meeting on the prefix.
+/* launchid - the name of the launch that a process belongs to (doc/protocol.txt,
+ * 2): from what its launcher says, or by a meeting on the prefix.
  *
  * Asks no environment: conf/ does, and gives the texts. A name is 1 to 64 letters,
  * digits and "._-", not beginning with a dot or a dash: a part of names of files.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* once - what is decided by who makes a file first (doc/protocol-leader.txt, 3): a
+/* once - what is decided by who makes a file first (doc/protocol.txt, 4): a
  * record that is made once (vel_fs_once()). A claim is the same with a number: whoever
  * makes NAME.K has taken the right from NAME.(K-1).
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* role - who leads a launch on this node: a lock, a socket beside it, and a lock that
- * every process of the launch shares (doc/protocol-leader.txt, 2 and 4).
+ * every process of the launch shares (doc/protocol.txt, 3 and 5).
  *
  * CNTL_BASE/USER/leader.N, N made of launch and node, or CNTL_BASE/USER/agent: 0700,
  * ours, no link, or refused. The system gives the locks back when their holder dies,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* anchor - what stands at a file's own path until it is flushed: the previous version,
- * or for a new name a stub; and where that path is now (doc/protocol-leader.txt, 10).
+ * or for a new name a stub; and where that path is now (doc/life.txt, 5).
  *
  * The program owns its directory: it may rename, link, unlink or replace what stands
  * there at any moment. So nothing is believed but what is looked at just before it is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* compose - a dataset of the connector's files gets what one of the API has from its
- * session: a name and numbers, a level, and its sets (doc/protocol-leader.txt, 7).
+ * session: a name and numbers, a level, and its sets (doc/life.txt, 8).
  *
  * Pure: whoever seals knows which rank has files on which node, and the settings.
  */

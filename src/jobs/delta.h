@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* delta - a file goes to the prefix where an older version of it was flushed to: only
- * what has changed is written (FLUSH_DELTA; doc/protocol-leader.txt, 10).
+ * what has changed is written (FLUSH_DELTA; doc/life.txt, 10).
  *
  * A version is known by its hashes record, and only while it stands there as it was
  * left. Where anything is in doubt the whole file is written, as without this.

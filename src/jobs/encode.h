@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* encode - one redundancy set of a dataset, made whole in the background by the workers
- * of several nodes at once, over comm/sock (doc/protocol-leader.txt, 8).
+ * of several nodes at once, over comm/sock (doc/life.txt, 9).
  *
  * The members meet, connect, and look at what each of them has of the encoding:
  *

@@ -5,7 +5,7 @@
  * Plain blocking functions for worker threads, which nothing but the records tells of
  * each other. Each may be called again after a crash at any point. Everything an owner
  * leaves has its number K in it, so that one who was frozen and thaws does no harm
- * (doc/protocol-leader.txt, 3).
+ * (doc/protocol.txt, 4).
  */
 #ifndef VEL_JOBS_FLUSHING_H
 #define VEL_JOBS_FLUSHING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mark - what becomes of a session's dataset on the prefix, as its program says or
- * finds: written, and done, by one process for all (doc/protocol-leader.txt, 5).
+ * finds: written, and done, by one process for all (doc/protocol.txt, 7).
  *
  * A plain blocking function for a worker thread. Each may be called again after a crash
  * at any point.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* muster - the members of a set come together (doc/protocol-leader.txt, 5: meet, met).
+/* muster - the members of a set come together (doc/protocol.txt, 7: meet, met).
  *
  * Every member says `meet` to the leader of the set's first node. When all have come to
  * the same attempt it draws a token and tells each all endpoints; a member that waits

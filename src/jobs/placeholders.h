@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* placeholders - what stands at the names of this node's files until they are flushed:
  * all anchors of its leader, held, and said in the ledgers of its caches
- * (doc/protocol-leader.txt, 10; doc/facts.txt, 5).
+ * (doc/life.txt, 5 and 11; doc/facts.txt, 5).
  *
  * A file is known by the directory of its part's dataset (HOME/N.K/B,
  * LEVEL/dataset.D), its rank and its cached name. Any thread may call; the prefix is

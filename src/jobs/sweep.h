@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sweep - what launches that are over have left on the prefix, and nobody needs any
- * more (doc/protocol-leader.txt, 6): their directories and views, claims of meetings,
- * stubs at names whose files are lost.
+ * more (doc/protocol.txt, 10; doc/life.txt, 12): their directories and views, claims of
+ * meetings, stubs at names whose files are lost.
  *
  * Done by who has made a view, which tells what is still needed. Each step may be
  * interrupted: the next view's chair goes on. What cannot be known is left.

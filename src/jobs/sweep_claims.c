@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Claims of meetings, and of names that a launch writes (doc/protocol-leader.txt, 1 and
- * 7), of which only the highest is looked at. */
+/* Claims of meetings, and of names that a launch writes (doc/protocol.txt, 2;
+ * doc/life.txt, 2), of which only the highest is looked at. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* take - files whose dataset has an id become a node's parts of it
- * (doc/protocol-leader.txt, 7).
+ * (doc/life.txt, 8).
  *
  * What is owed is said with the parts, and each step can be done again: whoever is
  * interrupted calls it once more. In the end every part here has a redundancy file of

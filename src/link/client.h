@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* client - what a process or a tool calls to have something done by its node's leader:
- * one function for each message of way `ask` (doc/protocol-leader.txt, 4 and 5).
+ * one function for each message of way `ask` (doc/protocol.txt, 5 and 7).
  *
  * Any thread may call; calls of several threads are under way together. Every call
  * ends: with its answer; with the `no` of the leader, its status and sentence; or with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* link - connections of a leader, a process or a tool, in one loop
- * (doc/protocol-leader.txt, 4 and 5).
+ * (doc/protocol.txt, 6, 7 and 9).
  *
  * One thread creates the links, turns the loop and hears from it by the ops; nothing
  * waits but vel_links_turn(). Who is connected has proved to be ours: who has not yet

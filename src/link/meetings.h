@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* meetings - the first words of a connection: hello, greet, proof, yes. Until the last
- * of them nothing else is heard (doc/protocol-leader.txt, 4).
+ * of them nothing else is heard (doc/protocol.txt, 6).
  *
  * Near, over a Unix socket, the system tells whose the other process is. Over TCP both
  * prove that they know the key, over the same words: where one is connected to, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* launch - the directory of a launch, PREFIX/.veloc/launch.NAME; `dir` is PREFIX/.veloc
- * (doc/protocol-leader.txt, 2).
+ * (doc/protocol.txt, 3).
  */
 #ifndef VEL_META_LAUNCH_H
 #define VEL_META_LAUNCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* terms - the ledger of a launch, launch.L/1.K (doc/protocol-leader.txt, 3). Each of
+/* terms - the ledger of a launch, launch.L/1.K (doc/protocol.txt, 4). Each of
  * its terms has one writer: a chair of the launch, or somebody who has one thing to
  * say: that it is over, say. What counts is what the highest term with a begin says.
  *

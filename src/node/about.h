@@ -2,7 +2,7 @@
 /* about - record "launch-here": what a leader must know of a launch, in the directory
  * of its role. All its processes try to write it, one does, so that an agent can lead;
  * and in the launch's directory on the prefix, for agents on other nodes
- * (doc/protocol-leader.txt, 4).
+ * (doc/protocol.txt, 5).
  */
 #ifndef VEL_NODE_ABOUT_H
 #define VEL_NODE_ABOUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent - the launches of a user that one process of this machine leads for all of
  * their programs: it takes the role wherever it is there, outlives them, and never
- * calls MPI (doc/protocol-leader.txt, 4).
+ * calls MPI (doc/protocol.txt, 5).
  *
  * A program that begins knocks at the agent's socket and finds a leader in the
  * directory of its launch; what the agent must know stands there (node/about.h). Each

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* service - the leader of one launch on this node at work: a thread that gives the
  * brain (brain/leader.h) its connections, its records and its workers
- * (doc/protocol-leader.txt, 4).
+ * (doc/protocol.txt, 5).
  *
  * It lives in one of the launch's processes, or in h5veloc-agent: whoever holds the
  * role starts it. Nothing here is called by the program's threads but what follows.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What launches before this one have closed, or flushed, and not sealed: nodes tell it,
- * the chair seals what is whole before it makes the view (doc/protocol-leader.txt, 7).
+ * the chair seals what is whole before it makes the view (doc/life.txt, 13).
  */
 #include "config.h"
 

@@ -2,7 +2,7 @@
 /* Files that others have, and that are to replace what stands at their names: other
  * nodes of this launch, launches that run beside it. Their leaders are asked for the
  * newest closed one, all at once; on this node it is read where it lies, from others it
- * is copied (doc/protocol-leader.txt, 9, "Beside"). */
+ * is copied (doc/life.txt, 14, "Beside"). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the chair of the connector's datasets writes and reads: ids, what they are, and
- * the seals of a template (doc/protocol-leader.txt, 7). */
+ * the seals of a template (doc/life.txt, 8). */
 #include "config.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records of datasets: what was settled, who owns them, their entries in the index, and
- * what this node owes (doc/protocol-leader.txt, 2 and 7). */
+ * what this node owes (doc/protocol.txt, 4; doc/life.txt, 1 and 10). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the connector on this node: what the settings say of a name, and the
- * batches (doc/protocol-leader.txt, 7). */
+ * batches (doc/life.txt, 2 and 3). */
 #include "config.h"
 
 #include <stdio.h>

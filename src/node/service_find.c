@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is still to be done, found in records: by a leader that begins, and by one that
- * becomes the chair (doc/protocol-leader.txt, 7). */
+ * becomes the chair (doc/life.txt, 1). */
 #include "config.h"
 
 #include <stdlib.h>

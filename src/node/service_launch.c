@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records of launches: where leaders listen, which launches there are, and what they
- * have left (doc/protocol-leader.txt, 2, 3 and 6). */
+ * have left (doc/protocol.txt, 3, 4 and 10). */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who of this launch will not come any more: by its records, and by the locks of this
- * machine (doc/protocol-leader.txt, 6). */
+ * machine (doc/life.txt, 6). */
 #include "config.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What stands at a name, for whoever opens it: a file of this node's caches, one that
- * others have, or whatever the prefix has (doc/protocol-leader.txt, 9 and 10). */
+ * others have, or whatever the prefix has (doc/life.txt, 11 and 14). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Record "native": files of a key that this node has written natively, and that are
  * nowhere in its caches. The next leader here must know of them: without, the key would
- * seem to lack nothing (doc/protocol-leader.txt, 7). */
+ * seem to lack nothing (doc/life.txt, 3). */
 #include "config.h"
 
 #include <stdlib.h>

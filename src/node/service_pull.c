@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts come here: to whoever opens one of their files, and to a flush that has found
- * one damaged (doc/protocol-leader.txt, 9). */
+ * one damaged (doc/life.txt, 10 and 14). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ledger of this launch, which its chair writes, and the ends of launches
- * (doc/protocol-leader.txt, 3). */
+ * (doc/protocol.txt, 4). */
 #include "config.h"
 
 #include <stdlib.h>

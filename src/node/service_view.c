@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What can be restored: the view is made from what all nodes told, the seals that
- * count, and the index (doc/protocol-leader.txt, 6). */
+ * count, and the index (doc/life.txt, 13). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Record "writer": which launch writes files of all its ranks under names that differ
- * in rank and step alone, claims writer.H.K (doc/protocol-leader.txt, 7, Two programs).
+ * in rank and step alone, claims writer.H.K (doc/life.txt, 2, Two programs).
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* attend - what a session asks of its background (engine/background.h), asked of the
  * leader of this node: found, or led by this process itself when nobody leads
- * (doc/protocol-leader.txt, 4 and 11).
+ * (doc/protocol.txt, 5; doc/life.txt, 15).
  */
 #ifndef VEL_PROCESS_ATTEND_H
 #define VEL_PROCESS_ATTEND_H

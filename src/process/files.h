@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* files - the files of a process that writes and reads them by HDF5, and knows nothing
- * of us: where each of them is, and that it was closed (doc/protocol-leader.txt, 4, 5
- * and 9).
+ * of us: where each of them is, and that it was closed (doc/protocol.txt, 5;
+ * doc/life.txt, 4 and 14).
  *
  * Nothing happens before a file is asked for; then the settings are read, and the
  * leader of this node is found or this process leads. What cannot be had from a leader

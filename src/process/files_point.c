@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* H5Fflush is a version point: what has been written until then is found when the
- * program is killed (doc/protocol-leader.txt, 7). Nothing is done that the program
+ * program is killed (doc/life.txt, 4). Nothing is done that the program
  * waits for but when it goes on to write, and of that a small share of the time. */
 #include "config.h"
 

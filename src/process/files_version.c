@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* With POINTS some flushes are more than version points: what was flushed becomes a
  * version, closed where it is, that leaders protect and publish as any. The file stays
- * open, and goes on as the next one (doc/protocol-leader.txt, 7). */
+ * open, and goes on as the next one (doc/life.txt, 4). */
 #include "config.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* guest - what an agent does for launches of a prefix that have no process on its node:
  * where rank 0 alone has files, their redundancy must be on other nodes. It makes the
  * directory of a role for itself, as a process would, and leads there
- * (doc/protocol-leader.txt, 4).
+ * (doc/protocol.txt, 5).
  */
 #ifndef VEL_PROCESS_GUEST_H
 #define VEL_PROCESS_GUEST_H

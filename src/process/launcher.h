@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* launcher - what the launcher of this process has said in its environment: which of
- * how many ranks it is, and what its launch is called (doc/protocol-leader.txt, 1).
+ * how many ranks it is, and what its launch is called (doc/protocol.txt, 2).
  *
  * conf/ asks the environment; here is known what launchers call things.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prerun - before a program starts: a launch of tools, one on each node, brings what it
- * can restart from to where its ranks will run (doc/protocol-leader.txt, 9).
+ * can restart from to where its ranks will run (doc/protocol.txt, 11).
  */
 #ifndef VEL_PROCESS_PRERUN_H
 #define VEL_PROCESS_PRERUN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* presence - this process in a launch: it says that it lives here, and reaches the
- * leader of this node, or leads itself when nobody does (doc/protocol-leader.txt, 4).
+ * leader of this node, or leads itself when nobody does (doc/protocol.txt, 5).
  *
  * A process may be in a launch more than once, as by a session and by files that HDF5
  * writes: each is a presence of its own, and one of them leads at most.

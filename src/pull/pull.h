@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pull - one part comes to this node, by the first way that works: it is here; from the
  * node that has it; rebuilt for this opener alone from the others of its set; from the
- * prefix (doc/protocol-leader.txt, 9).
+ * prefix (doc/life.txt, 14).
  *
  * Sources are only read, so several nodes may pull the same part. A part gets its name
  * when every byte has the checksum that was recorded; until then it is rank.R.new,

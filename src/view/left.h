@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* left - files of launches that are over, in parts that were never sealed: what a node
- * tells of them, and which of them are whole all the same (doc/protocol-leader.txt, 7).
+ * tells of them, and which of them are whole all the same (doc/life.txt, 13).
  * Pure data.
  */
 #ifndef VEL_VIEW_LEFT_H

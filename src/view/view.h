@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* view - what a launch can restore, decided once from what all nodes hold
- * (doc/protocol-leader.txt, 6; doc/format-view.txt, 2).
+ * (doc/life.txt, 13; doc/format-view.txt, 2).
  *
  * vel_view_make() is a pure function: the same inventories, seals, entries and names in
  * any order give the same record. Whoever has the record answers from it alone; a node

@@ -15,7 +15,7 @@
 int vel_xfer_temp_name(const char *dest, uint64_t dataset_id, char **ret_name,
                        struct vel_err *err);
 
-/* The same for owner K of the dataset (doc/protocol-leader.txt, 3), 0: none:
+/* The same for owner K of the dataset (doc/protocol.txt, 4), 0: none:
  * ".<base>.h5v-<id>[.<K>].tmp". */
 int vel_xfer_temp_owned(const char *dest, uint64_t dataset_id, uint64_t owner,
                         char **ret_name, struct vel_err *err);

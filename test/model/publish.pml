@@ -2,7 +2,7 @@
 /* publish - the owner of a flush copies two files and gives them their names, and may be frozen, or
  * die, at any step. Meanwhile another launch takes the flush over, finishes or supersedes it, and
  * then publishes a newer dataset under the same names. The rules are those of
- * doc/protocol-leader.txt; each -DFAULT_... takes one of them away.
+ * doc/protocol.txt and doc/life.txt; each -DFAULT_... takes one of them away.
  *
  * Claims: no name goes back to the older dataset; what was superseded never appears; a name never
  * gets a file that is not whole; both names end with the same dataset. */

@@ -2,7 +2,7 @@
 /* sealing - a launch whose older dataset is encoded seals and encodes a newer one on three nodes,
  * while a node vanishes or a leader dies, a chair is taken for dead that is only slow, and the next
  * launch begins at any time, with leaders of this one still at work (they were frozen, or cut off).
- * The rules are those of doc/protocol-leader.txt; each -DFAULT_... takes one of them away.
+ * The rules are those of doc/protocol.txt and doc/life.txt; each -DFAULT_... takes one of them away.
  *
  * Claims: what the next launch calls restorable has all expected members, and stays restorable; of
  * what the program was told nothing newer is lost; without a loss everything comes to its end. */

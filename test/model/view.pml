@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* view - the leaders of three nodes find each other and decide once what this launch can restore,
  * while a node vanishes or a leader dies, one is cut off from the others but not from the prefix,
- * and any wait may end too early. The rules are those of doc/protocol-leader.txt; each -DFAULT_...
- * takes one of them away.
+ * and any wait may end too early. The rules are those of doc/protocol.txt and doc/life.txt;
+ * each -DFAULT_... takes one of them away.
  *
  * Claims: there is one view; every open of every process is answered from it, or fails and says so;
  * every leader that lives comes to the end. */

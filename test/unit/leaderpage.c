@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of doc/protocol-leader.txt are those of the code: row by row, word by
- * word. A table begins with a line of its columns, ends with an empty line; a line that
- * is far to the right goes on with the row before. */
+/* The tables of doc/protocol.txt and doc/life.txt are those of the code: row by row.
+ * A table begins with a line of its columns, and ends with an empty line; a line that
+ * is far to the right goes on with the row before. Two tables may stand beside each
+ * other, with a bar between, and a table may go on in a later one of the same columns.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -17,19 +19,59 @@
 
 enum { FAR = 8, PAGE_MOST = 1 << 20 };
 
-static char page[PAGE_MOST];
+static char page[PAGE_MOST]; /* both, with each table below the other */
 
-static void read_page(void)
+/* The halves of lines until an empty one: the left ones, then the right ones. */
+static const char *put_halves(struct vel_buf *ret, const char *lines)
 {
+    const char *at = lines;
+
+    for (int half = 0; half < 2; half++) {
+        for (at = lines; *at && *at != '\n';) {
+            size_t n = strcspn(at, "\n");
+            const char *bar = memmem(at, n, " | ", 3);
+            const char *from = half == 0 ? at : bar ? bar + 3 : at + n;
+            const char *to = half == 0 && bar ? bar : at + n;
+
+            if (strspn(from, " ") < (size_t)(to - from)) {
+                vel_buf_append(ret, from, (size_t)(to - from));
+                vel_buf_putc(ret, '\n');
+            }
+            at += n + (at[n] == '\n');
+        }
+        vel_buf_putc(ret, '\n');
+    }
+    return at;
+}
+
+static void read_page(const char *name)
+{
+    static char text[PAGE_MOST];
     const char *top = getenv("top_srcdir");
+    struct vel_buf unfolded;
     char path[4096];
 
-    snprintf(path, sizeof path, "%s/doc/protocol-leader.txt", top ? top : ".");
+    snprintf(path, sizeof path, "%s/doc/%s", top ? top : ".", name);
     FILE *file = fopen(path, "r");
     if (!file)
         bail_out("cannot read %s", path);
-    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
+    vel_buf_init(&unfolded);
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+
+        if (memmem(at, n, " | ", 3)) {
+            at = put_halves(&unfolded, at);
+            continue;
+        }
+        vel_buf_append(&unfolded, at, n);
+        vel_buf_putc(&unfolded, '\n');
+        at += n + (at[n] == '\n');
+    }
+    size_t used = strlen(page);
+    snprintf(page + used, sizeof page - used, "%s\n", vel_buf_text(&unfolded));
+    vel_buf_fini(&unfolded);
 }
 
 /* Append the words of a line with one blank between; *line is the next one then. */
@@ -57,10 +99,8 @@ static bool is_far(const char *line)
 }
 
 /* Behind the line of columns and the line of dashes, or NULL. */
-static const char *table_of(const char *columns)
+static const char *table_from(const char *line, const char *columns)
 {
-    const char *line = page;
-
     while (*line) {
         struct vel_buf found;
 
@@ -78,17 +118,27 @@ static const char *table_of(const char *columns)
 
 struct table {
     const char *columns;
-    const char *at; /* the next row of the page; NULL: there is no such table */
+    const char *at; /* the next row; NULL: there is no such table */
     size_t rows, wrong;
 };
 
 static struct table begin(const char *columns)
 {
-    return (struct table){.columns = columns, .at = table_of(columns)};
+    return (struct table){.columns = columns, .at = table_from(page, columns)};
+}
+
+/* A table may go on in a later one. */
+static void turn_over(struct table *t)
+{
+    const char *next = t->at && *t->at == '\n' ? table_from(t->at, t->columns) : NULL;
+
+    if (next)
+        t->at = next;
 }
 
 static void next_row(struct table *t, struct vel_buf *ret)
 {
+    turn_over(t);
     if (!t->at || !*t->at || *t->at == '\n')
         return;
     words(&t->at, ret);
@@ -111,11 +161,12 @@ static void expect(struct table *t, const char *want)
 
 static void end(struct table *t, const char *text)
 {
+    turn_over(t);
     bool is_over = t->at && (*t->at == '\n' || *t->at == '\0');
 
     if (t->at && !is_over)
         note("behind row %zu of '%s' there are more", t->rows, t->columns);
-    ok(is_over && t->rows > 0 && t->wrong == 0, "the page has %s", text);
+    ok(is_over && t->rows > 0 && t->wrong == 0, "the pages have %s", text);
 }
 
 /* --- messages --- */
@@ -198,51 +249,12 @@ static void transitions(const struct vel_machine *m)
     end(&t, text);
 }
 
-/* A word and what it means. */
-struct word {
-    const char *word, *text;
-};
-#define X(name, word, text) {word, text},
-static const struct word dataset_events[] = {VEL_DATASET_EVENT_MAP(X){0}};
-static const struct word dataset_facts[] = {VEL_DATASET_FACT_MAP(X){0}};
-static const struct word dataset_records[] = {VEL_DATASET_RECORD_MAP(X){0}};
-static const struct word dataset_actions[] = {VEL_DATASET_ACTION_MAP(X){0}};
-static const struct word launch_events[] = {VEL_LAUNCH_EVENT_MAP(X){0}};
-static const struct word launch_facts[] = {VEL_LAUNCH_FACT_MAP(X){0}};
-static const struct word launch_records[] = {VEL_LAUNCH_RECORD_MAP(X){0}};
-static const struct word launch_actions[] = {VEL_LAUNCH_ACTION_MAP(X){0}};
-#undef X
-
-static void meanings(const char *columns, const struct word *word, const char *text)
-{
-    struct table t = begin(columns);
-
-    for (; word->word; word++) {
-        struct vel_buf want;
-
-        if (strcmp(word->word, "-") == 0)
-            continue;
-        vel_buf_init(&want);
-        vel_buf_printf(&want, "%s %s", word->word, word->text);
-        expect(&t, vel_buf_text(&want));
-        vel_buf_fini(&want);
-    }
-    end(&t, text);
-}
-
 int main(void)
 {
-    read_page();
+    read_page("protocol.txt");
+    read_page("life.txt");
     messages();
     transitions(&vel_launch_machine);
-    meanings("launch event", launch_events, "what happens to a launch");
-    meanings("launch fact", launch_facts, "what is asked then");
-    meanings("launch record", launch_records, "what is written");
-    meanings("launch action", launch_actions, "and what is done");
     transitions(&vel_dataset_machine);
-    meanings("dataset event", dataset_events, "what happens to a dataset");
-    meanings("dataset fact", dataset_facts, "what is asked then");
-    meanings("dataset record", dataset_records, "what is written");
-    meanings("dataset action", dataset_actions, "and what is done");
     return done_testing();
 }
