@@ -54,16 +54,6 @@ int vel_batches_check(struct vel_batches *batches, struct vel_err *err)
                                                                     : out(batches, err);
 }
 
-/* What a ledger of a new number says. */
-static int put_first(void *arg, int64_t number, struct vel_buf *ret,
-                     struct vel_err *err)
-{
-    const struct vel_batches *batches = arg;
-
-    return batches->is_bare ? vel_batches_put_own(batches, number, ret, err)
-                            : vel_batches_put_all(batches, number, ret, err);
-}
-
 static int claim(struct vel_batches *batches, struct vel_err *err)
 {
     const struct vel_ledger_self self = self_of(batches);
@@ -72,10 +62,10 @@ static int claim(struct vel_batches *batches, struct vel_err *err)
     if (rc == 0)
         rc = vel_batches_check(batches, err);
     if (rc == 0)
-        rc = batches->number > 0 ? vel_ledger_next(&batches->dir, batches->number,
-                                                   &self, &batches->ledger, err)
-                                 : vel_ledger_number(&batches->dir, &self, put_first,
-                                                     batches, &batches->ledger, err);
+        rc = batches->number > 0
+                 ? vel_ledger_next(&batches->dir, batches->number, &self,
+                                   &batches->ledger, err)
+                 : vel_ledger_number(&batches->dir, &self, &batches->ledger, err);
     if (rc == 0 && batches->number > 0) /* else it takes another number next time */
         batches->claimed = vel_ledger_name(batches->ledger).term;
     return rc;
@@ -167,16 +157,15 @@ static int begin(struct vel_batches *batches, struct vel_carry *carry,
                  const struct vel_vec *ends, struct vel_buf *text, struct vel_err *err)
 {
     const struct vel_ledger_self self = self_of(batches);
-    int rc;
+    int rc = carry->own.term > 0 ? vel_carry_own(carry, err) : 0;
 
-    if (carry->own.term == 0) /* it has begun with its claim */
-        return batches->is_bare ? 0 : learn(batches, carry, err);
-    rc = vel_carry_own(carry, err);
     for (size_t i = 0; rc == 0 && ends && i < ends->n; i++)
         rc = vel_carry_launch(carry, &self, *(int64_t *)vel_vec_at(ends, i), err);
-    if (rc == 0)
+    if (rc == 0 && batches->is_bare)
+        rc = vel_batches_put_own(batches, carry->own.launch, text, err);
+    else if (rc == 0)
         rc = learn(batches, carry, err);
-    if (rc == 0)
+    if (rc == 0 && !batches->is_bare)
         rc = vel_batches_put_all(batches, carry->own.launch, text, err);
     return rc == 0 ? vel_ledger_begin(batches->ledger, carry, vel_buf_text(text),
                                       text->len, err)

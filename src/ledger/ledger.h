@@ -47,19 +47,18 @@ int vel_ledger_claim(const struct vel_ledger_dir *dir, struct vel_ledger_name na
                      const struct vel_ledger_self *self, struct vel_ledger **ret,
                      struct vel_err *err);
 
-/* Make N.0 with a begin of these facts, where nothing is carried; a look comes next. */
+/* Make N.0 with a begin of these facts, where nothing is carried, and no other number
+ * carries N; a look comes next. */
 int vel_ledger_claim_first(const struct vel_ledger_dir *dir, int64_t launch,
                            const struct vel_ledger_self *self,
                            const struct vel_buf *facts, struct vel_ledger **ret,
                            struct vel_err *err);
 
-/* Make N.0 of a launch whose number nobody else has, or had; with a begin of the facts
- * that are appended for a number, and a look, or (NULL) without. */
-typedef int vel_ledger_facts_f(void *arg, int64_t launch, struct vel_buf *ret,
-                               struct vel_err *err);
+/* Make N.0 of a launch whose number nobody else has, or had. It begins later: a name
+ * that is left, since others have had the number, must not count. */
 int vel_ledger_number(const struct vel_ledger_dir *dir,
-                      const struct vel_ledger_self *self, vel_ledger_facts_f *facts,
-                      void *arg, struct vel_ledger **ret, struct vel_err *err);
+                      const struct vel_ledger_self *self, struct vel_ledger **ret,
+                      struct vel_err *err);
 
 /* Make the next term of a launch. VEL_ECANCEL: it has an end, or no ledger; VEL_EEXIST:
  * another was faster. */

@@ -114,8 +114,8 @@ static int look_around(const struct vel_ledger_dir *dir, int64_t launch,
 /* A number that is not the highest any more once it is claimed may have been used
  * before: its name is left as it is. */
 static int claim_number(const struct vel_ledger_dir *dir, int64_t launch,
-                        const struct vel_ledger_self *self, const struct vel_buf *facts,
-                        struct vel_ledger **ret, struct vel_err *err)
+                        const struct vel_ledger_self *self, struct vel_ledger **ret,
+                        struct vel_err *err)
 {
     struct vel_ledger *ledger = NULL;
     int64_t highest, term;
@@ -126,16 +126,10 @@ static int claim_number(const struct vel_ledger_dir *dir, int64_t launch,
                         "%s has had %" PRId64 " launches: use another "
                         "prefix",
                         dir->path, launch);
-    rc = facts ? vel_ledger_claim_first(dir, launch, self, facts, &ledger, err)
-               : vel_ledger_claim(dir, (struct vel_ledger_name){launch, 0}, self,
-                                  &ledger, err);
+    rc = vel_ledger_claim(dir, (struct vel_ledger_name){launch, 0}, self, &ledger, err);
     if (rc == 0)
         rc = look_around(dir, launch, &highest, &term, err);
     if (rc == 0 && highest > launch)
-        rc = VEL_EEXIST;
-    if (rc == 0 && facts)
-        rc = vel_ledger_look(ledger, err);
-    if (rc == VEL_ECANCEL)
         rc = VEL_EEXIST;
     if (rc == 0)
         *ret = ledger;
@@ -145,22 +139,17 @@ static int claim_number(const struct vel_ledger_dir *dir, int64_t launch,
 }
 
 int vel_ledger_number(const struct vel_ledger_dir *dir,
-                      const struct vel_ledger_self *self, vel_ledger_facts_f *facts,
-                      void *arg, struct vel_ledger **ret, struct vel_err *err)
+                      const struct vel_ledger_self *self, struct vel_ledger **ret,
+                      struct vel_err *err)
 {
     int rc = VEL_EEXIST, round = 0;
 
     while (rc == VEL_EEXIST) {
         int64_t highest, term;
-        struct vel_buf text;
 
-        vel_buf_init(&text);
         rc = look_around(dir, 1, &highest, &term, err);
         if (rc == 0)
-            rc = facts ? facts(arg, highest + 1, &text, err) : 0;
-        if (rc == 0)
-            rc = claim_number(dir, highest + 1, self, facts ? &text : NULL, ret, err);
-        vel_buf_fini(&text);
+            rc = claim_number(dir, highest + 1, self, ret, err);
         if (rc == VEL_EEXIST && vel_ledger_again(dir, &round, err) < 0)
             rc = VEL_EBUSY;
     }

@@ -63,7 +63,7 @@ int main(void)
     ops = *vel_fs_posix()->ops;
     ops.open = open_noted;
     ops.pwrite = pwrite_full;
-    filelab_init(&lab, "first", 1, 1, "PEER_TIMEOUT=1\nDATASET=one PATTERN=one\n");
+    filelab_init(&lab, "first", 1, 1, "PEER_TIMEOUT=3\nDATASET=one PATTERN=one\n");
     lab.fs = &fs;
     since = vel_clock_monotonic(clock);
     filelab_begin(&lab, "L1");

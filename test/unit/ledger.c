@@ -194,25 +194,21 @@ static void grown(void)
     free(fact);
 }
 
-static int say_number(void *arg, int64_t launch, struct vel_buf *ret,
-                      struct vel_err *why)
-{
-    (void)arg;
-    vel_buf_printf(ret, "launch %d\n", (int)launch);
-    return vel_buf_status(ret, why);
-}
-
 /* A launch that has nothing to carry begins with its claim. */
 static void first_begin(void)
 {
     struct vel_ledger_dir dir = ledgerlab_fresh("first");
     struct vel_ledger *ledger = NULL;
+    struct vel_buf facts;
     struct vel_vec texts;
 
     dir.has_all = false;
     vel_ledger_close(ledgerlab_claim(&dir, 4, 0));
-    is_int(vel_ledger_number(&dir, &ledgerlab_self, say_number, NULL, &ledger, &err), 0,
-           "a launch has a number, and begins");
+    vel_buf_init(&facts);
+    vel_buf_puts(&facts, "launch 5\n");
+    is_int(vel_ledger_claim_first(&dir, 5, &ledgerlab_self, &facts, &ledger, &err), 0,
+           "a launch begins with its claim");
+    vel_buf_fini(&facts);
     is_int(vel_ledger_tell(ledger, "more\n", 5, &err), 0, "and can tell at once");
     vel_ledger_close(ledger);
     is_int(vel_ledger_read_all(&dir, &texts, &err), 0, "it is read");
@@ -240,7 +236,7 @@ static void numbers(void)
 
     is_int(vel_ledger_list(&dir, &list, &err), 0, "no ledgers are a list");
     vel_vec_fini(&list);
-    is_int(vel_ledger_number(&dir, &ledgerlab_self, NULL, NULL, &ledger, &err), 0,
+    is_int(vel_ledger_number(&dir, &ledgerlab_self, &ledger, &err), 0,
            "a launch has a number");
     is_int(vel_ledger_name(ledger).launch, 1, "the first one 1");
     vel_ledger_close(ledger);
@@ -249,7 +245,7 @@ static void numbers(void)
         snprintf(path, sizeof path, "%s/%s", dir.path, none[i]);
         tap_put_file(path, "");
     }
-    is_int(vel_ledger_number(&dir, &ledgerlab_self, NULL, NULL, &ledger, &err), 0,
+    is_int(vel_ledger_number(&dir, &ledgerlab_self, &ledger, &err), 0,
            "and another one");
     is_int(vel_ledger_name(ledger).launch, 8, "one more than the highest");
     vel_ledger_close(ledger);
@@ -445,7 +441,7 @@ static void meanwhile(void)
     struct vel_vec texts;
 
     meddling.behind = be_first;
-    is_int(vel_ledger_number(&dir, &ledgerlab_self, NULL, NULL, &ledger, &err), 0,
+    is_int(vel_ledger_number(&dir, &ledgerlab_self, &ledger, &err), 0,
            "a launch takes a number");
     is_int(vel_ledger_name(ledger).launch, 2,
            "not one that was used, of which the first name is gone by now");
@@ -456,7 +452,7 @@ static void meanwhile(void)
     ledgerlab_begin(ledger, &dir, "old 1\n", &err);
     vel_ledger_close(ledger);
     vel_ledger_close(go_on(&dir));
-    vel_ledger_number(&dir, &ledgerlab_self, NULL, NULL, &ledger, &err);
+    vel_ledger_number(&dir, &ledgerlab_self, &ledger, &err);
     vel_carry_init(&carry, &dir, vel_ledger_name(ledger));
     meddling.tears = true;
     meddling.behind = go_on_twice;

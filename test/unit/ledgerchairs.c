@@ -186,7 +186,7 @@ static void be_chair(int i)
     for (int round = 0; round < 6 && turns_step(); round++) {
         rc = lab.launches[i]
                  ? vel_ledger_next(&lab.dir, lab.launches[i], &self, &ledger, NULL)
-                 : vel_ledger_number(&lab.dir, &self, NULL, NULL, &ledger, NULL);
+                 : vel_ledger_number(&lab.dir, &self, &ledger, NULL);
         if (rc < 0)
             continue;
         lab.launches[i] = vel_ledger_name(ledger).launch;
@@ -306,7 +306,7 @@ static void check_heir(void)
     uint64_t sum;
     size_t n = 0;
 
-    if (vel_ledger_number(&dir, &self, NULL, NULL, &first, NULL) < 0)
+    if (vel_ledger_number(&dir, &self, &first, NULL) < 0)
         bail_out("no number");
     int64_t launch = vel_ledger_name(first).launch;
     if (begin_last(&dir, first) < 0)

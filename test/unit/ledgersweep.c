@@ -148,7 +148,7 @@ static int begin_new(struct vel_fs *fs, const char *path, void *arg,
 {
     const struct vel_ledger_dir dir = {fs, path, true, true};
     struct vel_ledger *ledger = NULL;
-    int rc = vel_ledger_number(&dir, &self, NULL, NULL, &ledger, err);
+    int rc = vel_ledger_number(&dir, &self, &ledger, err);
 
     (void)arg;
     return rc == 0 ? lead(ledger, &dir, OLD, err) : rc;
