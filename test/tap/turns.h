@@ -5,7 +5,8 @@
  *
  * Each has a client of a network file system: that shows a directory as it was, until
  * the actor itself changes it, and what comes or goes while it is listed is in the list
- * or not; the answer to a link may be lost. */
+ * or not; the answer to a link may be lost. That not all is shown it says itself, on
+ * whatever file system the test is. */
 #ifndef TEST_TAP_TURNS_H
 #define TEST_TAP_TURNS_H
 
