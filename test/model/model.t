@@ -83,6 +83,7 @@ breaks ledger REMOVE_DOWN '*told*' "or the last one first" "${three[@]}"
 holds number "no number is used twice"
 breaks number LIST_ONCE '*used*' "one that does not list again is found out"
 breaks number OTHER_TERMS '*used*' "so is one that looks for higher numbers alone"
+breaks number BEGIN_FIRST '*carried*' "so is a begin that is there before it has listed again"
 breaks number REMOVE_HIGHEST '*used*' "so is a highest number that goes"
 
 holds follows "what is sealed later is newer"

@@ -4,7 +4,9 @@
  * of which only the first name is gone, for its chair has changed twice.
  * The rules are those of doc/format-ledger.txt 3; each -DFAULT_... takes one of them away.
  *
- * Claim: no number is used twice. */
+ * Claims: no number is used twice; and of a launch that was carried nothing counts again once its
+ * ledgers were removed: a chair of it that was taken for dead would go on from that, and tell what
+ * nobody reads. */
 #define MOST 5
 #define BIT(i) (1 << (i))
 
@@ -12,6 +14,8 @@ byte first = BIT(0); /* launches that have their first ledger, */
 byte later;          /* or later ones */
 byte used = BIT(0);
 byte high;           /* the highest of them */
+byte begun = BIT(0); /* those of which a ledger has a begin */
+byte carried;        /* those that were carried, and removed */
 #define there (first | later)
 
 inline count_high() {
@@ -37,7 +41,11 @@ proctype starter() {
         d_step {
             is_made = !(first & BIT(mine));
             first = first | BIT(mine);
+#ifdef FAULT_BEGIN_FIRST
+            begun = begun | (is_made -> BIT(mine) : 0);
+#endif
             count_high() }
+        assert((begun & carried) == 0);
         if
 #ifdef FAULT_LIST_ONCE
         :: is_made ->
@@ -48,6 +56,8 @@ proctype starter() {
 #endif
             assert(!(used & BIT(mine)));
             used = used | BIT(mine);
+            /* a file that has lost its name counts for nobody */
+            d_step { begun = begun | (first & ~carried & BIT(mine)) }
             break
         :: else /* the name stays: it is ended as that of one who died */
         fi
@@ -61,7 +71,8 @@ proctype starter() {
 #define may_go(i) ((there & BIT(i)) && (i) < high)
 #endif
 #define remove(i) \
-    d_step { may_go(i) -> first = first & ~BIT(i); later = later & ~BIT(i); count_high() }
+    d_step { may_go(i) -> first = first & ~BIT(i); later = later & ~BIT(i); begun = begun & ~BIT(i); \
+             carried = carried | BIT(i); count_high() }
 proctype remover() {
 end:
     do
@@ -76,7 +87,7 @@ end:
 
 /* A launch goes on with a third chair: its first ledger is gone then. */
 #define go_on(i) \
-    d_step { (used & BIT(i)) && (first & BIT(i)) -> later = later | BIT(i); first = first & ~BIT(i) }
+    d_step { (begun & BIT(i)) && (first & BIT(i)) -> later = later | BIT(i); first = first & ~BIT(i) }
 proctype chairs() {
 end:
     do
