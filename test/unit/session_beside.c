@@ -25,9 +25,10 @@ static void must(int rc)
         bail_out("%s", err.text);
 }
 
+static struct vel_comm *self;
+
 static struct vel_session *open_one(struct vel_fs *fs)
 {
-    struct vel_comm *self;
     struct vel_session *s = NULL;
 
     must(vel_comm_self(&self, &err));
@@ -78,6 +79,7 @@ int main(void)
     for (int64_t version = 2; version < 5; version++)
         must(seslab_checkpoint(&lab, s, version, &err));
     must(vel_session_close(s, NULL, &err));
+    vel_comm_destroy(self);
     if (write(to[1], &c, 1) != 1 || waitpid(pid, &status, 0) < 0)
         bail_out("the other one is gone");
     is_int(status, 0,
