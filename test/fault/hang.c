@@ -26,6 +26,7 @@ enum { RANKS = 3, LINE = 1024 };
 struct job {
     struct seslab lab;
     int victim;         /* below 0: nobody */
+    char below[600];    /* where it hangs */
     uint64_t operation; /* on the prefix, while checkpoint 2 is completed */
     struct told {
         char warning[LINE];
@@ -76,7 +77,7 @@ static int work(struct member *m, struct vel_comm *comm, struct vel_fs_fault *fa
     struct vel_session *session = NULL;
     struct vel_fs_fault_plan plan = {.mode = VEL_FS_FAULT_CRASH,
                                      .at = job->operation,
-                                     .below = job->lab.prefix,
+                                     .below = job->below,
                                      .crash = hang,
                                      .arg = m};
     int64_t newest = 0;
@@ -132,6 +133,7 @@ static void begin(struct job *job, int victim, uint64_t operation)
     seslab_set(&job->lab, "FLUSH", "2");
     seslab_set(&job->lab, "FLUSH_STALL", "1");
     seslab_set(&job->lab, "PEER_TIMEOUT", "2");
+    snprintf(job->below, sizeof job->below, "%s", job->lab.prefix);
     job->victim = victim;
     job->operation = operation;
 }
@@ -164,10 +166,11 @@ static void hangs_at(struct job *job, int victim, uint64_t operation)
     restart(job);
 }
 
-/* Is there a wish that it halts? */
+/* Is there a wish that it halts? Its leader looks for other things. */
 static void goes_on(struct job *job)
 {
     begin(job, 0, 1);
+    snprintf(job->below, sizeof job->below, "%s/.veloc/halt", job->lab.prefix);
     is_int(sockjob_run(RANKS, "unix", member, job), 0,
            "what rank 0 looks for on the prefix hangs, and the job goes on to its end");
     restart(job);

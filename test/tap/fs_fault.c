@@ -77,6 +77,15 @@ static void note_open(struct vel_fs_fault *f, const char *path, ssize_t fd)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* Who opens the next file of this number may do so elsewhere. */
+static void note_close(struct vel_fs_fault *f, int fd)
+{
+    pthread_mutex_lock(&f->lock);
+    if (fd >= 0 && fd < FDS_MOST)
+        f->is_below[fd] = false;
+    pthread_mutex_unlock(&f->lock);
+}
+
 static size_t shorten(struct vel_fs_fault *f, size_t len)
 {
     pthread_mutex_lock(&f->lock);
@@ -122,6 +131,8 @@ static ssize_t fault_call(struct vel_fs_twin *twin, struct vel_fs_call *call)
         return rc;
     if (kinds[call->op] & (VEL_FS_KIND_READ | VEL_FS_KIND_WRITE | VEL_FS_KIND_COPY))
         call->len = shorten(f, call->len);
+    if (call->op == VEL_FS_OP_CLOSE)
+        note_close(f, call->fd);
     done = vel_fs_call_run(twin->under, call);
     if (call->op == VEL_FS_OP_OPEN)
         note_open(f, call->path, done);
